@@ -1,0 +1,55 @@
+import { fileURLToPath } from "node:url";
+import { defineConfig } from "vitest/config";
+
+const source = (path: string): string => fileURLToPath(new URL(`./src/${path}`, import.meta.url));
+
+export default defineConfig({
+  resolve: {
+    // Tests that import the package by name get the sources, as tsconfig.json's `paths` does.
+    alias: [
+      { find: /^promethean$/, replacement: source("index.ts") },
+      { find: /^promethean\/(.+)$/, replacement: source("$1/index.ts") },
+    ],
+  },
+  test: {
+    // A small machine is the norm: two workers, whatever the core count says.
+    maxWorkers: 2,
+    restoreMocks: true,
+    coverage: {
+      provider: "v8",
+      include: ["src/**/*.ts"],
+      exclude: ["src/**/*.test.ts", "src/console/**"],
+      reporter: ["text-summary", "html", "json-summary"],
+    },
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: "unit",
+          include: ["src/**/*.test.ts", "test/unit/**/*.test.ts"],
+          exclude: ["src/stores/**"],
+          testTimeout: 10_000,
+          hookTimeout: 10_000,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "stores",
+          include: ["src/stores/**/*.test.ts", "test/stores/**/*.test.ts"],
+          testTimeout: 30_000,
+          hookTimeout: 60_000,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "e2e",
+          include: ["test/e2e/**/*.test.ts"],
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+        },
+      },
+    ],
+  },
+});
