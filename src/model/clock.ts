@@ -1,0 +1,43 @@
+/**
+ * Time, timers, chance and ids from one place, so that a run can be made deterministic: hand a bus a ManualClock
+ * and it never looks at the machine's clock.
+ */
+import { v7 } from "uuid";
+
+export type CancelTimer = () => void;
+
+export interface Clock {
+  /** Milliseconds since the epoch. May jump; nothing orders events by it. */
+  now(): number;
+  /** Runs `fire` once after `delayMs`; the returned function cancels it. */
+  setTimer(delayMs: number, fire: () => void): CancelTimer;
+  /** A number in [0, 1). */
+  random(): number;
+  /** A new event id: UUIDv7, growing within the process. */
+  newId(): string;
+}
+
+/** The machine's own clock. */
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  setTimer(delayMs, fire) {
+    const timer = setTimeout(fire, Math.min(delayMs, 2_147_483_647));
+    return () => clearTimeout(timer);
+  },
+  random: Math.random,
+  newId: () => v7(),
+};
+
+/** Waits on a clock; ends early, without an error, when `signal` aborts. */
+export function pause(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal?.aborted) return resolve();
+    const finish = (): void => {
+      cancel();
+      signal?.removeEventListener("abort", finish);
+      resolve();
+    };
+    const cancel = clock.setTimer(delayMs, finish);
+    signal?.addEventListener("abort", finish, { once: true });
+  });
+}

@@ -1,0 +1,93 @@
+/** The event: as people see it (EventRecord), as it goes into a store (EventDraft), as it comes out (StoredEvent). */
+import type { JsonBody } from "./json.js";
+
+/** Position in a partition: 1, 2, 3 … in commit order (P2). 0 stands for "before the first". */
+export type Seq = number;
+
+/** An event. Immutable: groups share it. */
+export interface EventRecord<T = unknown> {
+  /** UUIDv7 unless the publisher chose another; the idempotency key (P3). */
+  readonly id: string;
+  readonly topic: string;
+  readonly partition: number;
+  readonly seq: Seq;
+  /** The publisher's clock: for people, retention and "from ts", never for order. */
+  readonly ts: number;
+  readonly key?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly payload: T;
+  readonly caused_by?: readonly string[];
+  readonly tags?: readonly string[];
+  readonly sid?: string;
+}
+
+/** The parts of an event that few events have. */
+export interface EventMeta {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly caused_by?: readonly string[];
+  readonly tags?: readonly string[];
+  readonly sid?: string;
+}
+
+/** An event on its way into the log: all but its place. */
+export interface EventDraft {
+  readonly id: string;
+  readonly ts: number;
+  readonly key: string | undefined;
+  readonly meta: EventMeta | undefined;
+  readonly body: JsonBody;
+  /**
+   * True if this bus made the id just now and hands it to the store for the first time: it cannot be in the store
+   * yet, so a driver may skip the look-up of P3. A retry after an unknown outcome is never fresh.
+   */
+  readonly freshId: boolean;
+}
+
+/** An event in the log. The payload stays in the form it came in until somebody looks. */
+export class StoredEvent {
+  readonly id: string;
+  readonly topic: string;
+  readonly partition: number;
+  readonly seq: Seq;
+  readonly ts: number;
+  readonly key: string | undefined;
+  readonly meta: EventMeta | undefined;
+  readonly body: JsonBody;
+  #record: EventRecord | undefined;
+
+  constructor(topic: string, partition: number, seq: Seq, draft: Omit<EventDraft, "freshId">) {
+    this.id = draft.id;
+    this.topic = topic;
+    this.partition = partition;
+    this.seq = seq;
+    this.ts = draft.ts;
+    this.key = draft.key;
+    this.meta = draft.meta;
+    this.body = draft.body;
+  }
+
+  /** Bytes this event is counted as where bytes are bounded. */
+  get size(): number {
+    return this.body.size + (this.key?.length ?? 0) + 120;
+  }
+
+  /** The event as handlers see it: one frozen object for all of them. */
+  get record(): EventRecord {
+    this.#record ??= Object.freeze({
+      id: this.id,
+      topic: this.topic,
+      partition: this.partition,
+      seq: this.seq,
+      ts: this.ts,
+      ...(this.key === undefined ? undefined : { key: this.key }),
+      ...this.meta,
+      payload: this.body.value,
+    });
+    return this.#record;
+  }
+}
+
+/** Whether a second publish under the same id says the same thing (P3): topic, key and payload count. */
+export function saysTheSame(event: StoredEvent, topic: string, draft: EventDraft): boolean {
+  return event.topic === topic && event.key === draft.key && event.body.equals(draft.body);
+}

@@ -1,0 +1,231 @@
+/**
+ * A JSON document in whichever form it came: as a value, as text, as bytes. The other forms are made when first
+ * asked for and kept, so that an event is serialised at most once and parsed at most once in a process.
+ *
+ * Values are deep-frozen: ten groups may share one payload, and none can change it for the others.
+ */
+import { BusError } from "./errors.js";
+
+export type JsonValue = null | boolean | number | string | readonly JsonValue[] | JsonObject;
+export interface JsonObject {
+  readonly [name: string]: JsonValue;
+}
+
+export class JsonBody {
+  #text: string | undefined;
+  #value: unknown;
+  #bytes: Uint8Array | undefined;
+  #size: number;
+
+  private constructor(text: string | undefined, value: unknown, bytes: Uint8Array | undefined, size: number) {
+    this.#text = text;
+    this.#value = value;
+    this.#bytes = bytes;
+    this.#size = size;
+  }
+
+  /** From a value of ours that nobody else holds: already copied and frozen. `size` is an estimate of its text. */
+  static ofFrozen(value: unknown, size: number): JsonBody {
+    return new JsonBody(undefined, value, undefined, size);
+  }
+
+  static ofText(text: string): JsonBody {
+    return new JsonBody(text, undefined, undefined, text.length);
+  }
+
+  /** From UTF-8 bytes, which must not change afterwards. */
+  static ofBytes(bytes: Uint8Array): JsonBody {
+    return new JsonBody(undefined, undefined, bytes, bytes.length);
+  }
+
+  /** Bytes of its JSON text; an estimate until the text is made. For bounds, not for billing. */
+  get size(): number {
+    return this.#size;
+  }
+
+  get text(): string {
+    if (this.#text === undefined) {
+      this.#text = this.#bytes === undefined ? JSON.stringify(this.#value) : decode(this.#bytes);
+      this.#size = this.#text.length;
+    }
+    return this.#text;
+  }
+
+  get value(): unknown {
+    if (this.#value === undefined) this.#value = freezeJson(JSON.parse(this.text));
+    return this.#value;
+  }
+
+  get bytes(): Uint8Array {
+    if (this.#bytes === undefined) this.#bytes = Buffer.from(this.text, "utf8");
+    return this.#bytes;
+  }
+
+  /** Same JSON value; member order does not matter. */
+  equals(other: JsonBody): boolean {
+    return this.text === other.text || canonicalText(this.value) === canonicalText(other.value);
+  }
+}
+
+function decode(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8");
+}
+
+export function freezeJson<T>(value: T): T {
+  if (value !== null && typeof value === "object") {
+    for (const name in value) freezeJson(value[name]);
+    Object.freeze(value);
+  }
+  return value;
+}
+
+export interface JsonLimits {
+  readonly maxBytes: number;
+  readonly maxDepth: number;
+}
+
+/**
+ * A frozen copy of `value` as JSON would keep it, or INVALID_PAYLOAD with the path of what JSON cannot keep.
+ * Stricter than JSON.stringify where that would lose data in silence: NaN, functions, Map, cycles are refused.
+ */
+export function jsonBody(value: unknown, limits: JsonLimits): JsonBody {
+  const copier = new Copier(limits.maxDepth);
+  const copy = copier.copy(value, 0);
+  const body = JsonBody.ofFrozen(copy, copier.size);
+  // Escapes take at most 6 bytes a character, so only texts near the limit need to be measured.
+  if (copier.size * 6 > limits.maxBytes) {
+    const bytes = Buffer.byteLength(body.text, "utf8");
+    if (bytes > limits.maxBytes) {
+      throw new BusError(
+        "PAYLOAD_TOO_LARGE",
+        `the payload has ${bytes} bytes of JSON; at most ${limits.maxBytes} are allowed`,
+        {
+          details: { bytes, maxBytes: limits.maxBytes },
+        },
+      );
+    }
+  }
+  return body;
+}
+
+class Copier {
+  /** Characters of the JSON text, give or take escapes. */
+  size = 0;
+  readonly #maxDepth: number;
+  readonly #path: (string | number)[] = [];
+  readonly #open: object[] = [];
+
+  constructor(maxDepth: number) {
+    this.#maxDepth = maxDepth;
+  }
+
+  copy(value: unknown, depth: number): unknown {
+    switch (typeof value) {
+      case "string":
+        this.size += value.length + 3;
+        return value;
+      case "number":
+        if (!Number.isFinite(value)) this.#refuse(`${value} has no JSON form`);
+        this.size += 8;
+        return value === 0 ? 0 : value;
+      case "boolean":
+        this.size += 6;
+        return value;
+      case "object":
+        return value === null ? this.#null() : this.#copyObject(value, depth);
+      default:
+        return this.#refuse(
+          `${typeof value === "undefined" ? "undefined" : `a ${typeof value}`} has no JSON form`,
+        );
+    }
+  }
+
+  #null(): null {
+    this.size += 5;
+    return null;
+  }
+
+  #copyObject(value: object, depth: number): unknown {
+    if (depth >= this.#maxDepth) {
+      this.#refuse(
+        this.#open.includes(value)
+          ? "it contains itself"
+          : `it is nested deeper than ${this.#maxDepth} levels`,
+      );
+    }
+    if (typeof (value as { toJSON?: unknown }).toJSON === "function") {
+      return this.#copyConverted(value as { toJSON(key: string): unknown }, depth);
+    }
+    this.size += 2;
+    this.#open.push(value);
+    const copy = Array.isArray(value) ? this.#copyArray(value, depth) : this.#copyMembers(value, depth);
+    this.#open.pop();
+    return Object.freeze(copy);
+  }
+
+  #copyConverted(value: { toJSON(key: string): unknown }, depth: number): unknown {
+    let converted: unknown;
+    try {
+      converted = value.toJSON(String(this.#path.at(-1) ?? ""));
+    } catch {
+      this.#refuse("its toJSON() throws");
+    }
+    return this.copy(converted, depth + 1);
+  }
+
+  #copyArray(value: readonly unknown[], depth: number): unknown[] {
+    const copy = new Array<unknown>(value.length);
+    for (let i = 0; i < value.length; i++) {
+      this.#path.push(i);
+      copy[i] = value[i] === undefined ? this.#null() : this.copy(value[i], depth + 1);
+      this.#path.pop();
+    }
+    return copy;
+  }
+
+  #copyMembers(value: object, depth: number): object {
+    if (
+      value instanceof Map ||
+      value instanceof Set ||
+      ArrayBuffer.isView(value) ||
+      value instanceof Error ||
+      value instanceof Promise
+    ) {
+      this.#refuse(`a ${value.constructor.name} has no JSON form`);
+    }
+    const copy: Record<string, unknown> = {};
+    for (const name of Object.keys(value)) {
+      const member = (value as Record<string, unknown>)[name];
+      if (member === undefined) continue;
+      this.#path.push(name);
+      this.size += name.length + 4;
+      const copied = this.copy(member, depth + 1);
+      if (name === "__proto__") defineOwn(copy, name, copied);
+      else copy[name] = copied;
+      this.#path.pop();
+    }
+    return copy;
+  }
+
+  #refuse(why: string): never {
+    const at = this.#path.length === 0 ? "the payload" : `payload${this.#path.map(step).join("")}`;
+    throw new BusError("INVALID_PAYLOAD", `${at}: ${why}`, { details: { path: [...this.#path] } });
+  }
+}
+
+function step(part: string | number): string {
+  return typeof part === "number" ? `[${part}]` : `.${part}`;
+}
+
+/** Plain assignment to `__proto__` would change the object's prototype; as data it must be a member like any other. */
+function defineOwn(target: object, name: string, value: unknown): void {
+  Object.defineProperty(target, name, { value, enumerable: true, configurable: true, writable: true });
+}
+
+/** JSON text with members in sorted order: equal for equal values. */
+export function canonicalText(value: unknown): string {
+  if (value === null || typeof value !== "object") return JSON.stringify(value) ?? "null";
+  if (Array.isArray(value)) return `[${value.map(canonicalText).join(",")}]`;
+  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonicalText(member)}`).join(",")}}`;
+}

@@ -1,0 +1,110 @@
+/** A clock that stands still until it is told to move; same seed, same ids and same chances. */
+import { v7 } from "uuid";
+import type { CancelTimer, Clock } from "./clock.js";
+
+interface Timer {
+  atMs: number;
+  readonly order: number;
+  readonly fire: () => void;
+}
+
+export interface ManualClockOptions {
+  readonly startMs?: number;
+  readonly seed?: number;
+}
+
+/**
+ * @example
+ * const clock = new ManualClock({ startMs: 0, seed: 7 });
+ * const bus = await createBus({ store: memoryStore(), clock });
+ * await clock.advance(30_000); // every timer that falls due runs, in order
+ */
+export class ManualClock implements Clock {
+  readonly #timers = new Set<Timer>();
+  readonly #random: () => number;
+  #nowMs: number;
+  #order = 0;
+  #ids = 0;
+
+  constructor(options: ManualClockOptions = {}) {
+    this.#nowMs = options.startMs ?? 1_700_000_000_000;
+    this.#random = seededRandom(options.seed ?? 1);
+  }
+
+  now(): number {
+    return this.#nowMs;
+  }
+
+  random(): number {
+    return this.#random();
+  }
+
+  setTimer(delayMs: number, fire: () => void): CancelTimer {
+    const timer: Timer = { atMs: this.#nowMs + Math.max(0, delayMs), order: this.#order++, fire };
+    this.#timers.add(timer);
+    return () => void this.#timers.delete(timer);
+  }
+
+  newId(): string {
+    const random = Uint8Array.from({ length: 16 }, () => Math.floor(this.#random() * 256));
+    return v7({ msecs: this.#nowMs, seq: this.#ids++ >>> 0, random });
+  }
+
+  /** When the next timer is due, or undefined if none is set. */
+  nextTimerMs(): number | undefined {
+    return this.#earliest()?.atMs;
+  }
+
+  /** Moves to the next timer and runs it; false if none is set. Does not wait for what it started. */
+  runNext(): boolean {
+    const timer = this.#earliest();
+    if (timer === undefined) return false;
+    this.#timers.delete(timer);
+    this.#nowMs = Math.max(this.#nowMs, timer.atMs);
+    timer.fire();
+    return true;
+  }
+
+  /** Moves by `ms`, running every timer that falls due, with pending promises settled after each. */
+  async advance(ms: number): Promise<void> {
+    const untilMs = this.#nowMs + ms;
+    await settlePromises();
+    for (let next = this.nextTimerMs(); next !== undefined && next <= untilMs; next = this.nextTimerMs()) {
+      this.runNext();
+      await settlePromises();
+    }
+    this.#nowMs = Math.max(this.#nowMs, untilMs);
+  }
+
+  /** The wall clock jumps; timers keep their distance. */
+  jump(ms: number): void {
+    this.#nowMs += ms;
+    for (const timer of this.#timers) timer.atMs += ms;
+  }
+
+  #earliest(): Timer | undefined {
+    let best: Timer | undefined;
+    for (const t of this.#timers) {
+      if (best === undefined || t.atMs < best.atMs || (t.atMs === best.atMs && t.order < best.order))
+        best = t;
+    }
+    return best;
+  }
+}
+
+/** Lets every promise that is ready run, including those it readies in turn. */
+export function settlePromises(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+/** mulberry32: small, fast, and the same everywhere. */
+export function seededRandom(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let t = state;
+    t = Math.imul(t ^ (t >>> 15), t | 1);
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
+    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
+  };
+}

@@ -1,0 +1,148 @@
+/** Topic names, patterns over them, and what can be said of a topic when it is defined. */
+import { BusError } from "./errors.js";
+
+const NAME = /^[a-z0-9-]+(\.[a-z0-9-]+)*$/;
+const PATTERN = /^(\*\*|\*|[a-z0-9-]+)(\.(\*\*|\*|[a-z0-9-]+))*$/;
+const MAX_NAME_BYTES = 200;
+
+const DEAD_LETTER_PREFIX = "dlq.";
+const SNAPSHOT_SUFFIX = ".snapshot";
+
+/** What a topic is, as the store keeps it. */
+export interface TopicConfig {
+  readonly name: string;
+  /** Fixed for the life of the topic. */
+  readonly partitions: number;
+  readonly retentionMs?: number;
+  readonly retentionBytes?: number;
+  /** Keep the newest event of every key; older ones may go. */
+  readonly compaction?: boolean;
+  readonly tombstoneRetentionMs?: number;
+  /** Keep an index by key (implied by `compaction`). */
+  readonly keyed?: boolean;
+}
+
+/** A validator of the Zod kind; anything with this method will do. */
+export interface PayloadSchema<T> {
+  safeParse(
+    value: unknown,
+  ): { success: true; data: T } | { success: false; error: { issues: readonly SchemaIssue[] } };
+}
+
+export interface SchemaIssue {
+  readonly path: readonly PropertyKey[];
+  readonly message: string;
+}
+
+export interface TopicOptions<T> {
+  readonly partitions?: number;
+  readonly retentionMs?: number;
+  /** The same as `retentionMs`, in days. */
+  readonly retentionDays?: number;
+  readonly retentionBytes?: number;
+  readonly compaction?: boolean;
+  readonly tombstoneRetentionMs?: number;
+  readonly keyed?: boolean;
+  /** Checked at publish, and the source of the payload's type. */
+  readonly schema?: PayloadSchema<T>;
+  /** The key of a payload, where the publisher gives none. */
+  readonly key?: (payload: T) => string | undefined;
+}
+
+export interface TopicDefinition<T = unknown> extends TopicOptions<T> {
+  readonly name: string;
+}
+
+/** A topic by name, or by definition, which carries its payload's type. */
+export type TopicRef<T = unknown> = string | TopicDefinition<T>;
+
+/**
+ * Names a topic and what is known of it, typed by its schema.
+ *
+ * @example
+ * const Heartbeat = defineTopic("heartbeat.received", { schema: z.object({ pid: z.number() }), partitions: 4 });
+ * await bus.publish(Heartbeat, { pid: 42 });
+ */
+export function defineTopic<T = unknown>(name: string, options: TopicOptions<T> = {}): TopicDefinition<T> {
+  checkTopicName(name);
+  return Object.freeze({ ...options, name });
+}
+
+export function topicName(topic: TopicRef<never> | TopicRef): string {
+  return typeof topic === "string" ? topic : topic.name;
+}
+
+/** Throws INVALID_TOPIC unless `name` is a topic name. */
+export function checkTopicName(name: unknown): asserts name is string {
+  if (typeof name !== "string" || !NAME.test(name) || baseTopic(name).length > MAX_NAME_BYTES) {
+    throw new BusError(
+      "INVALID_TOPIC",
+      `${quote(name)} is not a topic name: use lower-case letters, digits and "-" in segments joined by ".", ${MAX_NAME_BYTES} bytes at most`,
+    );
+  }
+}
+
+/** The topic that `dlq.x` and `x.snapshot` belong to; rights on it are rights on them. */
+export function baseTopic(name: string): string {
+  let base = name;
+  while (base.startsWith(DEAD_LETTER_PREFIX)) base = base.slice(DEAD_LETTER_PREFIX.length);
+  return base.endsWith(SNAPSHOT_SUFFIX) ? base.slice(0, -SNAPSHOT_SUFFIX.length) : base;
+}
+
+export function deadLetterTopic(topic: string): string {
+  return DEAD_LETTER_PREFIX + topic;
+}
+
+export function isDeadLetterTopic(topic: string): boolean {
+  return topic.startsWith(DEAD_LETTER_PREFIX);
+}
+
+export function snapshotTopic(topic: string): string {
+  return topic + SNAPSHOT_SUFFIX;
+}
+
+export function isPattern(text: string): boolean {
+  return text.includes("*");
+}
+
+/** Throws INVALID_TOPIC unless `pattern` is made of name segments, `*` and `**`. */
+export function checkTopicPattern(pattern: string): void {
+  if (!PATTERN.test(pattern) || pattern.length > MAX_NAME_BYTES) {
+    throw new BusError(
+      "INVALID_TOPIC",
+      `${quote(pattern)} is not a topic pattern: "*" stands for one segment, "**" for any number`,
+    );
+  }
+}
+
+/** Whether `topic` fits `pattern`: `*` is one segment, `**` any number of them, none included. */
+export function matchesTopic(pattern: string, topic: string): boolean {
+  const wanted = pattern.split(".");
+  const given = topic.split(".");
+  // Greedy with one point of return: the last `**` seen. Linear in practice, never exponential.
+  let w = 0;
+  let g = 0;
+  let returnW = -1;
+  let returnG = 0;
+  while (g < given.length) {
+    if (wanted[w] === "**") {
+      returnW = w++;
+      returnG = g;
+    } else if (w < wanted.length && (wanted[w] === "*" || wanted[w] === given[g])) {
+      w++;
+      g++;
+    } else if (returnW >= 0) {
+      w = returnW + 1;
+      g = ++returnG;
+    } else {
+      return false;
+    }
+  }
+  while (wanted[w] === "**") w++;
+  return w === wanted.length;
+}
+
+function quote(value: unknown): string {
+  if (typeof value !== "string") return `a ${value === null ? "null" : typeof value}`;
+  return JSON.stringify(value.length > 60 ? `${value.slice(0, 59)}…` : value);
+}

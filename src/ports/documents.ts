@@ -1,0 +1,104 @@
+/**
+ * Read models: views of versioned JSON documents, and the one commit that ties them to a cursor (P9).
+ *
+ * Within a view the version of a key only grows. A write with a version not above the present one is stale: it
+ * changes nothing and is counted. A delete leaves a versioned tombstone, so that a late update cannot bring the
+ * document back; tombstones are invisible to readers and go away by `purge`.
+ */
+import type { JsonObject } from "../model/json.js";
+import type { Cursor, Epoch, GroupPartition } from "./groups.js";
+
+export interface ViewDocument {
+  readonly key: string;
+  readonly version: number;
+  /** ts of the event behind it. */
+  readonly ts: number;
+  readonly fields: JsonObject;
+}
+
+export interface ViewIndex {
+  /** Field paths with direction, in order: `{ host: 1, name: 1 }`; a dot enters a nested object. */
+  readonly keys: Readonly<Record<string, 1 | -1>>;
+  readonly unique?: boolean;
+}
+
+interface WriteBase {
+  readonly key: string;
+  readonly ts: number;
+  /** Absent: one above the present version, so never stale. */
+  readonly version?: number;
+  /** The version that must be present (null: no document) for the whole call to succeed; else WRITE_CONFLICT. */
+  readonly expected?: number | null;
+}
+
+/** Writes of one call apply in order. */
+export type DocumentWrite =
+  /** The document becomes `fields`. */
+  | (WriteBase & { readonly op: "upsert"; readonly fields: JsonObject })
+  | (WriteBase & { readonly op: "delete" })
+  /** Adds to top-level numeric fields; absent documents and fields start at 0. */
+  | (WriteBase & { readonly op: "increment"; readonly by: Readonly<Record<string, number>> });
+
+export interface WriteResult {
+  readonly applied: number;
+  readonly stale: number;
+}
+
+export type FieldValue = string | number | boolean | null;
+
+/** All given conditions hold. Values are compared as data, never interpreted. Ordered ones match only their own type. */
+export interface FieldCondition {
+  readonly eq?: FieldValue;
+  readonly ne?: FieldValue;
+  readonly in?: readonly FieldValue[];
+  readonly gt?: string | number;
+  readonly gte?: string | number;
+  readonly lt?: string | number;
+  readonly lte?: string | number;
+  readonly prefix?: string;
+  readonly exists?: boolean;
+}
+
+export interface DocumentQuery {
+  /** By field path (a dot enters a nested object); a bare value means `eq`. `_key` is the document's key. */
+  readonly where?: Readonly<Record<string, FieldValue | FieldCondition>>;
+  /** Default: by key, ascending. Ties are broken by key; missing fields sort lowest, then null, booleans, numbers, strings. */
+  readonly order?: { readonly field: string; readonly descending?: boolean };
+  readonly limit: number;
+  /** `next` of the page before. */
+  readonly after?: string;
+}
+
+export interface DocumentPage {
+  readonly documents: readonly ViewDocument[];
+  /** Where to go on, or null at the end. Opaque. Stable under writes: no document is shown twice, none that stays is missed. */
+  readonly next: string | null;
+}
+
+/** Documents of any views and the cursor that accounts for them: all or nothing, under the cursor's epoch (P7, P9). */
+export interface Unit {
+  readonly writes: readonly { readonly view: string; readonly writes: readonly DocumentWrite[] }[];
+  readonly cursor?: { readonly ref: GroupPartition; readonly epoch: Epoch; readonly cursor: Cursor };
+}
+
+export interface ViewInfo {
+  readonly view: string;
+  readonly documents: number;
+  readonly indexes: readonly ViewIndex[];
+}
+
+/** View names: `[a-z0-9-_.]+`, 120 bytes at most, checked by the caller. A view exists once written or defined. */
+export interface Documents {
+  /** Creates the view and these indexes if they are missing. */
+  define(view: string, indexes: readonly ViewIndex[]): Promise<void>;
+  /** Applies writes in bulk; atomic per document, and the order per key is kept. `expected` is for `transact` only. */
+  write(view: string, writes: readonly DocumentWrite[]): Promise<WriteResult>;
+  /** One commit. LEASE_LOST if the epoch is old, WRITE_CONFLICT if an `expected` fails: then nothing changed. */
+  transact(unit: Unit): Promise<WriteResult>;
+  get(view: string, keys: readonly string[]): Promise<ReadonlyMap<string, ViewDocument>>;
+  find(view: string, query: DocumentQuery): Promise<DocumentPage>;
+  views(): Promise<readonly ViewInfo[]>;
+  drop(view: string): Promise<void>;
+  /** Removes tombstones whose ts is below `beforeTs`; returns how many. */
+  purge(view: string, beforeTs: number): Promise<number>;
+}

@@ -1,0 +1,133 @@
+/**
+ * Consumer groups: who is alive, who owns which partition, and how far each group has come.
+ *
+ * Liveness is kept per session (one per bus), not per partition: a beat renews everything a bus holds, so that a
+ * thousand idle groups cost one write every few seconds. Safety never rests on time: a lease carries an epoch, every
+ * grant raises it by one, and a write under an older epoch changes nothing (P7). Time only decides when a partition
+ * may be taken from a session that went silent.
+ */
+import type { Seq } from "../model/event.js";
+
+/** Grows by one with each grant of a partition to an owner. 0: never granted. */
+export type Epoch = number;
+
+export interface GroupRef {
+  readonly topic: string;
+  readonly group: string;
+}
+
+export interface GroupPartition extends GroupRef {
+  readonly partition: number;
+}
+
+/** What is known of an event that was handed out and is not settled. */
+export interface Attempt {
+  readonly seq: Seq;
+  /** How often it was handed out, as far as is known. */
+  readonly delivered: number;
+  /** Throws, nacks, missed deadlines, crashes pinned on it: what counts toward maxAttempts. */
+  readonly failures: number;
+  readonly error?: string;
+  /** Not to be tried again before this time. */
+  readonly retryAtMs?: number;
+}
+
+/** A group's position in one partition. */
+export interface Cursor {
+  /** Every seq up to and including this is settled: acked, filtered, dead-lettered or removed. */
+  readonly floor: Seq;
+  /** Settled ranges above the floor, both ends included, ascending, not touching. */
+  readonly settled: readonly (readonly [Seq, Seq])[];
+  /** Unsettled events that have a past, ascending by seq. */
+  readonly attempts: readonly Attempt[];
+  /** Delivered mark: nothing above it was ever handed out. */
+  readonly mark: Seq;
+  /** Owners in a row that ended uncleanly without moving the floor; two or more mean careful mode. */
+  readonly unclean: number;
+  /** In careful mode: the one event that was being handled. A crash is pinned on it. */
+  readonly suspect?: Seq;
+}
+
+export const START_CURSOR: Cursor = { floor: 0, settled: [], attempts: [], mark: 0, unclean: 0 };
+
+/** One bus instance, alive as long as it beats. */
+export interface Session {
+  /** Unique per bus instance; never used again. */
+  readonly member: string;
+  readonly host: string;
+  readonly pid: number;
+  /** Says when the process began, so that a reused pid is not taken for it. */
+  readonly processStart: string;
+}
+
+export interface Claim {
+  readonly epoch: Epoch;
+  readonly cursor: Cursor;
+  /** False if an earlier owner held it and did not release it: it crashed, was fenced, or went silent. */
+  readonly clean: boolean;
+}
+
+export interface Lease {
+  readonly partition: number;
+  readonly epoch: Epoch;
+  /** The member that holds it, or null if it was released or never granted. */
+  readonly owner: string | null;
+  /** The owner's session is alive. */
+  readonly alive: boolean;
+  readonly cursor: Cursor;
+}
+
+export interface GroupState extends GroupRef {
+  /** Members with a living session that joined this group, sorted. */
+  readonly members: readonly string[];
+  /** One per partition that has a cursor, in order. */
+  readonly leases: readonly Lease[];
+}
+
+/** Groups whose members, leases or cursors (by `move`) changed, in whatever order. */
+export interface GroupChanges {
+  /** Hand this in next time. */
+  readonly version: number;
+  readonly groups: readonly GroupRef[];
+}
+
+export interface Timed {
+  /** The caller's clock. A driver with a clock of its own (a server's) uses that instead. */
+  readonly nowMs: number;
+}
+
+export interface Groups {
+  /** Begins a session that lasts `ttlMs` unless renewed. */
+  open(session: Session, o: Timed & { ttlMs: number }): Promise<void>;
+  /** Renews it, even after it ran out. False if it was closed or swept away: open a new one. */
+  beat(member: string, o: Timed & { ttlMs: number }): Promise<boolean>;
+  /** Ends it: the member leaves every group; leases it still held count as not released. */
+  close(member: string, o: Timed): Promise<void>;
+  /** Living sessions. */
+  sessions(o: Timed): Promise<readonly Session[]>;
+
+  /** The member wants a share of this group's partitions. */
+  join(ref: GroupRef, member: string): Promise<void>;
+  leave(ref: GroupRef, member: string): Promise<void>;
+
+  /** Sets the first position of partitions that have no cursor yet; others stay. Index = partition. */
+  start(ref: GroupRef, floors: readonly Seq[]): Promise<void>;
+
+  /** Grants the partition if it has a cursor and is free, or its owner's session ran out; the epoch grows by one. */
+  claim(ref: GroupPartition, member: string, o: Timed): Promise<Claim | null>;
+  /** Stores the cursor in one write. LEASE_LOST under any epoch but the newest, or after release. */
+  commit(ref: GroupPartition, epoch: Epoch, cursor: Cursor): Promise<void>;
+  /** Stores the cursor and gives the partition back, cleanly. LEASE_LOST under any epoch but the newest. */
+  release(ref: GroupPartition, epoch: Epoch, cursor: Cursor): Promise<void>;
+  /** Moves the cursor whoever owns it: the epoch grows by one, which fences the owner (P7), and nobody owns it. */
+  move(ref: GroupPartition, cursor: Cursor): Promise<void>;
+
+  /** Null if the group has no cursor on this topic. */
+  state(ref: GroupRef, o: Timed): Promise<GroupState | null>;
+  /** Every (topic, group) that has a cursor, sorted by topic, then group; of one topic if given. */
+  list(topic?: string): Promise<readonly GroupRef[]>;
+  /** What changed since `version` (0 at first). Cheap when nothing did; sessions that run out need not show. */
+  changes(version: number): Promise<GroupChanges>;
+  /** Forgets the group's cursors and leases on this topic. Owners are fenced. */
+  remove(ref: GroupRef): Promise<void>;
+}

@@ -1,0 +1,90 @@
+/**
+ * The log: what every store must do with events. A driver author's obligations stand in the comments; the
+ * conformance suite checks them. Drivers need not batch (the publish path does), check names and sizes (the bus
+ * does), or compare payloads of duplicates (the publish path does).
+ */
+
+import type { BusError } from "../model/errors.js";
+import type { EventDraft, Seq, StoredEvent } from "../model/event.js";
+
+export interface AppendResult {
+  /**
+   * For each draft, in order, the event as it stands in the log: the new one, or the first one under that id. Shorter
+   * than the drafts if the append stopped early; `error` then says why, and the rest had no effect or is unknown.
+   */
+  readonly events: readonly StoredEvent[];
+  /** Indexes of drafts whose id was there before (in the store, or earlier in the same call). */
+  readonly duplicates: ReadonlySet<number>;
+  readonly error?: BusError;
+}
+
+export interface ReadOptions {
+  /** Events with seq greater than this. */
+  readonly after: Seq;
+  readonly limit: number;
+  /** Stop once this many bytes are gathered; at least one event comes if there is one. */
+  readonly maxBytes?: number;
+}
+
+export interface Page {
+  /** In seq order. */
+  readonly events: readonly StoredEvent[];
+  /**
+   * The page covers (after, through]: a seq in there without an event was removed by retention or compaction.
+   * At the end of the log it is the head. Never less than `after`.
+   */
+  readonly through: Seq;
+}
+
+export interface PartitionHead {
+  readonly partition: number;
+  /** Newest committed seq; 0 if none ever was. Trimming does not lower it. */
+  readonly head: Seq;
+  /** Lowest seq that may still be present: everything below was removed. 1 at first; at most head + 1. */
+  readonly low: Seq;
+  /** Events and bytes present now; bytes may be an estimate. */
+  readonly events: number;
+  readonly bytes: number;
+}
+
+export interface HistoryOptions {
+  readonly after?: Seq;
+  /** Only events whose seq is at most this. */
+  readonly through?: Seq;
+  readonly limit: number;
+  /** Newest first. Then `after` is meaningless and must be absent. */
+  readonly newestFirst?: boolean;
+}
+
+export interface Log {
+  /**
+   * Adds drafts in their order at the end of one partition, all or a prefix, durably before it returns (P1). The
+   * partition exists: topics are defined before they are written. Seqs are dense (P2), also among processes that
+   * append at once. An id that the store holds, in whatever topic, is not added again (P3).
+   */
+  append(topic: string, partition: number, drafts: readonly EventDraft[]): Promise<AppendResult>;
+
+  /** Never skips a committed event (P2). A topic or partition that was never written is an empty one. */
+  read(topic: string, partition: number, options: ReadOptions): Promise<Page>;
+
+  /** One entry for each partition of a defined topic, in order; NOT_FOUND for an undefined one. */
+  heads(topic: string): Promise<readonly PartitionHead[]>;
+
+  /** Lowest present seq whose ts is at least `ts`; head + 1 if there is none. Not a scan of the log. */
+  seqAt(topic: string, partition: number, ts: number): Promise<Seq>;
+
+  /** The event under this id, if it is retained. */
+  find(id: string): Promise<StoredEvent | null>;
+
+  /** The newest event of each key that has one. By index for topics with `keyed` or `compaction`. */
+  latestByKey(topic: string, keys: readonly string[]): Promise<ReadonlyMap<string, StoredEvent>>;
+
+  /** Events of one key in seq order, by index for topics with `keyed` or `compaction`. */
+  history(topic: string, key: string, options: HistoryOptions): Promise<readonly StoredEvent[]>;
+
+  /** Removes everything up to and including `through`; the head stays. Returns how many events went. */
+  trim(topic: string, partition: number, through: Seq): Promise<number>;
+
+  /** Removes these events in one atomic step (compaction, P11); seqs that are not there are ignored. */
+  remove(topic: string, partition: number, seqs: readonly Seq[]): Promise<number>;
+}

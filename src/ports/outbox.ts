@@ -1,0 +1,80 @@
+/**
+ * The outbox: events written in the caller's own transaction, published later by a drainer (P10). The verbs are the
+ * same whether it lives in a store of ours or in the caller's database.
+ *
+ *   pending --claim--> claimed --sent--> sent --purge--> (gone)
+ *      ^                  |--error--> pending (after retryAtMs) | dead --requeue--> pending
+ *      '----lease ran out-'
+ *
+ * Order per key: an entry is never handed out while an earlier one with its key is unsent, whoever holds that (a dead
+ * one blocks its key until it is requeued or discarded). Entries of one key may be claimed together, in order.
+ */
+export interface OutboxEntry {
+  readonly id: string;
+  readonly topic: string;
+  readonly payload: unknown;
+  readonly key?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly ts?: number;
+  readonly tags?: readonly string[];
+  readonly caused_by?: readonly string[];
+  readonly sid?: string;
+}
+
+export interface OutboxClaim extends OutboxEntry {
+  /** Settles this claim and no other (P6). */
+  readonly token: string;
+  /** Failed tries so far. */
+  readonly failures: number;
+}
+
+export interface OutboxStats {
+  readonly pending: number;
+  readonly claimed: number;
+  readonly sent: number;
+  readonly dead: number;
+  /** When the oldest unsent entry was added. */
+  readonly oldestMs: number | null;
+}
+
+export type OutboxStatus = "pending" | "claimed" | "sent" | "dead";
+
+export interface OutboxRow extends OutboxEntry {
+  readonly status: OutboxStatus;
+  readonly failures: number;
+  readonly error?: string;
+  readonly addedMs: number;
+}
+
+export interface ClaimOptions {
+  readonly owner: string;
+  readonly leaseMs: number;
+  readonly nowMs: number;
+}
+
+export interface OutboxStore {
+  /** Adds an entry; the same id with the same content again is harmless, with other content ID_CONFLICT. */
+  add(entry: OutboxEntry, o?: { nowMs?: number }): Promise<void>;
+  /** Up to `count` entries in order of addition, held for `leaseMs`. */
+  claimBatch(count: number, o: ClaimOptions): Promise<readonly OutboxClaim[]>;
+  /** True if the claim still held; false (nothing changed) if it was lost. */
+  markSent(id: string, token: string, o: { nowMs: number }): Promise<boolean>;
+  /** Counts a failure; back to pending at `retryAtMs`, or dead. False if the claim was lost. */
+  markError(
+    id: string,
+    token: string,
+    o: { error: string; retryAtMs: number; dead?: boolean },
+  ): Promise<boolean>;
+  /** Entries whose claim ran out become pending again; returns how many. */
+  requeueExpired(nowMs: number): Promise<number>;
+  /** Dead entries (these, or all) become pending with no failures; returns how many. */
+  requeueDead(ids?: readonly string[]): Promise<number>;
+  /** Removes dead entries for good; returns how many. */
+  discardDead(ids: readonly string[]): Promise<number>;
+  /** Removes entries sent before `sentBeforeMs`; returns how many. */
+  purge(sentBeforeMs: number): Promise<number>;
+  stats(): Promise<OutboxStats>;
+  list(o: { status: OutboxStatus; limit: number }): Promise<readonly OutboxRow[]>;
+  /** Calls `wake` soon after an entry was committed, where the database can tell. Returns how to stop. */
+  watch?(wake: () => void): () => void;
+}

@@ -1,0 +1,54 @@
+/** What the members of a store agree on: topics, schemas, resume points, and who did what. */
+import type { JsonValue } from "../model/json.js";
+import type { TopicConfig } from "../model/topic.js";
+
+export interface SchemaEntry {
+  readonly topic: string;
+  readonly version: number;
+  readonly compat: string;
+  /** The schema as JSON Schema, and whatever else its owner needs. */
+  readonly document: JsonValue;
+  readonly createdMs: number;
+}
+
+export interface Token {
+  readonly value: JsonValue;
+  /** Grows by one with each write; 0 stands for "absent". */
+  readonly revision: number;
+}
+
+export interface AuditEntry {
+  /** Assigned by the store, growing. */
+  readonly number: number;
+  readonly atMs: number;
+  readonly actor: string;
+  readonly action: string;
+  readonly target: string;
+  readonly details?: JsonValue;
+}
+
+export interface Registry {
+  /**
+   * Creates the topic, or updates what may change (all but `partitions`: TOPIC_CONFLICT). Of two processes that
+   * create it at once, one wins and the other gets the winner's partitions or TOPIC_CONFLICT. Returns what is stored.
+   * With `ifAbsent`, a topic that exists stays as it is.
+   */
+  defineTopic(config: TopicConfig, o?: { ifAbsent?: boolean }): Promise<TopicConfig>;
+  topic(name: string): Promise<TopicConfig | null>;
+  /** Sorted by name. */
+  topics(): Promise<readonly TopicConfig[]>;
+
+  /** Adds a version if the newest one is still `expectedLatest` (0: none); else SCHEMA_CONFLICT and no change. */
+  putSchema(entry: SchemaEntry, o: { expectedLatest: number }): Promise<void>;
+  /** Ascending by version; of every topic if none is named. */
+  schemas(topic?: string): Promise<readonly SchemaEntry[]>;
+
+  token(name: string): Promise<Token | null>;
+  /** Writes if the revision is still `expected` (0: absent); else WRITE_CONFLICT. Null removes. Returns the new revision. */
+  putToken(name: string, value: JsonValue | null, o: { expected: number }): Promise<number>;
+  tokens(prefix: string): Promise<ReadonlyMap<string, Token>>;
+
+  audit(entry: Omit<AuditEntry, "number">): Promise<void>;
+  /** Newest first. */
+  audits(o: { limit: number; before?: number }): Promise<readonly AuditEntry[]>;
+}
