@@ -20,6 +20,12 @@ export interface GroupPartition extends GroupRef {
   readonly partition: number;
 }
 
+/** A lease that must still be held, under this epoch, for a write to happen (P7). */
+export interface Fence {
+  readonly ref: GroupPartition;
+  readonly epoch: Epoch;
+}
+
 /** What is known of an event that was handed out and is not settled. */
 export interface Attempt {
   readonly seq: Seq;

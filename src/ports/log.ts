@@ -6,6 +6,7 @@
 
 import type { BusError } from "../model/errors.js";
 import type { EventDraft, Seq, StoredEvent } from "../model/event.js";
+import type { Fence } from "./groups.js";
 
 export interface AppendResult {
   /**
@@ -60,9 +61,15 @@ export interface Log {
   /**
    * Adds drafts in their order at the end of one partition, all or a prefix, durably before it returns (P1). The
    * partition exists: topics are defined before they are written. Seqs are dense (P2), also among processes that
-   * append at once. An id that the store holds, in whatever topic, is not added again (P3).
+   * append at once. An id that the store holds, in whatever topic, is not added again (P3). With a fence, nothing is
+   * added unless that lease is still held, decided in the same atomic step (P7): else it throws LEASE_LOST.
    */
-  append(topic: string, partition: number, drafts: readonly EventDraft[]): Promise<AppendResult>;
+  append(
+    topic: string,
+    partition: number,
+    drafts: readonly EventDraft[],
+    fence?: Fence,
+  ): Promise<AppendResult>;
 
   /** Never skips a committed event (P2). A topic or partition that was never written is an empty one. */
   read(topic: string, partition: number, options: ReadOptions): Promise<Page>;
