@@ -15,15 +15,16 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const modules = join(root, "node_modules");
 const stamp = join(modules, ".promethean-setup");
 
-/** Installs and builds. Ends the process with one clear line when either fails. */
+/** Installs and builds. When either fails it says so in one line and answers false. */
 export function setup() {
   try {
     requireNode();
     installIfChanged();
     buildIfChanged(say);
+    return true;
   } catch (error) {
     say(`Set-up failed: ${error.message}`);
-    process.exit(1);
+    return false;
   }
 }
 
@@ -95,4 +96,6 @@ function npmCi() {
   if (done.status !== 0) throw new Error("`npm ci` did not succeed (see above)");
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) setup();
+if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
+  process.exitCode = setup() ? 0 : 1;
+}

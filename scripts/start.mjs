@@ -10,7 +10,7 @@ const program = fileURLToPath(new URL("../dist/cli/start.js", import.meta.url));
 const ECHO_MS = 500;
 const INTERRUPTED = [130, 143];
 
-setup();
+if (!setup()) process.exit(1);
 if (!existsSync(program)) {
   console.error("There is nothing to start: src/cli/start.ts is missing.");
   process.exit(1);

@@ -13,8 +13,7 @@ import { setup } from "./setup.mjs";
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const report = join(root, ".cache", "test-report.json");
 
-setup();
-finish(fetchFixtures() ? runVitest(process.argv.slice(2)) : { passed: 0, failed: 1 });
+finish(setup() && fetchFixtures() ? runVitest(process.argv.slice(2)) : { passed: 0, failed: 1 });
 
 /** Programs that tests start: each script knows where to look and what to say when nothing is found. */
 function fetchFixtures() {
