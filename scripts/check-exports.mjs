@@ -1,0 +1,67 @@
+/**
+ * Guards the exports map: every public entry point of src/ is exported, every export has its source, types come
+ * first. `--write` brings package.json in line. With a built dist/ the files named must be there as well.
+ *
+ * Entry points are src/index.ts, src/testing/index.ts, src/client/index.ts and src/stores/<name>/index.ts;
+ * any other index.ts is a folder's own affair.
+ */
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const manifestPath = join(root, "package.json");
+const manifest = JSON.parse(readFileSync(manifestPath, "utf8"));
+
+const wanted = exportsOf(entryFolders());
+if (process.argv.includes("--write")) {
+  manifest.exports = wanted;
+  writeFileSync(manifestPath, `${JSON.stringify(manifest, null, 2)}\n`);
+}
+const faults = [...drift(), ...missingBins(), ...missingOutputs()];
+for (const fault of faults) console.error(`package.json: ${fault}`);
+process.exitCode = faults.length > 0 ? 1 : 0;
+
+function entryFolders() {
+  const stores = join(root, "src", "stores");
+  const names = existsSync(stores) ? readdirSync(stores).sort() : [];
+  return ["", "testing", "client", ...names.map((name) => `stores/${name}`)].filter((folder) =>
+    existsSync(join(root, "src", folder, "index.ts")),
+  );
+}
+
+function exportsOf(folders) {
+  const entries = folders.map((folder) => {
+    const output = ["./dist", folder, "index"].filter(Boolean).join("/");
+    return [folder === "" ? "." : `./${folder}`, { types: `${output}.d.ts`, default: `${output}.js` }];
+  });
+  return { ...Object.fromEntries(entries), "./package.json": "./package.json" };
+}
+
+/** Compared as text, since the order of conditions matters: the first match wins. */
+function drift() {
+  const subpaths = new Set([...Object.keys(wanted), ...Object.keys(manifest.exports)]);
+  return [...subpaths]
+    .filter((subpath) => JSON.stringify(wanted[subpath]) !== JSON.stringify(manifest.exports[subpath]))
+    .map((subpath) => {
+      if (!(subpath in manifest.exports)) return `"${subpath}" has a source but is not exported`;
+      if (!(subpath in wanted)) return `"${subpath}" is exported but has no source`;
+      return `"${subpath}" should be ${JSON.stringify(wanted[subpath])}`;
+    });
+}
+
+function missingBins() {
+  return Object.entries(manifest.bin ?? {})
+    .filter(
+      ([, path]) => !existsSync(join(root, path.replace(/^(\.\/)?dist\//, "src/").replace(/\.js$/, ".ts"))),
+    )
+    .map(([name, path]) => `the command "${name}" points to ${path}, which has no source`);
+}
+
+function missingOutputs() {
+  if (!existsSync(join(root, "dist", ".promethean-build"))) return [];
+  return Object.values(manifest.exports)
+    .flatMap((target) => (typeof target === "string" ? [target] : Object.values(target)))
+    .filter((path) => !existsSync(join(root, path)))
+    .map((path) => `${path} is exported but was not built`);
+}
