@@ -42,7 +42,7 @@ function requireNode() {
 function installIfChanged() {
   const wanted = fingerprint();
   if (existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) return;
-  if (!existsSync(stamp) && installedByHand()) {
+  if (installedByHand()) {
     writeFileSync(stamp, wanted);
     return;
   }
@@ -74,8 +74,12 @@ function installedByHand() {
   return locked.every(([path, entry]) => {
     const there = installed[path];
     if (there === undefined) return entry.optional === true;
-    return there.version === entry.version && existsSync(join(root, path));
+    return there.version === entry.version && runsHere(entry) && existsSync(join(root, path));
   });
+}
+
+function runsHere({ os = [process.platform], cpu = [process.arch] }) {
+  return os.includes(process.platform) && cpu.includes(process.arch);
 }
 
 function readJson(path) {
