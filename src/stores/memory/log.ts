@@ -1,0 +1,172 @@
+/**
+ * The log in memory: segments per partition, one map of ids for the whole store (P3), an index by key for topics
+ * that are asked by key. An append never waits, so seqs are dense by construction (P2). Events keep the body they came
+ * with: no JSON text is made here.
+ */
+import { BusError } from "../../model/errors.js";
+import { type EventDraft, type Seq, StoredEvent } from "../../model/event.js";
+import type { AppendResult, HistoryOptions, Log, Page, PartitionHead, ReadOptions } from "../../ports/log.js";
+import { KeyIndex } from "./key-index.js";
+import type { Lifetime } from "./lifetime.js";
+import { PartitionLog } from "./partition-log.js";
+import type { Signals } from "./signals.js";
+
+const NO_DUPLICATES: ReadonlySet<number> = new Set();
+
+export interface MemoryLogOptions {
+  readonly lifetime: Lifetime;
+  readonly signals: Signals;
+  /** Number of partitions of a topic that is defined. */
+  readonly partitionsOf: (topic: string) => number | undefined;
+  readonly maxEvents: number;
+}
+
+export class MemoryLog implements Log {
+  readonly #options: MemoryLogOptions;
+  readonly #lifetime: Lifetime;
+  readonly #topics = new Map<string, PartitionLog[]>();
+  readonly #ids = new Map<string, StoredEvent>();
+  readonly #keys = new Map<string, KeyIndex>();
+
+  constructor(options: MemoryLogOptions) {
+    this.#options = options;
+    this.#lifetime = options.lifetime;
+  }
+
+  async append(topic: string, partition: number, drafts: readonly EventDraft[]): Promise<AppendResult> {
+    this.#lifetime.check();
+    const log = this.#writable(topic, partition);
+    const before = log.head;
+    const result = this.#add(log, topic, partition, drafts);
+    if (log.head > before) {
+      this.#options.signals.send({ type: "appended", topic, partition, head: log.head });
+    }
+    return result;
+  }
+
+  async read(topic: string, partition: number, options: ReadOptions): Promise<Page> {
+    this.#lifetime.check();
+    return this.#partition(topic, partition)?.read(options) ?? { events: [], through: options.after };
+  }
+
+  async heads(topic: string): Promise<readonly PartitionHead[]> {
+    this.#lifetime.check();
+    const partitions = this.#options.partitionsOf(topic);
+    if (partitions === undefined) throw new BusError("NOT_FOUND", `topic "${topic}" is not defined`);
+    return Array.from({ length: partitions }, (_, partition) => {
+      const log = this.#partition(topic, partition);
+      return {
+        partition,
+        head: log?.head ?? 0,
+        low: log?.low ?? 1,
+        events: log?.events ?? 0,
+        bytes: log?.bytes ?? 0,
+      };
+    });
+  }
+
+  async seqAt(topic: string, partition: number, ts: number): Promise<Seq> {
+    this.#lifetime.check();
+    return this.#partition(topic, partition)?.seqAt(ts) ?? 1;
+  }
+
+  async find(id: string): Promise<StoredEvent | null> {
+    this.#lifetime.check();
+    return this.#ids.get(id) ?? null;
+  }
+
+  async latestByKey(topic: string, keys: readonly string[]): Promise<ReadonlyMap<string, StoredEvent>> {
+    this.#lifetime.check();
+    const index = this.#keyIndex(topic);
+    const newest = new Map<string, StoredEvent>();
+    for (const key of keys) {
+      const event = index.newest(key);
+      if (event !== undefined) newest.set(key, event);
+    }
+    return newest;
+  }
+
+  async history(topic: string, key: string, options: HistoryOptions): Promise<readonly StoredEvent[]> {
+    this.#lifetime.check();
+    return this.#keyIndex(topic).history(key, options);
+  }
+
+  async trim(topic: string, partition: number, through: Seq): Promise<number> {
+    this.#lifetime.check();
+    return this.#forget(topic, this.#partition(topic, partition)?.trim(through) ?? []);
+  }
+
+  async remove(topic: string, partition: number, seqs: readonly Seq[]): Promise<number> {
+    this.#lifetime.check();
+    return this.#forget(topic, this.#partition(topic, partition)?.remove(seqs) ?? []);
+  }
+
+  clear(): void {
+    this.#topics.clear();
+    this.#ids.clear();
+    this.#keys.clear();
+  }
+
+  #add(log: PartitionLog, topic: string, partition: number, drafts: readonly EventDraft[]): AppendResult {
+    const index = this.#keys.get(topic);
+    const events: StoredEvent[] = [];
+    let duplicates: Set<number> | undefined;
+    for (const draft of drafts) {
+      const known = draft.freshId ? undefined : this.#ids.get(draft.id);
+      if (known !== undefined) {
+        duplicates ??= new Set();
+        duplicates.add(events.length);
+        events.push(known);
+        continue;
+      }
+      if (this.#ids.size >= this.#options.maxEvents) {
+        return { events, duplicates: duplicates ?? NO_DUPLICATES, error: this.#full() };
+      }
+      const event = new StoredEvent(topic, partition, log.head + 1, draft);
+      log.push(event);
+      this.#ids.set(event.id, event);
+      index?.add(event);
+      events.push(event);
+    }
+    return { events, duplicates: duplicates ?? NO_DUPLICATES };
+  }
+
+  #full(): BusError {
+    const { maxEvents } = this.#options;
+    return new BusError(
+      "STORE_FULL",
+      `the memory store holds ${maxEvents} events, as many as it may; give topics a retention, or raise maxEvents`,
+      { details: { maxEvents } },
+    );
+  }
+
+  #partition(topic: string, partition: number): PartitionLog | undefined {
+    return this.#topics.get(topic)?.[partition];
+  }
+
+  #writable(topic: string, partition: number): PartitionLog {
+    let partitions = this.#topics.get(topic);
+    if (partitions === undefined) {
+      partitions = [];
+      this.#topics.set(topic, partitions);
+    }
+    while (partitions.length <= partition) partitions.push(new PartitionLog());
+    return partitions[partition] as PartitionLog;
+  }
+
+  #keyIndex(topic: string): KeyIndex {
+    const present = this.#keys.get(topic);
+    if (present !== undefined) return present;
+    const partitions = this.#topics.get(topic);
+    const index = new KeyIndex(partitions ?? []);
+    // A topic that was never written is not remembered: names that callers make up must not fill the memory.
+    if (partitions !== undefined) this.#keys.set(topic, index);
+    return index;
+  }
+
+  #forget(topic: string, events: readonly StoredEvent[]): number {
+    for (const event of events) this.#ids.delete(event.id);
+    this.#keys.get(topic)?.forget(events);
+    return events.length;
+  }
+}
