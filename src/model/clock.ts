@@ -9,6 +9,8 @@ export type CancelTimer = () => void;
 export interface Clock {
   /** Milliseconds since the epoch. May jump; nothing orders events by it. */
   now(): number;
+  /** Like now(), but only ever grows, at the pace of time: for deadlines and waits. */
+  steady(): number;
   /** Runs `fire` once after `delayMs`; the returned function cancels it. */
   setTimer(delayMs: number, fire: () => void): CancelTimer;
   /** A number in [0, 1). */
@@ -20,6 +22,7 @@ export interface Clock {
 /** The machine's own clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),
+  steady: () => performance.timeOrigin + performance.now(),
   setTimer(delayMs, fire) {
     const timer = setTimeout(fire, Math.min(delayMs, 2_147_483_647));
     return () => clearTimeout(timer);

@@ -61,6 +61,11 @@ export class JsonBody {
     return this.#bytes;
   }
 
+  /** Its UTF-8 JSON in the form at hand: bytes if it came as bytes, else text. For those who copy it and move on. */
+  get encoded(): string | Uint8Array {
+    return this.#bytes ?? this.text;
+  }
+
   /** Same JSON value; member order does not matter. */
   equals(other: JsonBody): boolean {
     return this.text === other.text || canonicalText(this.value) === canonicalText(other.value);

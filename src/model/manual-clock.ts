@@ -3,7 +3,8 @@ import { v7 } from "uuid";
 import type { CancelTimer, Clock } from "./clock.js";
 
 interface Timer {
-  atMs: number;
+  /** On the steady clock. */
+  readonly atMs: number;
   readonly order: number;
   readonly fire: () => void;
 }
@@ -22,17 +23,23 @@ export interface ManualClockOptions {
 export class ManualClock implements Clock {
   readonly #timers = new Set<Timer>();
   readonly #random: () => number;
-  #nowMs: number;
+  #steadyMs: number;
+  /** Wall clock minus steady clock: what jumps have added up to. */
+  #offsetMs = 0;
   #order = 0;
   #ids = 0;
 
   constructor(options: ManualClockOptions = {}) {
-    this.#nowMs = options.startMs ?? 1_700_000_000_000;
+    this.#steadyMs = options.startMs ?? 1_700_000_000_000;
     this.#random = seededRandom(options.seed ?? 1);
   }
 
   now(): number {
-    return this.#nowMs;
+    return this.#steadyMs + this.#offsetMs;
+  }
+
+  steady(): number {
+    return this.#steadyMs;
   }
 
   random(): number {
@@ -40,14 +47,14 @@ export class ManualClock implements Clock {
   }
 
   setTimer(delayMs: number, fire: () => void): CancelTimer {
-    const timer: Timer = { atMs: this.#nowMs + Math.max(0, delayMs), order: this.#order++, fire };
+    const timer: Timer = { atMs: this.#steadyMs + Math.max(0, delayMs), order: this.#order++, fire };
     this.#timers.add(timer);
     return () => void this.#timers.delete(timer);
   }
 
   newId(): string {
     const random = Uint8Array.from({ length: 16 }, () => Math.floor(this.#random() * 256));
-    return v7({ msecs: this.#nowMs, seq: this.#ids++ >>> 0, random });
+    return v7({ msecs: this.now(), seq: this.#ids++ >>> 0, random });
   }
 
   /** When the next timer is due, or undefined if none is set. */
@@ -60,26 +67,25 @@ export class ManualClock implements Clock {
     const timer = this.#earliest();
     if (timer === undefined) return false;
     this.#timers.delete(timer);
-    this.#nowMs = Math.max(this.#nowMs, timer.atMs);
+    this.#steadyMs = Math.max(this.#steadyMs, timer.atMs);
     timer.fire();
     return true;
   }
 
   /** Moves by `ms`, running every timer that falls due, with pending promises settled after each. */
   async advance(ms: number): Promise<void> {
-    const untilMs = this.#nowMs + ms;
+    const untilMs = this.#steadyMs + ms;
     await settlePromises();
     for (let next = this.nextTimerMs(); next !== undefined && next <= untilMs; next = this.nextTimerMs()) {
       this.runNext();
       await settlePromises();
     }
-    this.#nowMs = Math.max(this.#nowMs, untilMs);
+    this.#steadyMs = Math.max(this.#steadyMs, untilMs);
   }
 
   /** The wall clock jumps; timers keep their distance. */
   jump(ms: number): void {
-    this.#nowMs += ms;
-    for (const timer of this.#timers) timer.atMs += ms;
+    this.#offsetMs += ms;
   }
 
   #earliest(): Timer | undefined {

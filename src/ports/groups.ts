@@ -119,7 +119,10 @@ export interface Groups {
   /** Sets the first position of partitions that have no cursor yet; others stay. Index = partition. */
   start(ref: GroupRef, floors: readonly Seq[]): Promise<void>;
 
-  /** Grants the partition if it has a cursor and is free, or its owner's session ran out; the epoch grows by one. */
+  /**
+   * Grants the partition if it has a cursor and is free, or its owner's session ran out, or the owner is this very
+   * member (whose last claim was granted without its knowing); the epoch grows by one.
+   */
   claim(ref: GroupPartition, member: string, o: Timed): Promise<Claim | null>;
   /** Stores the cursor in one write. LEASE_LOST under any epoch but the newest, or after release. */
   commit(ref: GroupPartition, epoch: Epoch, cursor: Cursor): Promise<void>;

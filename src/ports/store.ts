@@ -37,7 +37,10 @@ export interface Store {
   readonly outbox: OutboxStore;
   readonly registry: Registry;
 
-  /** Makes it ready; called once, before anything else. Throws a BusError that says what to do. */
+  /**
+   * Makes it ready; called before anything else, and again to go on after a close (a store that is not durable keeps
+   * its data for that as long as the object lives). Throws a BusError that says what to do.
+   */
   open(): Promise<void>;
   /** Signals of every process that shares the store, within tens of milliseconds. Absent: the bus polls. */
   watch?(listener: (signal: Signal) => void): () => void;

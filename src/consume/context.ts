@@ -1,0 +1,187 @@
+/** What a handler is given besides the event, and how the shell learns that the event is settled. */
+import { BusError } from "../model/errors.js";
+import type { StoredEvent } from "../model/event.js";
+import type {
+  Ack,
+  BatchContext,
+  CursorPosition,
+  DeliveryContext,
+  PublishedRecord,
+  PublishOptions,
+} from "../model/event-bus.js";
+import { derivedId } from "../model/ids.js";
+import type { TopicRef } from "../model/topic.js";
+import type { Entry } from "./delivery-state.js";
+
+export type Emit = <T>(
+  topic: TopicRef<T>,
+  payload: T,
+  options: PublishOptions,
+) => Promise<PublishedRecord<T>>;
+
+/** The delivery that an event belongs to, as far as a context needs it. */
+export interface Source {
+  readonly topic: string;
+  readonly group: string;
+  readonly partition: number;
+  readonly epoch: number;
+  readonly emit: Emit;
+  readonly position: CursorPosition;
+  handled(delivery: Delivered): boolean;
+  failed(delivery: Delivered, reason: Failed): boolean;
+  extend(delivery: Delivered, ms: number): boolean;
+}
+
+export interface Failed {
+  readonly error: string;
+  readonly detail?: unknown;
+  readonly fatal?: boolean;
+  readonly counts?: boolean;
+}
+
+/** One hand-out of one event: the lease that an ack, nack or extension names. */
+export class Delivered implements DeliveryContext {
+  readonly entry: Entry;
+  readonly event: StoredEvent;
+  readonly attempt: number;
+  readonly maxAttempts: number;
+  readonly source: Source;
+  /** Called once, when this hand-out is over, however it ended. */
+  onOver: ((delivery: Delivered) => void) | null = null;
+  #abort: AbortController | null = null;
+  #aborted: BusError | null = null;
+  #emitted = 0;
+
+  constructor(source: Source, entry: Entry, event: StoredEvent, attempt: number, maxAttempts: number) {
+    this.source = source;
+    this.entry = entry;
+    this.event = event;
+    this.attempt = attempt;
+    this.maxAttempts = maxAttempts;
+  }
+
+  get topic(): string {
+    return this.source.topic;
+  }
+
+  get group(): string {
+    return this.source.group;
+  }
+
+  get cursor(): CursorPosition {
+    return this.source.position;
+  }
+
+  get fence(): { partition: number; epoch: number } {
+    return { partition: this.source.partition, epoch: this.source.epoch };
+  }
+
+  get signal(): AbortSignal {
+    if (this.#abort === null) {
+      this.#abort = new AbortController();
+      if (this.#aborted !== null) this.#abort.abort(this.#aborted);
+    }
+    return this.#abort.signal;
+  }
+
+  // The four verbs are getters so that a handler may take them out of the context: `async (e, { emit }) => …`.
+  get emit(): DeliveryContext["emit"] {
+    return (topic, payload, options = {}) => {
+      const id = derivedId(this.source.group, this.event.id, this.#emitted++);
+      return this.source.emit(topic, payload, { caused_by: [this.event.id], ...options, id });
+    };
+  }
+
+  get extend(): DeliveryContext["extend"] {
+    return (ms) => {
+      if (!(Number.isFinite(ms) && ms > 0))
+        throw new BusError("INVALID_OPTION", "extend takes milliseconds above 0");
+      if (!this.source.extend(this, ms)) throw lost(this.event.id);
+    };
+  }
+
+  get ack(): DeliveryContext["ack"] {
+    return async () => (this.source.handled(this) ? { id: this.event.id, ok: true } : refusal(this.event.id));
+  }
+
+  get nack(): DeliveryContext["nack"] {
+    return async (reason = "nacked") =>
+      this.source.failed(this, { error: reason }) ? { id: this.event.id, ok: true } : refusal(this.event.id);
+  }
+
+  /** The lease is gone: whoever watches the signal stops. */
+  revoke(why: "deadline" | "lost"): void {
+    this.#aborted =
+      why === "deadline"
+        ? new BusError("ACK_TIMEOUT", `event ${this.event.id} was not acknowledged in time`)
+        : lost(this.event.id);
+    this.#abort?.abort(this.#aborted);
+    this.over();
+  }
+
+  over(): void {
+    const { onOver } = this;
+    this.onOver = null;
+    onOver?.(this);
+  }
+}
+
+/** The context of a batch: the signal of its first event (their leases come and go together). */
+export class DeliveredBatch implements BatchContext {
+  readonly #first: Delivered;
+  readonly #all: readonly Delivered[];
+
+  constructor(all: readonly Delivered[]) {
+    this.#all = all;
+    this.#first = all[0] as Delivered;
+  }
+
+  get topic(): string {
+    return this.#first.topic;
+  }
+
+  get group(): string {
+    return this.#first.group;
+  }
+
+  get maxAttempts(): number {
+    return this.#first.maxAttempts;
+  }
+
+  get cursor(): CursorPosition {
+    return this.#first.cursor;
+  }
+
+  get fence(): { partition: number; epoch: number } {
+    return this.#first.fence;
+  }
+
+  get signal(): AbortSignal {
+    return this.#first.signal;
+  }
+
+  get emitFor(): BatchContext["emitFor"] {
+    return (event, topic, payload, options) => {
+      const delivery = this.#all.find((candidate) => candidate.event.id === event.id);
+      if (delivery === undefined) throw new BusError("NOT_FOUND", `event ${event.id} is not in this batch`);
+      return delivery.emit(topic, payload, options);
+    };
+  }
+
+  get extend(): BatchContext["extend"] {
+    return (ms) => {
+      for (const delivery of this.#all) delivery.extend(ms);
+    };
+  }
+}
+
+function lost(id: string): BusError {
+  return new BusError(
+    "LEASE_LOST",
+    `event ${id} is no longer leased to this handler: its deadline passed or its partition moved`,
+  );
+}
+
+export function refusal(id: string): Ack {
+  return { id, ok: false, err: `LEASE_LOST: ${lost(id).message}` };
+}

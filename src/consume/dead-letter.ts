@@ -1,0 +1,64 @@
+/** The copy of an event that a group gave up, as it stands in `dlq.<topic>` (P8). */
+import type { EventDraft, StoredEvent } from "../model/event.js";
+import { deadLetterId } from "../model/ids.js";
+import { JsonBody } from "../model/json.js";
+
+export interface DeadLetter {
+  readonly origin: {
+    readonly topic: string;
+    readonly partition: number;
+    readonly seq: number;
+    readonly id: string;
+    readonly group: string;
+  };
+  readonly error: {
+    readonly message: string;
+    readonly name?: string;
+    readonly code?: string;
+    readonly stack?: string;
+  };
+  readonly attempts: number;
+  /** The event as it was delivered. */
+  readonly event: unknown;
+}
+
+export interface GivenUp {
+  readonly event: StoredEvent;
+  readonly group: string;
+  readonly attempts: number;
+  readonly error: string;
+  /** What was thrown, where it is known. */
+  readonly thrown: unknown;
+  readonly nowMs: number;
+}
+
+/** The same (topic, group, event) always gives the same id: a repeated write adds nothing. */
+export function deadLetterDraft({ event, group, attempts, error, thrown, nowMs }: GivenUp): EventDraft {
+  const letter: DeadLetter = {
+    origin: { topic: event.topic, partition: event.partition, seq: event.seq, id: event.id, group },
+    error: { message: error, ...describe(thrown) },
+    attempts,
+    event: event.record,
+  };
+  return {
+    id: deadLetterId(event.topic, group, event.id),
+    ts: nowMs,
+    key: event.key,
+    meta: {
+      headers: { ...event.meta?.headers, "x-dead-letter-topic": event.topic, "x-dead-letter-group": group },
+      caused_by: [event.id],
+    },
+    body: JsonBody.ofText(JSON.stringify(letter)),
+    freshId: false,
+  };
+}
+
+function describe(thrown: unknown): Partial<DeadLetter["error"]> {
+  if (!(thrown instanceof Error)) return {};
+  const code = (thrown as { code?: unknown }).code;
+  return {
+    name: thrown.name,
+    ...(typeof code === "string" ? { code } : undefined),
+    ...(typeof thrown.stack === "string" ? { stack: thrown.stack.slice(0, 4_000) } : undefined),
+  };
+}

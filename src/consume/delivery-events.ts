@@ -1,0 +1,74 @@
+/** What can happen to a delivery, and what it asks to be done. See delivery.ts. */
+import type { Seq, StoredEvent } from "../model/event.js";
+import type { Cursor } from "../ports/groups.js";
+import type { Delivery, Entry, GroupPolicy, HandlingPolicy } from "./delivery-state.js";
+
+export type DeliveryEvent =
+  /** A page of the log: all there is in (high, through]. `atHead`: nothing more for now. */
+  | {
+      readonly type: "arrived";
+      readonly events: readonly StoredEvent[];
+      readonly through: Seq;
+      readonly atHead: boolean;
+      readonly nowMs: number;
+    }
+  /** The read asked for could not be done; ask again. */
+  | { readonly type: "unread" }
+  /** The log may have grown. */
+  | { readonly type: "grew" }
+  /** A subscriber has room for this many. `batch`: they travel together. */
+  | {
+      readonly type: "demand";
+      readonly count: number;
+      readonly batch: boolean;
+      readonly handling: HandlingPolicy;
+      readonly nowMs: number;
+    }
+  | { readonly type: "handled"; readonly entry: Entry; readonly attempt: number; readonly nowMs: number }
+  | {
+      readonly type: "failed";
+      readonly entry: Entry;
+      readonly attempt: number;
+      readonly error: string;
+      readonly detail?: unknown;
+      /** No retry: bury it now. */
+      readonly fatal: boolean;
+      /** False if this event is not known to be at fault (its batch failed, its subscriber left). */
+      readonly counts: boolean;
+      readonly random: number;
+      readonly nowMs: number;
+    }
+  | {
+      readonly type: "extended";
+      readonly entry: Entry;
+      readonly attempt: number;
+      readonly deadlineMs: number;
+    }
+  | { readonly type: "buried"; readonly entry: Entry; readonly nowMs: number }
+  | { readonly type: "committed"; readonly cursor: Cursor; readonly nowMs: number }
+  | { readonly type: "tick"; readonly random: number; readonly nowMs: number }
+  | { readonly type: "stop" }
+  /** Do not wait for what is still running. */
+  | { readonly type: "halt" }
+  | { readonly type: "released" }
+  | { readonly type: "fenced" };
+
+export type Effect =
+  | { readonly type: "fetch"; readonly after: Seq }
+  | { readonly type: "deliver"; readonly entry: Entry; readonly event: StoredEvent; readonly attempt: number }
+  /** The handler's lease on this event is gone. */
+  | { readonly type: "abort"; readonly entry: Entry; readonly why: "deadline" | "lost" }
+  | {
+      readonly type: "bury";
+      readonly entry: Entry;
+      readonly event: StoredEvent;
+      readonly attempts: number;
+      readonly error: string;
+    }
+  | { readonly type: "commit"; readonly cursor: Cursor }
+  | { readonly type: "wake"; readonly atMs: number }
+  | { readonly type: "release"; readonly cursor: Cursor }
+  | { readonly type: "stopped" };
+
+/** The whole of delivery; replaceable as one piece. */
+export type Step = (state: Delivery, event: DeliveryEvent, policy: GroupPolicy) => readonly Effect[];

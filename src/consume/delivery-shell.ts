@@ -1,0 +1,306 @@
+/**
+ * The shell around one partition's delivery: performs what delivery.ts decides. It reads through the tail, writes the
+ * cursor, one write at a time and again until it is done or the lease is lost, buries dead letters, and keeps one
+ * timer.
+ */
+import { type CancelTimer, type Clock, pause } from "../model/clock.js";
+import { BusError } from "../model/errors.js";
+import type { CursorPosition } from "../model/event-bus.js";
+import { backoffMs, DEFAULT_RETRY } from "../model/retry.js";
+import type { Claim, Cursor, GroupPartition, Groups } from "../ports/groups.js";
+import { Delivered, type Emit, type Failed, type Source } from "./context.js";
+import type { GivenUp } from "./dead-letter.js";
+import { begin, isCurrent } from "./delivery.js";
+import type { DeliveryEvent, Effect, Step } from "./delivery-events.js";
+import {
+  createDelivery,
+  type Delivery,
+  floorOf,
+  type GroupPolicy,
+  type HandlingPolicy,
+} from "./delivery-state.js";
+import type { Tail, TailPage } from "./tail.js";
+
+/** What all partitions of a group share. */
+export interface ShellOptions {
+  readonly clock: Clock;
+  readonly groups: Groups;
+  readonly tail: Tail;
+  readonly step: Step;
+  readonly policy: GroupPolicy;
+  readonly pageSize: number;
+  readonly emit: Emit;
+  /** Writes the dead letter under this lease (P7); the same one twice is harmless. */
+  readonly bury: (givenUp: GivenUp, fence: { ref: GroupPartition; epoch: number }) => Promise<void>;
+  /** A read or write failed and will be tried again. */
+  readonly onTrouble: (error: BusError, ref: GroupPartition) => void;
+  /** There may be something to hand out. */
+  readonly onReady: () => void;
+  readonly onStopped: (shell: DeliveryShell) => void;
+}
+
+export class DeliveryShell implements Source {
+  readonly ref: GroupPartition;
+  readonly epoch: number;
+  readonly #options: ShellOptions;
+  readonly #state: Delivery;
+  readonly #stopListening: () => void;
+  /** Ends every wait when the shell stops. */
+  readonly #over = new AbortController();
+  #cancelWake: CancelTimer | null = null;
+  #failedReads = 0;
+  /** Cursor writes, one after the other. */
+  #writes: Promise<void> = Promise.resolve();
+  #lastSettled: { id: string; ts: number } | undefined;
+  readonly stopped: Promise<void>;
+  #resolveStopped: () => void = () => undefined;
+
+  constructor(ref: GroupPartition, claim: Claim, head: number, options: ShellOptions) {
+    this.ref = ref;
+    this.epoch = claim.epoch;
+    this.#options = options;
+    this.#state = createDelivery(claim.cursor, claim.clean, head);
+    this.stopped = new Promise((resolve) => {
+      this.#resolveStopped = resolve;
+    });
+    this.#stopListening = options.tail.listen(ref.topic, ref.partition, () => this.#send({ type: "grew" }));
+    this.#performAll(begin(this.#state, options.policy));
+  }
+
+  get topic(): string {
+    return this.ref.topic;
+  }
+
+  get group(): string {
+    return this.ref.group;
+  }
+
+  get partition(): number {
+    return this.ref.partition;
+  }
+
+  get emit(): Emit {
+    return this.#options.emit;
+  }
+
+  get position(): CursorPosition {
+    return {
+      topic: this.ref.topic,
+      ...(this.#lastSettled && { lastId: this.#lastSettled.id, lastTs: this.#lastSettled.ts }),
+    };
+  }
+
+  get state(): Readonly<Delivery> {
+    return this.#state;
+  }
+
+  get floor(): number {
+    return floorOf(this.#state);
+  }
+
+  get hasReady(): boolean {
+    return (
+      this.#state.ready.length > 0 && this.#state.phase !== "draining" && this.#state.phase !== "stopped"
+    );
+  }
+
+  /** Up to `count` events to be worked on now. */
+  demand(count: number, batch: boolean, handling: HandlingPolicy): Delivered[] {
+    const { step, policy, clock } = this.#options;
+    const effects = step(
+      this.#state,
+      { type: "demand", count, batch, handling, nowMs: clock.steady() },
+      policy,
+    );
+    const deliveries: Delivered[] = [];
+    for (const effect of effects) {
+      if (effect.type !== "deliver") {
+        this.#perform(effect);
+        continue;
+      }
+      const delivery = new Delivered(this, effect.entry, effect.event, effect.attempt, handling.maxAttempts);
+      effect.entry.holder = delivery;
+      deliveries.push(delivery);
+    }
+    return deliveries;
+  }
+
+  handled(delivery: Delivered): boolean {
+    const { entry, event, attempt } = delivery;
+    const current = isCurrent(entry, attempt) && this.#state.phase !== "stopped";
+    if (current) this.#lastSettled = event;
+    this.#send({ type: "handled", entry, attempt, nowMs: this.#options.clock.steady() });
+    if (current) delivery.over();
+    return current;
+  }
+
+  failed(delivery: Delivered, { error, detail, fatal = false, counts = true }: Failed): boolean {
+    const { entry, attempt } = delivery;
+    const { clock } = this.#options;
+    const current = isCurrent(entry, attempt) && this.#state.phase !== "stopped";
+    const random = clock.random();
+    this.#send({
+      type: "failed",
+      entry,
+      attempt,
+      error,
+      detail,
+      fatal,
+      counts,
+      random,
+      nowMs: clock.steady(),
+    });
+    if (current) delivery.over();
+    return current;
+  }
+
+  extend(delivery: Delivered, ms: number): boolean {
+    const { entry, attempt } = delivery;
+    if (!isCurrent(entry, attempt) || this.#state.phase === "stopped") return false;
+    this.#send({ type: "extended", entry, attempt, deadlineMs: this.#options.clock.steady() + ms });
+    return true;
+  }
+
+  /** Hands out nothing more; gives the partition back once everything that runs is settled. */
+  stop(): void {
+    this.#send({ type: "stop" });
+  }
+
+  /** Gives the partition back without waiting for what runs. */
+  halt(): void {
+    this.#send({ type: "halt" });
+  }
+
+  /** Somebody else owns the partition, or the store is gone. */
+  fence(): void {
+    this.#send({ type: "fenced" });
+  }
+
+  #send(event: DeliveryEvent): void {
+    this.#performAll(this.#options.step(this.#state, event, this.#options.policy));
+  }
+
+  #performAll(effects: readonly Effect[]): void {
+    for (const effect of effects) this.#perform(effect);
+    if (this.hasReady) this.#options.onReady();
+  }
+
+  #perform(effect: Effect): void {
+    switch (effect.type) {
+      case "fetch":
+        this.#fetch(effect.after);
+        return;
+      case "deliver":
+        throw new BusError("INTERNAL", "events are handed out on demand only");
+      case "abort":
+        (effect.entry.holder as Delivered | null)?.revoke(effect.why);
+        return;
+      case "bury":
+        void this.#bury(effect);
+        return;
+      case "commit":
+        this.#writes = this.#writes.then(() => this.#commit(effect.cursor));
+        return;
+      case "wake":
+        this.#wake(effect.atMs);
+        return;
+      case "release":
+        this.#writes = this.#writes.then(() => this.#release(effect.cursor));
+        return;
+      case "stopped":
+        this.#finish();
+        return;
+    }
+  }
+
+  #fetch(after: number): void {
+    const page = this.#options.tail.read(this.ref.topic, this.ref.partition, after, this.#options.pageSize);
+    if (page instanceof Promise) void this.#awaitPage(page);
+    else this.#arrived(page);
+  }
+
+  async #awaitPage(reading: Promise<TailPage>): Promise<void> {
+    try {
+      const page = await reading;
+      this.#failedReads = 0;
+      this.#arrived(page);
+    } catch (error) {
+      // The store is away, or the partition is damaged: nothing of it is served (P14), and it is asked again.
+      this.#options.onTrouble(BusError.from(error, "STORE_UNAVAILABLE"), this.ref);
+      await this.#backoff(++this.#failedReads);
+      this.#send({ type: "unread" });
+    }
+  }
+
+  #arrived({ events, through, atHead }: TailPage): void {
+    this.#send({ type: "arrived", events, through, atHead, nowMs: this.#options.clock.steady() });
+  }
+
+  async #commit(cursor: Cursor): Promise<void> {
+    const done = await this.#insist(() => this.#options.groups.commit(this.ref, this.epoch, cursor));
+    if (done) this.#send({ type: "committed", cursor, nowMs: this.#options.clock.steady() });
+  }
+
+  async #release(cursor: Cursor): Promise<void> {
+    const done = await this.#insist(() => this.#options.groups.release(this.ref, this.epoch, cursor));
+    if (done) this.#send({ type: "released" });
+  }
+
+  async #bury(effect: Extract<Effect, { type: "bury" }>): Promise<void> {
+    const { entry, event, attempts, error } = effect;
+    const givenUp: GivenUp = {
+      event,
+      group: this.ref.group,
+      attempts,
+      error,
+      thrown: entry.detail,
+      nowMs: this.#options.clock.steady(),
+    };
+    const done = await this.#insist(() => this.#options.bury(givenUp, { ref: this.ref, epoch: this.epoch }));
+    if (done) this.#send({ type: "buried", entry, nowMs: this.#options.clock.steady() });
+  }
+
+  /** Tries until it works; false if the lease is lost or the shell is over. */
+  async #insist(attempt: () => Promise<void>): Promise<boolean> {
+    for (let failures = 1; !this.#over.signal.aborted; failures++) {
+      try {
+        await attempt();
+        return true;
+      } catch (error) {
+        if (BusError.is(error, "LEASE_LOST") || BusError.is(error, "CLOSED")) {
+          this.fence();
+          return false;
+        }
+        this.#options.onTrouble(BusError.from(error, "STORE_UNAVAILABLE"), this.ref);
+        await this.#backoff(failures);
+      }
+    }
+    return false;
+  }
+
+  #backoff(failures: number): Promise<void> {
+    const { clock } = this.#options;
+    return pause(
+      clock,
+      backoffMs({ ...DEFAULT_RETRY, maxMs: 2_000 }, failures, clock.random()),
+      this.#over.signal,
+    );
+  }
+
+  #wake(atMs: number): void {
+    const { clock } = this.#options;
+    this.#cancelWake?.();
+    this.#cancelWake = clock.setTimer(Math.max(0, atMs - clock.steady()), () => {
+      this.#cancelWake = null;
+      this.#send({ type: "tick", random: clock.random(), nowMs: clock.steady() });
+    });
+  }
+
+  #finish(): void {
+    this.#cancelWake?.();
+    this.#stopListening();
+    this.#over.abort();
+    this.#resolveStopped();
+    this.#options.onStopped(this);
+  }
+}

@@ -1,0 +1,216 @@
+/**
+ * What one owner of one partition knows: which events are taken in, where each one stands, and what a crash from
+ * here on would leave behind (the cursor). Changed only by the transitions in delivery.ts.
+ *
+ *   waiting --lane free--> ready --demand--> in-flight --handled--> settled
+ *                            ^                   |--failed--> delayed --time--> ready
+ *                            '-------------------'--failed for good--> burying --buried--> settled
+ */
+import type { Seq, StoredEvent } from "../model/event.js";
+import type { RetryPolicy } from "../model/retry.js";
+import type { Attempt, Cursor } from "../ports/groups.js";
+import { Fifo } from "./fifo.js";
+
+export type Phase = "running" | "careful" | "draining" | "stopped";
+export type Ordering = "key" | "partition" | "none";
+export type Standing = "waiting" | "ready" | "delayed" | "in-flight" | "burying" | "settled";
+
+/** How a subscriber wants its events treated. */
+export interface HandlingPolicy {
+  readonly maxAttempts: number;
+  readonly ackTimeoutMs: number;
+  readonly retry: RetryPolicy;
+  /** False: never give an event up, retry it for ever. */
+  readonly deadLetter: boolean;
+}
+
+/** How a group takes events in; the same for all its subscribers. */
+export interface GroupPolicy {
+  readonly ordering: Ordering;
+  readonly maxBufferedEvents: number;
+  readonly maxBufferedBytes: number;
+  readonly maxSpan: number;
+  /** How far ahead the delivered mark is committed. */
+  readonly stride: number;
+  readonly commitEveryMs: number;
+  readonly commitEverySettles: number;
+}
+
+/** One event that was taken in. */
+export interface Entry {
+  readonly seq: Seq;
+  /** Let go once settled. */
+  event: StoredEvent | null;
+  standing: Standing;
+  delivered: number;
+  failures: number;
+  error: string | undefined;
+  retryAtMs: number;
+  deadlineMs: number;
+  /** To be handed out alone: it was in a batch that failed as a whole. */
+  solo: boolean;
+  /** Size as it was counted when the event was taken in. */
+  readonly bytes: number;
+  /** What the shell knows of its last failure and of whoever holds it now; never looked at here. */
+  detail: unknown;
+  holder: unknown;
+  policy: HandlingPolicy | null;
+  lane: Lane | null;
+}
+
+/** Events that must go one after the other. */
+export interface Lane {
+  readonly name: string;
+  /** Entries that are out of the queue and not settled. */
+  active: number;
+  /** Waiting entries by seq; made when first needed. */
+  queue: Entry[] | null;
+}
+
+export interface Delivery {
+  phase: Phase;
+  /** Everything up to here is taken in (or was removed from the log). */
+  high: Seq;
+  /** Committed delivered mark; nothing above it may be handed out. */
+  mark: Seq;
+  /** Highest seq handed out so far. */
+  reached: Seq;
+  /** Unsettled events up to here may have been handed out by an earlier owner that ended uncleanly. */
+  readonly redeliverThrough: Seq;
+  readonly entries: Fifo<Entry>;
+  readonly lanes: Map<string, Lane>;
+  readonly ready: Fifo<Entry>;
+  readonly delayed: Set<Entry>;
+  readonly inFlight: Set<Entry>;
+  readonly burying: Set<Entry>;
+  /** Unsettled entries and their bytes. */
+  buffered: number;
+  bufferedBytes: number;
+  /** Past of unsettled events, as the cursor told it at the claim; each is used up when its event arrives. */
+  readonly past: Map<Seq, Attempt>;
+  /** Settled ranges above the floor, as the cursor told them at the claim, and the first one not yet passed. */
+  readonly settledBefore: readonly (readonly [Seq, Seq])[];
+  settledIndex: number;
+  fetching: boolean;
+  atHead: boolean;
+  committing: boolean;
+  /** Changes since the last commit began. */
+  dirty: number;
+  /** Time by which dirty changes are to be committed. */
+  commitAtMs: number;
+  /** Earliest time at which something falls due, and the time for which a wake-up is asked; Infinity if none. */
+  dueMs: number;
+  wakeAtMs: number;
+  /** The last word is spoken: the release is under way. */
+  releasing: boolean;
+  readonly claimFloor: Seq;
+  unclean: number;
+  /** Careful mode: the event whose hand-out is committed. */
+  suspect: Seq | undefined;
+}
+
+/** Takes over from a cursor. `head` is the log's head now: nothing above it can have been handed out. */
+export function createDelivery(cursor: Cursor, clean: boolean, head: Seq): Delivery {
+  const unclean = clean ? 0 : cursor.unclean + 1;
+  const pinned = clean ? undefined : cursor.suspect;
+  const past = new Map(cursor.attempts.map((attempt) => [attempt.seq, attempt]));
+  if (pinned !== undefined && pinned > cursor.floor) past.set(pinned, blame(past.get(pinned), pinned));
+  return {
+    phase: unclean >= 2 || pinned !== undefined ? "careful" : "running",
+    high: cursor.floor,
+    mark: 0,
+    reached: cursor.floor,
+    redeliverThrough: clean ? 0 : Math.min(cursor.mark, head),
+    entries: new Fifo(),
+    lanes: new Map(),
+    ready: new Fifo(),
+    delayed: new Set(),
+    inFlight: new Set(),
+    burying: new Set(),
+    buffered: 0,
+    bufferedBytes: 0,
+    past,
+    settledBefore: cursor.settled,
+    settledIndex: 0,
+    fetching: false,
+    atHead: false,
+    committing: false,
+    dirty: 0,
+    commitAtMs: Number.POSITIVE_INFINITY,
+    dueMs: Number.POSITIVE_INFINITY,
+    wakeAtMs: Number.POSITIVE_INFINITY,
+    releasing: false,
+    claimFloor: cursor.floor,
+    unclean,
+    suspect: undefined,
+  };
+}
+
+function blame(known: Attempt | undefined, seq: Seq): Attempt {
+  return {
+    seq,
+    delivered: known?.delivered ?? 1,
+    failures: (known?.failures ?? 0) + 1,
+    error: "the process ended while this event was being handled",
+  };
+}
+
+/** Every seq up to and including this is settled. */
+export function floorOf(state: Delivery): Seq {
+  const first = state.entries.peek();
+  return first === undefined ? state.high : first.seq - 1;
+}
+
+/**
+ * What the store must know so that a successor can go on. First tries need no mention, the mark speaks for them;
+ * unless this is the `last` word of an owner that leaves cleanly, after which the mark means nothing.
+ */
+export function cursorOf(state: Delivery, mark: Seq, last = false): Cursor {
+  const floor = floorOf(state);
+  const settled: [Seq, Seq][] = [];
+  const attempts: Attempt[] = [];
+  let from = floor + 1;
+  for (const entry of state.entries) {
+    if (entry.standing === "settled") continue;
+    if (entry.seq > from) settled.push([from, entry.seq - 1]);
+    from = entry.seq + 1;
+    if (entry.delivered > 1 || entry.failures > 0 || (last && entry.delivered > 0))
+      attempts.push(attemptOf(entry));
+  }
+  if (state.high >= from) settled.push([from, state.high]);
+  // Events that were not taken in again yet keep what the last cursor said of them.
+  for (const [start, end] of state.settledBefore)
+    if (end > state.high) addRange(settled, Math.max(start, state.high + 1), end);
+  for (const attempt of state.past.values()) if (attempt.seq > state.high) attempts.push(attempt);
+  return {
+    floor,
+    settled,
+    attempts,
+    mark,
+    unclean: floor > state.claimFloor ? 0 : state.unclean,
+    ...(state.suspect === undefined ? undefined : { suspect: state.suspect }),
+  };
+}
+
+function attemptOf(entry: Entry): Attempt {
+  return {
+    seq: entry.seq,
+    delivered: entry.delivered,
+    failures: entry.failures,
+    ...(entry.error === undefined ? undefined : { error: entry.error }),
+    ...(entry.retryAtMs > 0 ? { retryAtMs: entry.retryAtMs } : undefined),
+  };
+}
+
+function addRange(ranges: [Seq, Seq][], start: Seq, end: Seq): void {
+  const last = ranges.at(-1);
+  if (last !== undefined && last[1] + 1 >= start) last[1] = end;
+  else ranges.push([start, end]);
+}
+
+/** Whether an earlier owner settled `seq`. Asked in ascending order only. */
+export function wasSettled(state: Delivery, seq: Seq): boolean {
+  let range = state.settledBefore[state.settledIndex];
+  while (range !== undefined && range[1] < seq) range = state.settledBefore[++state.settledIndex];
+  return range !== undefined && range[0] <= seq;
+}

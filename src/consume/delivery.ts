@@ -1,0 +1,424 @@
+/**
+ * Delivery: what one owner of one partition does next. No I/O, no clock; delivery-shell.ts performs the effects.
+ *
+ *   running | careful --stop--> draining --last one settled, or halt--> (release) --released--> stopped
+ *   careful --the doubtful stretch is settled--> running
+ *   any --fenced--> stopped
+ *
+ * P4  an event goes out only when no earlier one of its lane is active (lanes.ts).
+ * P5  nothing above the committed mark goes out, so whoever follows an owner that crashed knows what may be a second
+ *     delivery and says so with attempt > 1.
+ * P6  handled, failed and extended name an attempt; any but the present one changes nothing.
+ * P8  failures are counted per event; in careful mode an event's hand-out is committed before it happens, so that a
+ *     crash is pinned on it. After the last attempt it is buried: the cursor waits for the copy.
+ * P13 taking in stops at the bounds of the policy and goes on as events settle.
+ */
+import type { StoredEvent } from "../model/event.js";
+import { backoffMs } from "../model/retry.js";
+import type { DeliveryEvent, Effect, Step } from "./delivery-events.js";
+import {
+  cursorOf,
+  type Delivery,
+  type Entry,
+  floorOf,
+  type GroupPolicy,
+  type HandlingPolicy,
+  type Phase,
+  wasSettled,
+} from "./delivery-state.js";
+import { enqueue, leaveLane, requeue, takeFollower } from "./lanes.js";
+
+type Of<T extends DeliveryEvent["type"]> = Extract<DeliveryEvent, { type: T }>;
+type Transition<T extends DeliveryEvent["type"]> = (
+  state: Delivery,
+  event: Of<T>,
+  policy: GroupPolicy,
+) => readonly Effect[];
+type Row = { readonly [T in DeliveryEvent["type"]]: Transition<T> };
+
+const NOTHING: readonly Effect[] = [];
+const ignore = (): readonly Effect[] => NOTHING;
+
+const ACTIVE: Row = {
+  arrived: takeIn,
+  unread: fetchAgain,
+  grew: fetchMore,
+  demand: handOut,
+  handled,
+  failed,
+  extended,
+  buried,
+  committed,
+  tick,
+  stop,
+  halt,
+  released: ignore,
+  fenced: abandon,
+};
+
+/** Every phase answers every event; the compiler sees to it. */
+const TABLE: { readonly [P in Phase]: Row } = {
+  running: ACTIVE,
+  careful: ACTIVE,
+  draining: {
+    ...ACTIVE,
+    arrived: ignore,
+    unread: ignore,
+    grew: ignore,
+    demand: ignore,
+    stop: ignore,
+    released: finish,
+  },
+  stopped: {
+    arrived: ignore,
+    unread: ignore,
+    grew: ignore,
+    demand: ignore,
+    handled: ignore,
+    failed: ignore,
+    extended: ignore,
+    buried: ignore,
+    committed: ignore,
+    tick: ignore,
+    stop: ignore,
+    halt: ignore,
+    released: ignore,
+    fenced: ignore,
+  },
+};
+
+export const step: Step = (state, event, policy) => {
+  const transition = TABLE[state.phase][event.type] as Transition<DeliveryEvent["type"]>;
+  return transition(state, event, policy);
+};
+
+/** Whether an ack, nack or extension that names this attempt still counts (P6). */
+export function isCurrent(entry: Entry, attempt: number): boolean {
+  return entry.standing === "in-flight" && entry.delivered === attempt;
+}
+
+/** What a new owner does first: makes its claim and its mark known; nothing goes out before that. */
+export function begin(state: Delivery, policy: GroupPolicy): readonly Effect[] {
+  return [commit(state, policy), ...fetchMore(state, { type: "grew" }, policy)];
+}
+
+function takeIn(state: Delivery, event: Of<"arrived">, policy: GroupPolicy): readonly Effect[] {
+  state.fetching = false;
+  state.atHead = event.atHead;
+  for (const stored of event.events) {
+    if (stored.seq <= state.high || wasSettled(state, stored.seq)) continue;
+    const entry = newEntry(state, stored);
+    state.entries.push(entry);
+    state.buffered++;
+    state.bufferedBytes += entry.bytes;
+    enqueue(state, entry, stored, policy.ordering, event.nowMs);
+  }
+  if (event.through > state.high) {
+    state.high = event.through;
+    state.dirty++;
+  }
+  return [...maybeFetch(state, policy), ...maybeCommit(state, policy, event.nowMs), ...maybeWake(state)];
+}
+
+function newEntry(state: Delivery, event: StoredEvent): Entry {
+  const past = state.past.get(event.seq);
+  if (past !== undefined) state.past.delete(event.seq);
+  return {
+    seq: event.seq,
+    event,
+    standing: "waiting",
+    delivered: past?.delivered ?? (event.seq <= state.redeliverThrough ? 1 : 0),
+    failures: past?.failures ?? 0,
+    error: past?.error,
+    retryAtMs: past?.retryAtMs ?? 0,
+    deadlineMs: Number.POSITIVE_INFINITY,
+    solo: false,
+    bytes: event.size,
+    detail: undefined,
+    holder: null,
+    policy: null,
+    lane: null,
+  };
+}
+
+function fetchMore(state: Delivery, _event: DeliveryEvent, policy: GroupPolicy): readonly Effect[] {
+  state.atHead = false;
+  return maybeFetch(state, policy);
+}
+
+function fetchAgain(state: Delivery, event: DeliveryEvent, policy: GroupPolicy): readonly Effect[] {
+  state.fetching = false;
+  return fetchMore(state, event, policy);
+}
+
+function maybeFetch(state: Delivery, policy: GroupPolicy): readonly Effect[] {
+  const full =
+    state.buffered * 2 > policy.maxBufferedEvents ||
+    state.bufferedBytes * 2 > policy.maxBufferedBytes ||
+    state.high - floorOf(state) >= policy.maxSpan;
+  if (state.fetching || state.atHead || full || state.phase === "draining") return NOTHING;
+  state.fetching = true;
+  return [{ type: "fetch", after: state.high }];
+}
+
+function handOut(state: Delivery, event: Of<"demand">, policy: GroupPolicy): readonly Effect[] {
+  const effects: Effect[] = [];
+  const careful = state.phase === "careful";
+  const room = careful ? 1 - state.inFlight.size - state.burying.size : event.count;
+  let taken = 0;
+  while (taken < room) {
+    const entry = state.ready.peek();
+    if (entry === undefined || entry.seq > state.mark) break;
+    if (careful && state.suspect !== entry.seq) {
+      suspectNext(state, entry, policy, effects);
+      break;
+    }
+    if (entry.solo && event.batch && taken > 0) break;
+    state.ready.shift();
+    taken += handOutOne(state, entry, event, effects);
+    if (entry.solo && event.batch) break;
+    if (event.batch && !careful) taken += handOutFollowers(state, entry, room - taken, event, effects);
+  }
+  if (!state.committing && markIsNear(state, policy)) effects.push(commit(state, policy));
+  pushAll(effects, maybeWake(state));
+  return effects.length === 0 ? NOTHING : effects;
+}
+
+/** Half a stride ahead, so that delivery seldom waits; and always when the next one waits for it. */
+function markIsNear(state: Delivery, policy: GroupPolicy): boolean {
+  return state.reached + policy.stride / 2 > state.mark || (state.ready.peek()?.seq ?? 0) > state.mark;
+}
+
+/** Returns how many places it took: none if the event had its last try before. */
+function handOutOne(state: Delivery, entry: Entry, demand: Of<"demand">, effects: Effect[]): number {
+  const event = entry.event as StoredEvent;
+  entry.policy = demand.handling;
+  if (demand.handling.deadLetter && entry.failures >= demand.handling.maxAttempts) {
+    effects.push(bury(state, entry, event));
+    return 0;
+  }
+  // In careful mode the count was raised, and committed, when the event became the suspect.
+  if (state.phase !== "careful") entry.delivered++;
+  entry.standing = "in-flight";
+  entry.deadlineMs = demand.nowMs + demand.handling.ackTimeoutMs;
+  if (entry.deadlineMs < state.dueMs) state.dueMs = entry.deadlineMs;
+  state.inFlight.add(entry);
+  if (entry.seq > state.reached) state.reached = entry.seq;
+  effects.push({ type: "deliver", entry, event, attempt: entry.delivered });
+  return 1;
+}
+
+function handOutFollowers(
+  state: Delivery,
+  entry: Entry,
+  room: number,
+  demand: Of<"demand">,
+  effects: Effect[],
+): number {
+  let taken = 0;
+  while (taken < room && entry.lane !== null) {
+    const follower = takeFollower(state, entry.lane);
+    if (follower === undefined) break;
+    taken += handOutOne(state, follower, demand, effects);
+  }
+  return taken;
+}
+
+function suspectNext(state: Delivery, entry: Entry, policy: GroupPolicy, effects: Effect[]): void {
+  if (state.committing) return;
+  state.suspect = entry.seq;
+  entry.delivered++;
+  effects.push(commit(state, policy));
+}
+
+function handled(state: Delivery, event: Of<"handled">, policy: GroupPolicy): readonly Effect[] {
+  if (!isCurrent(event.entry, event.attempt)) return NOTHING;
+  state.inFlight.delete(event.entry);
+  return settle(state, event.entry, policy, event.nowMs);
+}
+
+function buried(state: Delivery, event: Of<"buried">, policy: GroupPolicy): readonly Effect[] {
+  if (!state.burying.delete(event.entry)) return NOTHING;
+  return settle(state, event.entry, policy, event.nowMs);
+}
+
+function settle(state: Delivery, entry: Entry, policy: GroupPolicy, nowMs: number): readonly Effect[] {
+  state.buffered--;
+  state.bufferedBytes -= entry.bytes;
+  entry.standing = "settled";
+  entry.event = null;
+  if (state.suspect === entry.seq) state.suspect = undefined;
+  leaveLane(state, entry, nowMs);
+  while (state.entries.peek()?.standing === "settled") state.entries.shift();
+  if (state.phase === "careful" && floorOf(state) >= state.redeliverThrough) state.phase = "running";
+  state.dirty++;
+  const fetch = maybeFetch(state, policy);
+  const rest = afterChange(state, policy, nowMs);
+  return fetch.length === 0 ? rest : [...fetch, ...rest];
+}
+
+function failed(state: Delivery, event: Of<"failed">, policy: GroupPolicy): readonly Effect[] {
+  if (!isCurrent(event.entry, event.attempt)) return NOTHING;
+  state.inFlight.delete(event.entry);
+  return retryOrBury(state, event, policy);
+}
+
+interface Failure {
+  readonly entry: Entry;
+  readonly error: string;
+  readonly detail?: unknown;
+  readonly fatal: boolean;
+  readonly counts: boolean;
+  readonly random: number;
+  readonly nowMs: number;
+}
+
+function retryOrBury(state: Delivery, failure: Failure, policy: GroupPolicy): readonly Effect[] {
+  const { entry, nowMs } = failure;
+  const handling = entry.policy as HandlingPolicy;
+  entry.error = failure.error;
+  entry.detail = failure.detail;
+  if (failure.counts) entry.failures++;
+  state.dirty++;
+  if (state.suspect === entry.seq) state.suspect = undefined;
+  const giveUp = failure.fatal || (failure.counts && entry.failures >= handling.maxAttempts);
+  if (giveUp && handling.deadLetter)
+    return [bury(state, entry, entry.event as StoredEvent), ...afterChange(state, policy, nowMs)];
+  entry.solo = !failure.counts;
+  entry.retryAtMs = failure.counts ? nowMs + backoffMs(handling.retry, entry.failures, failure.random) : 0;
+  requeue(state, entry, nowMs);
+  return afterChange(state, policy, nowMs);
+}
+
+function bury(state: Delivery, entry: Entry, event: StoredEvent): Effect {
+  entry.standing = "burying";
+  state.burying.add(entry);
+  return {
+    type: "bury",
+    entry,
+    event,
+    attempts: Math.max(entry.delivered, entry.failures),
+    error: entry.error ?? "unknown",
+  };
+}
+
+function extended(state: Delivery, event: Of<"extended">): readonly Effect[] {
+  if (!isCurrent(event.entry, event.attempt)) return NOTHING;
+  event.entry.deadlineMs = event.deadlineMs;
+  return maybeWake(state);
+}
+
+function tick(state: Delivery, event: Of<"tick">, policy: GroupPolicy): readonly Effect[] {
+  state.wakeAtMs = Number.POSITIVE_INFINITY;
+  const effects: Effect[] = [];
+  for (const entry of state.inFlight) {
+    if (entry.deadlineMs > event.nowMs) continue;
+    state.inFlight.delete(entry);
+    effects.push({ type: "abort", entry, why: "deadline" });
+    const error = `not acknowledged within ${entry.policy?.ackTimeoutMs} ms`;
+    pushAll(
+      effects,
+      retryOrBury(
+        state,
+        { entry, error, fatal: false, counts: true, random: event.random, nowMs: event.nowMs },
+        policy,
+      ),
+    );
+  }
+  for (const entry of state.delayed) {
+    if (entry.retryAtMs > event.nowMs) continue;
+    state.delayed.delete(entry);
+    entry.standing = "ready";
+    state.ready.push(entry);
+  }
+  state.dueMs = earliestDue(state);
+  pushAll(effects, afterChange(state, policy, event.nowMs));
+  return effects;
+}
+
+function committed(state: Delivery, event: Of<"committed">, policy: GroupPolicy): readonly Effect[] {
+  state.committing = false;
+  state.mark = event.cursor.mark;
+  return afterChange(state, policy, event.nowMs);
+}
+
+function stop(state: Delivery, _event: Of<"stop">, policy: GroupPolicy): readonly Effect[] {
+  state.phase = "draining";
+  return afterChange(state, policy, 0);
+}
+
+function halt(state: Delivery): readonly Effect[] {
+  state.phase = "draining";
+  if (state.releasing) return NOTHING;
+  const aborts = [...state.inFlight].map((entry): Effect => ({ type: "abort", entry, why: "lost" }));
+  state.inFlight.clear();
+  state.burying.clear();
+  return [...aborts, lastWord(state)];
+}
+
+function abandon(state: Delivery): readonly Effect[] {
+  const aborts = [...state.inFlight].map((entry): Effect => ({ type: "abort", entry, why: "lost" }));
+  return [...aborts, ...finish(state)];
+}
+
+function finish(state: Delivery): readonly Effect[] {
+  state.phase = "stopped";
+  state.ready.clear();
+  state.delayed.clear();
+  state.inFlight.clear();
+  state.burying.clear();
+  state.lanes.clear();
+  return [{ type: "stopped" }];
+}
+
+function afterChange(state: Delivery, policy: GroupPolicy, nowMs: number): readonly Effect[] {
+  if (state.phase !== "draining") {
+    const commits = maybeCommit(state, policy, nowMs);
+    const wakes = maybeWake(state);
+    return wakes.length === 0 ? commits : [...commits, ...wakes];
+  }
+  const idle = state.inFlight.size === 0 && state.burying.size === 0 && !state.committing && !state.releasing;
+  return idle ? [lastWord(state)] : maybeWake(state);
+}
+
+function lastWord(state: Delivery): Effect {
+  state.releasing = true;
+  state.suspect = undefined;
+  return { type: "release", cursor: cursorOf(state, state.mark, true) };
+}
+
+function maybeCommit(state: Delivery, policy: GroupPolicy, nowMs: number): readonly Effect[] {
+  if (state.dirty === 0 || state.committing) return NOTHING;
+  if (state.dirty >= policy.commitEverySettles || nowMs >= state.commitAtMs) return [commit(state, policy)];
+  if (state.commitAtMs === Number.POSITIVE_INFINITY) {
+    state.commitAtMs = nowMs + policy.commitEveryMs;
+    if (state.commitAtMs < state.dueMs) state.dueMs = state.commitAtMs;
+  }
+  return NOTHING;
+}
+
+function commit(state: Delivery, policy: GroupPolicy): Effect {
+  state.committing = true;
+  state.dirty = 0;
+  state.commitAtMs = Number.POSITIVE_INFINITY;
+  const furthest = Math.max(state.reached, floorOf(state), state.ready.peek()?.seq ?? 0);
+  return { type: "commit", cursor: cursorOf(state, Math.max(state.mark, furthest + policy.stride)) };
+}
+
+/** Asks for a wake-up if something falls due before the one that is set. */
+function maybeWake(state: Delivery): readonly Effect[] {
+  if (state.dueMs >= state.wakeAtMs) return NOTHING;
+  state.wakeAtMs = state.dueMs;
+  return [{ type: "wake", atMs: state.dueMs }];
+}
+
+function earliestDue(state: Delivery): number {
+  let dueMs = state.commitAtMs;
+  for (const entry of state.inFlight) dueMs = Math.min(dueMs, entry.deadlineMs);
+  for (const entry of state.delayed) dueMs = Math.min(dueMs, entry.retryAtMs);
+  return dueMs;
+}
+
+function pushAll(effects: Effect[], more: readonly Effect[]): void {
+  for (const effect of more) effects.push(effect);
+}

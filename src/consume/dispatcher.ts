@@ -1,0 +1,139 @@
+/**
+ * Shares the ready events of a group's partitions among this bus's workers: whoever has room gets the next ones, a
+ * fair part each, partitions in turn. Workers may come and go at any time; nothing is rebalanced for it.
+ */
+import type { Delivered } from "./context.js";
+import type { DeliveryShell } from "./delivery-shell.js";
+import type { HandlingPolicy } from "./delivery-state.js";
+import type { Worker } from "./worker.js";
+
+/** Events that wait for a worker that accepts them; beyond this no more are taken out of the lanes. */
+const MAX_PARKED = 100;
+
+export class Dispatcher {
+  readonly #workers: Worker[] = [];
+  readonly #shells: DeliveryShell[] = [];
+  readonly #parked = new Set<Delivered>();
+  #scheduled = false;
+  #paused = false;
+  #turn = 0;
+
+  get workers(): readonly Worker[] {
+    return this.#workers;
+  }
+
+  addWorker(worker: Worker): void {
+    this.#workers.push(worker);
+    this.wake();
+  }
+
+  removeWorker(worker: Worker): void {
+    remove(this.#workers, worker);
+    this.wake();
+  }
+
+  addShell(shell: DeliveryShell): void {
+    this.#shells.push(shell);
+    this.wake();
+  }
+
+  removeShell(shell: DeliveryShell): void {
+    remove(this.#shells, shell);
+  }
+
+  /** While paused nothing is handed out; what runs goes on. */
+  setPaused(paused: boolean): void {
+    this.#paused = paused;
+    this.wake();
+  }
+
+  /** Looks for work once the present turn is over: many settles in a turn cost one look. */
+  readonly wake = (): void => {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    queueMicrotask(() => {
+      this.#scheduled = false;
+      if (!this.#paused) this.#handOut();
+    });
+  };
+
+  #handOut(): void {
+    if (this.#parked.size > 0) this.#unpark();
+    const routed = this.#workers.some((worker) => worker.options.accepts !== undefined);
+    for (let progress = true; progress; ) {
+      progress = false;
+      // The turn moves on, so that no partition and no worker is always first.
+      this.#turn++;
+      for (let i = 0; i < this.#shells.length; i++) {
+        const shell = this.#shells[(this.#turn + i) % this.#shells.length] as DeliveryShell;
+        if (shell.hasReady && (routed ? this.#route(shell) : this.#share(shell))) progress = true;
+      }
+    }
+  }
+
+  /** True if anything was handed out. */
+  #share(shell: DeliveryShell): boolean {
+    const fair = Math.ceil(shell.state.ready.length / this.#workers.length);
+    let progress = false;
+    for (let i = 0; i < this.#workers.length; i++) {
+      const worker = this.#workers[(this.#turn + i) % this.#workers.length] as Worker;
+      const { work, handling } = worker.options;
+      const batch = work.kind === "batch";
+      const count = Math.min(worker.room, batch ? work.batchSize : fair);
+      if (count <= 0) continue;
+      const deliveries = shell.demand(count, batch, handling);
+      if (deliveries.length === 0) continue;
+      worker.run(deliveries);
+      progress = true;
+    }
+    return progress;
+  }
+
+  /** One event at a time, to a worker that accepts it; parked if there is none with room now. */
+  #route(shell: DeliveryShell): boolean {
+    const handling = this.#workers[0]?.options.handling;
+    if (handling === undefined || this.#parked.size >= MAX_PARKED) return false;
+    const [delivery] = shell.demand(1, false, handling);
+    if (delivery === undefined) return false;
+    if (!this.#offer(delivery, handling)) this.#park(delivery);
+    return true;
+  }
+
+  #offer(delivery: Delivered, handling: HandlingPolicy): boolean {
+    const record = delivery.event.record;
+    const worker = this.#workers.find((w) => w.room > 0 && (w.options.accepts?.(record) ?? true));
+    if (worker === undefined) return false;
+    delivery.source.extend(delivery, handling.ackTimeoutMs);
+    worker.run([delivery]);
+    return true;
+  }
+
+  /** Nobody works on it, so no deadline runs. */
+  #park(delivery: Delivered): void {
+    this.#parked.add(delivery);
+    delivery.onOver = () => this.#parked.delete(delivery);
+    delivery.source.extend(delivery, Number.POSITIVE_INFINITY);
+  }
+
+  #unpark(): void {
+    for (const delivery of [...this.#parked]) {
+      const handling = this.#workers[0]?.options.handling;
+      if (handling === undefined) return;
+      delivery.onOver = null;
+      this.#parked.delete(delivery);
+      if (!this.#offer(delivery, handling)) this.#park(delivery);
+    }
+  }
+
+  /** Parked events go back to their lanes; for when the workers leave. */
+  dropParked(): void {
+    for (const delivery of [...this.#parked]) {
+      delivery.source.failed(delivery, { error: "no subscriber took it", counts: false });
+    }
+  }
+}
+
+function remove<T>(list: T[], item: T): void {
+  const at = list.indexOf(item);
+  if (at >= 0) list.splice(at, 1);
+}

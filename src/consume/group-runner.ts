@@ -1,0 +1,202 @@
+/**
+ * One (topic, group) inside this bus: joins the group, owns the partitions that fall to this bus, and lets its
+ * workers share their events.
+ *
+ * Every change of members or leases leads to one look at the store's state and to the same answer on every member
+ * (assignment.ts): partitions that should be another's are drained and released, those that should be ours are
+ * claimed as soon as they are free. A partition changes hands only by lease and epoch (P7).
+ */
+import { type CancelTimer, pause } from "../model/clock.js";
+import { BusError } from "../model/errors.js";
+import type { Seq } from "../model/event.js";
+import type { GroupRef, GroupState } from "../ports/groups.js";
+import type { Log } from "../ports/log.js";
+import { assignPartitions } from "./assignment.js";
+import { DeliveryShell, type ShellOptions } from "./delivery-shell.js";
+import { Dispatcher } from "./dispatcher.js";
+import type { Membership, Participant } from "./membership.js";
+import type { Worker } from "./worker.js";
+
+export interface RunnerOptions extends Omit<ShellOptions, "onReady" | "onStopped"> {
+  readonly log: Log;
+  readonly membership: Membership;
+  readonly partitions: number;
+  /** How long a partition that is given up waits for what still runs. */
+  readonly drainMs: number;
+  /** How soon to look again at a partition that should be ours and is not free. */
+  readonly retryClaimMs: number;
+}
+
+export class GroupRunner implements Participant {
+  readonly ref: GroupRef;
+  readonly dispatcher = new Dispatcher();
+  readonly #options: RunnerOptions;
+  readonly #shells = new Map<number, DeliveryShell>();
+  readonly #givingUp = new Map<DeliveryShell, Promise<void>>();
+  #member = "";
+  #reconciling: Promise<void> | null = null;
+  #again = false;
+  #closing = false;
+  #cancelRetry: CancelTimer | null = null;
+
+  constructor(ref: GroupRef, options: RunnerOptions) {
+    this.ref = ref;
+    this.#options = options;
+  }
+
+  /** Joins with these first positions (index = partition); resolves once the first assignment is carried out. */
+  async start(floors: readonly Seq[]): Promise<void> {
+    const { groups, membership } = this.#options;
+    await groups.start(this.ref, floors);
+    this.#member = await membership.member();
+    await groups.join(this.ref, this.#member);
+    membership.add(this);
+    this.changed();
+    await this.#reconciling;
+  }
+
+  /** The partitions owned now. */
+  get shells(): ReadonlyMap<number, DeliveryShell> {
+    return this.#shells;
+  }
+
+  addWorker(worker: Worker): void {
+    this.dispatcher.addWorker(worker);
+  }
+
+  /** Waits, up to the drain time, for what the worker still runs; the rest goes back. */
+  async removeWorker(worker: Worker): Promise<void> {
+    await this.#within(this.#options.drainMs, worker.leave());
+    worker.giveBack("its subscriber left");
+    this.dispatcher.removeWorker(worker);
+  }
+
+  /** Something about the group may be different now. */
+  changed(): void {
+    if (this.#closing) return;
+    if (this.#reconciling !== null) {
+      this.#again = true;
+      return;
+    }
+    this.#reconciling = this.#reconcile().finally(() => {
+      this.#reconciling = null;
+      if (this.#again) {
+        this.#again = false;
+        this.changed();
+      }
+    });
+  }
+
+  /** Gives every partition back and leaves the group. */
+  async close(): Promise<void> {
+    this.#closing = true;
+    this.#cancelRetry?.();
+    this.#options.membership.remove(this);
+    await this.#reconciling;
+    this.dispatcher.dropParked();
+    await Promise.all([...this.#shells.values()].map((shell) => this.#giveUp(shell)));
+    try {
+      await this.#options.groups.leave(this.ref, this.#member);
+    } catch (error) {
+      this.#trouble(error);
+    }
+  }
+
+  async #reconcile(): Promise<void> {
+    try {
+      const state = await this.#options.groups.state(this.ref, { nowMs: this.#options.clock.now() });
+      if (state !== null) await this.#carryOut(state);
+    } catch (error) {
+      this.#trouble(error);
+      this.#retrySoon();
+    }
+  }
+
+  async #carryOut(state: GroupState): Promise<void> {
+    const owners = new Array<string | null>(this.#options.partitions).fill(null);
+    for (const lease of state.leases) if (lease.alive) owners[lease.partition] = lease.owner;
+    this.#dropLost(state);
+    const wanted = assignPartitions(state.members, owners, `${this.ref.topic}/${this.ref.group}`);
+    for (const [partition, shell] of this.#shells) {
+      if (wanted[partition] !== this.#member) this.#giveUp(shell);
+    }
+    let missing = false;
+    for (const { partition } of state.leases) {
+      if (wanted[partition] !== this.#member || this.#shells.has(partition) || this.#closing) continue;
+      const owner = owners[partition];
+      const free = owner === null || owner === this.#member;
+      if (!free || !(await this.#claim(partition))) missing = true;
+    }
+    if (missing) this.#retrySoon();
+  }
+
+  /** Leases that were taken from us while we did not look. */
+  #dropLost(state: GroupState): void {
+    for (const lease of state.leases) {
+      const shell = this.#shells.get(lease.partition);
+      if (shell !== undefined && lease.epoch > shell.epoch) shell.fence();
+    }
+  }
+
+  async #claim(partition: number): Promise<boolean> {
+    const { groups, clock, log } = this.#options;
+    const ref = { ...this.ref, partition };
+    const claim = await groups.claim(ref, this.#member, { nowMs: clock.now() });
+    if (claim === null) return false;
+    const head = claim.clean ? 0 : ((await log.heads(this.ref.topic))[partition]?.head ?? 0);
+    if (this.#closing) {
+      await groups.release(ref, claim.epoch, claim.cursor);
+      return true;
+    }
+    const shell = new DeliveryShell(ref, claim, head, {
+      ...this.#options,
+      onReady: this.dispatcher.wake,
+      onStopped: (stopped) => this.#stopped(stopped),
+    });
+    this.#shells.set(partition, shell);
+    this.dispatcher.addShell(shell);
+    return true;
+  }
+
+  #stopped(shell: DeliveryShell): void {
+    this.dispatcher.removeShell(shell);
+    if (this.#shells.get(shell.partition) === shell) this.#shells.delete(shell.partition);
+    this.changed();
+  }
+
+  #giveUp(shell: DeliveryShell): Promise<void> {
+    let giving = this.#givingUp.get(shell);
+    if (giving === undefined) {
+      giving = this.#drain(shell).finally(() => this.#givingUp.delete(shell));
+      this.#givingUp.set(shell, giving);
+    }
+    return giving;
+  }
+
+  /** Drains, then releases; after the drain time without waiting, and if the store is away, without releasing. */
+  async #drain(shell: DeliveryShell): Promise<void> {
+    shell.stop();
+    await this.#within(this.#options.drainMs, shell.stopped);
+    shell.halt();
+    await this.#within(this.#options.drainMs, shell.stopped);
+    shell.fence();
+  }
+
+  async #within(ms: number, done: Promise<void>): Promise<void> {
+    const enough = new AbortController();
+    await Promise.race([done, pause(this.#options.clock, ms, enough.signal)]);
+    enough.abort();
+  }
+
+  #retrySoon(): void {
+    if (this.#closing || this.#cancelRetry !== null) return;
+    this.#cancelRetry = this.#options.clock.setTimer(this.#options.retryClaimMs, () => {
+      this.#cancelRetry = null;
+      this.changed();
+    });
+  }
+
+  #trouble(error: unknown): void {
+    this.#options.onTrouble(BusError.from(error, "STORE_UNAVAILABLE"), { ...this.ref, partition: -1 });
+  }
+}

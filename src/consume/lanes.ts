@@ -1,0 +1,94 @@
+/**
+ * Order inside a partition (P4): entries of one lane go out one after the other; the next one only when no earlier
+ * one is active. Keyed events have a lane per key, others none, unless the whole partition is one lane.
+ */
+import type { StoredEvent } from "../model/event.js";
+import type { Delivery, Entry, Lane, Ordering } from "./delivery-state.js";
+
+const WHOLE_PARTITION = "";
+
+/** Puts a new entry in its lane; it becomes ready (or delayed) at once if nothing is before it. */
+export function enqueue(
+  state: Delivery,
+  entry: Entry,
+  event: StoredEvent,
+  ordering: Ordering,
+  nowMs: number,
+): void {
+  const name = laneName(event, ordering);
+  if (name === undefined) {
+    makeReady(state, entry, nowMs);
+    return;
+  }
+  let lane = state.lanes.get(name);
+  if (lane === undefined) {
+    lane = { name, active: 0, queue: null };
+    state.lanes.set(name, lane);
+  }
+  entry.lane = lane;
+  if (lane.active === 0 && lane.queue === null) activate(state, lane, entry, nowMs);
+  else putBack(lane, entry);
+}
+
+/** The entry is settled: whoever waits behind it may go. */
+export function leaveLane(state: Delivery, entry: Entry, nowMs: number): void {
+  if (entry.lane !== null) release(state, entry.lane, nowMs);
+}
+
+/** The entry will be tried again: before everything that waits behind it. */
+export function requeue(state: Delivery, entry: Entry, nowMs: number): void {
+  if (entry.lane === null) {
+    makeReady(state, entry, nowMs);
+  } else {
+    putBack(entry.lane, entry);
+    release(state, entry.lane, nowMs);
+  }
+}
+
+/** Entries of the same lane that may travel in one batch with `entry`, which was just handed out. */
+export function takeFollower(state: Delivery, lane: Lane): Entry | undefined {
+  const follower = lane.queue?.[0];
+  if (follower === undefined || follower.failures > 0 || follower.solo || follower.seq > state.mark)
+    return undefined;
+  lane.queue?.shift();
+  lane.active++;
+  return follower;
+}
+
+function laneName(event: StoredEvent, ordering: Ordering): string | undefined {
+  if (ordering === "none") return undefined;
+  return ordering === "partition" ? WHOLE_PARTITION : event.key;
+}
+
+function release(state: Delivery, lane: Lane, nowMs: number): void {
+  lane.active--;
+  if (lane.active > 0) return;
+  const next = lane.queue?.shift();
+  if (next !== undefined) activate(state, lane, next, nowMs);
+  else state.lanes.delete(lane.name);
+}
+
+function activate(state: Delivery, lane: Lane, entry: Entry, nowMs: number): void {
+  lane.active++;
+  makeReady(state, entry, nowMs);
+}
+
+function makeReady(state: Delivery, entry: Entry, nowMs: number): void {
+  if (entry.retryAtMs > nowMs) {
+    entry.standing = "delayed";
+    state.delayed.add(entry);
+    if (entry.retryAtMs < state.dueMs) state.dueMs = entry.retryAtMs;
+  } else {
+    entry.standing = "ready";
+    state.ready.push(entry);
+  }
+}
+
+/** By seq: a failed entry goes before those that wait, a new one behind them. */
+function putBack(lane: Lane, entry: Entry): void {
+  entry.standing = "waiting";
+  lane.queue ??= [];
+  let at = lane.queue.length;
+  while (at > 0 && (lane.queue[at - 1] as Entry).seq > entry.seq) at--;
+  lane.queue.splice(at, 0, entry);
+}

@@ -1,0 +1,161 @@
+/**
+ * This bus as a member of groups: one session for all of them, kept alive by beats, and the news of who came, went or
+ * gave a partition back, from the store's signals and from a cheap look now and then.
+ */
+import { hostname } from "node:os";
+import { type CancelTimer, type Clock, pause } from "../model/clock.js";
+import { BusError } from "../model/errors.js";
+import type { GroupRef, Groups, Session } from "../ports/groups.js";
+
+export interface MembershipOptions {
+  readonly groups: Groups;
+  readonly clock: Clock;
+  /** A silent member's partitions may be taken after this long. */
+  readonly leaseMs: number;
+  readonly heartbeatMs: number;
+  /** How often to ask what changed; signals make it sooner. */
+  readonly lookMs: number;
+  readonly onTrouble: (error: BusError) => void;
+}
+
+/** Told when members or leases of its group may have changed. */
+export interface Participant {
+  readonly ref: GroupRef;
+  changed(): void;
+}
+
+export class Membership {
+  readonly #options: MembershipOptions;
+  readonly #participants = new Map<string, Participant>();
+  readonly #over = new AbortController();
+  #session: Session | null = null;
+  #opening: Promise<string> | null = null;
+  #version = 0;
+  #living = "";
+  #cancelBeat: CancelTimer | null = null;
+  #cancelLook: CancelTimer | null = null;
+  #looking = false;
+
+  constructor(options: MembershipOptions) {
+    this.#options = options;
+  }
+
+  /** This bus's name among members; begins the session if there is none. */
+  member(): Promise<string> {
+    this.#opening ??= this.#open();
+    return this.#opening;
+  }
+
+  add(participant: Participant): void {
+    this.#participants.set(keyOf(participant.ref), participant);
+    this.#scheduleLook();
+  }
+
+  remove(participant: Participant): void {
+    this.#participants.delete(keyOf(participant.ref));
+  }
+
+  /** A signal of the store. */
+  groupChanged(ref: GroupRef): void {
+    this.#participants.get(keyOf(ref))?.changed();
+  }
+
+  /** Looks at once, rather than at the next turn. */
+  lookNow(): void {
+    if (this.#session !== null) void this.#look();
+  }
+
+  async close(): Promise<void> {
+    this.#over.abort();
+    this.#cancelBeat?.();
+    this.#cancelLook?.();
+    if (this.#opening === null) return;
+    try {
+      await this.#options.groups.close(await this.#opening, { nowMs: this.#options.clock.now() });
+    } catch {
+      // The session runs out by itself.
+    }
+  }
+
+  async #open(): Promise<string> {
+    const { groups, clock, leaseMs } = this.#options;
+    const session: Session = {
+      member: `${hostname()}:${process.pid}:${clock.newId().slice(-12)}`,
+      host: hostname(),
+      pid: process.pid,
+      processStart: String(Math.round(performance.timeOrigin)),
+    };
+    try {
+      await groups.open(session, { ttlMs: leaseMs, nowMs: clock.now() });
+    } catch (error) {
+      this.#opening = null;
+      throw error;
+    }
+    this.#session = session;
+    this.#scheduleBeat();
+    return session.member;
+  }
+
+  #scheduleBeat(): void {
+    if (this.#over.signal.aborted) return;
+    this.#cancelBeat = this.#options.clock.setTimer(this.#options.heartbeatMs, () => void this.#beat());
+  }
+
+  async #beat(): Promise<void> {
+    const { groups, clock, leaseMs, onTrouble } = this.#options;
+    const session = this.#session as Session;
+    try {
+      const alive = await groups.beat(session.member, { ttlMs: leaseMs, nowMs: clock.now() });
+      if (!alive && !this.#over.signal.aborted) await this.#revive(session);
+    } catch (error) {
+      onTrouble(BusError.from(error, "STORE_UNAVAILABLE"));
+    }
+    this.#scheduleBeat();
+  }
+
+  /** The session was swept away while this process slept: the same member begins again, and joins its groups anew. */
+  async #revive(session: Session): Promise<void> {
+    const { groups, clock, leaseMs } = this.#options;
+    await groups.open(session, { ttlMs: leaseMs, nowMs: clock.now() });
+    for (const participant of this.#participants.values()) {
+      await groups.join(participant.ref, session.member);
+      participant.changed();
+    }
+  }
+
+  #scheduleLook(): void {
+    if (this.#cancelLook !== null || this.#over.signal.aborted || this.#participants.size === 0) return;
+    this.#cancelLook = this.#options.clock.setTimer(this.#options.lookMs, () => {
+      this.#cancelLook = null;
+      void this.#look();
+    });
+  }
+
+  async #look(): Promise<void> {
+    if (this.#looking) return;
+    this.#looking = true;
+    const { groups, clock, onTrouble } = this.#options;
+    try {
+      const changes = await groups.changes(this.#version);
+      this.#version = changes.version;
+      for (const ref of changes.groups) this.groupChanged(ref);
+      // Sessions that ran out are nobody's change: whoever looks has to see that they are gone.
+      const living = (await groups.sessions({ nowMs: clock.now() }))
+        .map((session) => session.member)
+        .join(" ");
+      if (living !== this.#living) {
+        this.#living = living;
+        for (const participant of this.#participants.values()) participant.changed();
+      }
+    } catch (error) {
+      onTrouble(BusError.from(error, "STORE_UNAVAILABLE"));
+      await pause(clock, this.#options.lookMs, this.#over.signal);
+    }
+    this.#looking = false;
+    this.#scheduleLook();
+  }
+}
+
+function keyOf(ref: GroupRef): string {
+  return `${ref.topic}\n${ref.group}`;
+}

@@ -1,0 +1,208 @@
+/**
+ * The newest events of each partition, kept once for every group that is near the head: ten groups cost one read.
+ * Also the place where growth of the log becomes known, from this bus's own publishes, from the store's signals, and,
+ * since signals are only hints, from a slow look at the heads.
+ *
+ * Bounded in events per partition and in bytes over all (P13); the oldest go first. Only what the log holds is kept,
+ * in seq order and without holes, so a reader cannot tell it from the log.
+ */
+import type { Seq, StoredEvent } from "../model/event.js";
+import type { Limits } from "../model/limits.js";
+import type { Log, Page } from "../ports/log.js";
+
+export interface TailPage extends Page {
+  /** Nothing more is known to be there. */
+  readonly atHead: boolean;
+}
+
+interface PartitionTail {
+  readonly topic: string;
+  readonly partition: number;
+  /** Every event in (from, through]. */
+  events: StoredEvent[];
+  from: Seq;
+  through: Seq;
+  bytes: number;
+  /** Highest head heard of. */
+  head: Seq;
+  readonly listeners: Set<() => void>;
+  /** Reads of the log under way, by `after`: groups that ask for the same get the same. */
+  readonly reading: Map<Seq, Promise<TailPage>>;
+}
+
+export class Tail {
+  readonly #log: Log;
+  readonly #limits: Limits;
+  readonly #partitions = new Map<string, PartitionTail[]>();
+  #bytes = 0;
+
+  constructor(log: Log, limits: Limits) {
+    this.#log = log;
+    this.#limits = limits;
+  }
+
+  /** Events after `after`, at once if they are kept, else from the log. */
+  read(topic: string, partition: number, after: Seq, limit: number): TailPage | Promise<TailPage> {
+    const tail = this.#tail(topic, partition);
+    if (after >= tail.from && after < tail.through) return keptPage(tail, after, limit);
+    if (after === tail.through && after >= tail.head && after > 0)
+      return { events: [], through: after, atHead: true };
+    let reading = tail.reading.get(after);
+    if (reading === undefined) {
+      reading = this.#readLog(tail, after, limit).finally(() => tail.reading.delete(after));
+      tail.reading.set(after, reading);
+    }
+    return reading;
+  }
+
+  /** Events that this bus has just added, of one partition, in log order. */
+  appended(events: readonly StoredEvent[]): void {
+    const first = events[0];
+    if (first === undefined) return;
+    const tail = this.#tail(first.topic, first.partition);
+    for (const event of events) this.#keep(tail, event);
+    this.#hear(tail, (events.at(-1) as StoredEvent).seq);
+  }
+
+  /** Somebody says the log has grown to `head`. */
+  grew(topic: string, partition: number, head: Seq): void {
+    this.#hear(this.#tail(topic, partition), head);
+  }
+
+  /** Those who listen look again, whatever is known. */
+  wakeAll(): void {
+    for (const tails of this.#partitions.values()) {
+      for (const tail of tails) {
+        if (tail === undefined || tail.listeners.size === 0) continue;
+        tail.head = Math.max(tail.head, tail.through + 1);
+        for (const listener of tail.listeners) listener();
+      }
+    }
+  }
+
+  /** Topics somebody listens to. */
+  get topics(): string[] {
+    return [...this.#partitions]
+      .filter(([, tails]) => tails.some((tail) => tail?.listeners.size > 0))
+      .map(([topic]) => topic);
+  }
+
+  /** Calls `listener` whenever the partition may have grown. */
+  listen(topic: string, partition: number, listener: () => void): () => void {
+    const { listeners } = this.#tail(topic, partition);
+    listeners.add(listener);
+    return () => void listeners.delete(listener);
+  }
+
+  #hear(tail: PartitionTail, head: Seq): void {
+    if (head <= tail.head) return;
+    tail.head = head;
+    for (const listener of tail.listeners) listener();
+  }
+
+  async #readLog(tail: PartitionTail, after: Seq, limit: number): Promise<TailPage> {
+    const page = await this.#log.read(tail.topic, tail.partition, {
+      after,
+      limit,
+      maxBytes: this.#limits.maxBufferedBytes / 4,
+    });
+    if (page.through >= tail.head) {
+      tail.head = page.through;
+      this.#keepPage(tail, after, page);
+    }
+    return { ...page, atHead: page.events.length < limit && page.through >= tail.head };
+  }
+
+  /** A page that ends at the head joins what is kept, or replaces it. */
+  #keepPage(tail: PartitionTail, after: Seq, page: Page): void {
+    if (tail.through !== after) {
+      if (tail.through > after) return;
+      this.#forget(tail, page.events.length === 0 ? page.through : after);
+    }
+    for (const event of page.events) this.#keep(tail, event, true);
+    tail.through = Math.max(tail.through, page.through);
+    if (tail.events.length === 0) tail.from = tail.through;
+  }
+
+  /** `gapless`: seqs between the last one and this one are known to be removed. */
+  #keep(tail: PartitionTail, event: StoredEvent, gapless = false): void {
+    if (event.seq <= tail.through) return;
+    if (event.seq !== tail.through + 1 && !gapless) this.#forget(tail, event.seq - 1);
+    tail.events.push(event);
+    tail.through = event.seq;
+    tail.bytes += event.size;
+    this.#bytes += event.size;
+    // Trimmed in lumps, so that the cost per event stays constant.
+    if (tail.events.length > this.#limits.maxTailEvents * 1.25 || this.#bytes > this.#limits.maxTailBytes)
+      this.#shrink(tail);
+  }
+
+  #shrink(tail: PartitionTail): void {
+    const keep = Math.min(this.#limits.maxTailEvents, tail.events.length >>> 1);
+    const gone = tail.events.splice(0, tail.events.length - keep);
+    tail.from = gone.at(-1)?.seq ?? tail.from;
+    const bytes = Math.min(
+      tail.bytes,
+      gone.reduce((sum, event) => sum + event.size, 0),
+    );
+    tail.bytes -= bytes;
+    this.#bytes -= bytes;
+  }
+
+  #forget(tail: PartitionTail, through: Seq): void {
+    this.#bytes -= tail.bytes;
+    tail.bytes = 0;
+    tail.events = [];
+    tail.from = through;
+    tail.through = through;
+  }
+
+  #tail(topic: string, partition: number): PartitionTail {
+    let tails = this.#partitions.get(topic);
+    if (tails === undefined) {
+      tails = [];
+      this.#partitions.set(topic, tails);
+    }
+    let tail = tails[partition];
+    if (tail === undefined) {
+      tail = {
+        topic,
+        partition,
+        events: [],
+        from: 0,
+        through: 0,
+        bytes: 0,
+        head: 0,
+        listeners: new Set(),
+        reading: new Map(),
+      };
+      tails[partition] = tail;
+    }
+    return tail;
+  }
+}
+
+function keptPage(tail: PartitionTail, after: Seq, limit: number): TailPage {
+  const start = firstAfter(tail.events, after);
+  const events = tail.events.slice(start, start + limit);
+  const whole = start + limit >= tail.events.length;
+  const through = whole ? tail.through : (events.at(-1) as StoredEvent).seq;
+  return { events, through, atHead: whole && through >= tail.head };
+}
+
+/** Index of the first event with a seq above `after`: a guess that is right without removals, else a search. */
+function firstAfter(events: readonly StoredEvent[], after: Seq): number {
+  const first = events[0];
+  if (first === undefined) return 0;
+  const guess = after + 1 - first.seq;
+  if (guess <= 0) return 0;
+  if (events[guess]?.seq === after + 1) return guess;
+  let low = 0;
+  let high = events.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((events[middle] as StoredEvent).seq <= after) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

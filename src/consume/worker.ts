@@ -1,0 +1,176 @@
+/**
+ * One subscriber of a group inside this bus: takes events as long as it has room, runs its handler, and settles each
+ * by how the handler ends. Any number of workers share a group's partitions; the lanes keep each key in order.
+ */
+import { BusError, describeThrown, Fatal } from "../model/errors.js";
+import type { EventRecord, StoredEvent } from "../model/event.js";
+import type { BatchHandler, Handler } from "../model/event-bus.js";
+import { type Delivered, DeliveredBatch } from "./context.js";
+import type { HandlingPolicy } from "./delivery-state.js";
+
+/** A handler that takes events in the form the log has them, bytes untouched. */
+export type RawHandler = (event: StoredEvent, delivery: Delivered) => unknown;
+
+export type Work =
+  | { readonly kind: "single"; readonly handler: Handler }
+  | { readonly kind: "batch"; readonly handler: BatchHandler; readonly batchSize: number }
+  | { readonly kind: "raw"; readonly handler: RawHandler };
+
+export interface WorkerOptions {
+  readonly work: Work;
+  readonly handling: HandlingPolicy;
+  readonly maxInFlight: number;
+  readonly manualAck: boolean;
+  readonly filter: ((event: EventRecord) => boolean) | undefined;
+  /** Events that this worker may take; others wait for a worker that may. Not a filter. */
+  readonly accepts: ((event: EventRecord) => boolean) | undefined;
+}
+
+export class Worker {
+  readonly options: WorkerOptions;
+  /** By event id. */
+  readonly #inFlight = new Map<string, Delivered>();
+  readonly #onRoom: () => void;
+  #leaving = false;
+  #onEmpty: (() => void) | null = null;
+
+  constructor(options: WorkerOptions, onRoom: () => void) {
+    this.options = options;
+    this.#onRoom = onRoom;
+  }
+
+  get room(): number {
+    return this.#leaving ? 0 : this.options.maxInFlight - this.#inFlight.size;
+  }
+
+  get inFlight(): number {
+    return this.#inFlight.size;
+  }
+
+  /** The event under this id, if this worker holds it and has to be told when it is done. */
+  holding(id: string): Delivered | undefined {
+    return this.#inFlight.get(id);
+  }
+
+  /** Takes deliveries of one partition; a batch worker takes them as one batch. */
+  run(deliveries: readonly Delivered[]): void {
+    const { work } = this.options;
+    for (const delivery of deliveries) {
+      this.#inFlight.set(delivery.event.id, delivery);
+      delivery.onOver = this.#over;
+    }
+    if (work.kind === "batch") {
+      const wanted = deliveries.filter((delivery) => this.#wants(delivery));
+      if (wanted.length > 0) this.#runBatch(work.handler, wanted);
+      return;
+    }
+    for (const delivery of deliveries) if (this.#wants(delivery)) this.#runOne(delivery, work);
+  }
+
+  /** Takes nothing more; resolves when nothing of it is in flight. */
+  async leave(): Promise<void> {
+    this.#leaving = true;
+    if (this.#inFlight.size === 0) return;
+    await new Promise<void>((resolve) => {
+      this.#onEmpty = resolve;
+    });
+  }
+
+  /** What it still holds goes back to be delivered again, elsewhere. */
+  giveBack(reason: string): void {
+    this.#leaving = true;
+    for (const delivery of [...this.#inFlight.values()]) {
+      delivery.source.failed(delivery, { error: reason, counts: false });
+      delivery.revoke("lost");
+    }
+  }
+
+  readonly #over = (delivery: Delivered): void => {
+    this.#inFlight.delete(delivery.event.id);
+    if (this.#inFlight.size === 0) this.#onEmpty?.();
+    this.#onRoom();
+  };
+
+  /** Filtered events are settled; a filter that throws counts as a handler that throws. */
+  #wants(delivery: Delivered): boolean {
+    const { filter } = this.options;
+    if (filter === undefined) return true;
+    try {
+      if (filter(delivery.event.record)) return true;
+      delivery.source.handled(delivery);
+    } catch (thrown) {
+      this.#failed(delivery, thrown);
+    }
+    return false;
+  }
+
+  #runOne(delivery: Delivered, work: Exclude<Work, { kind: "batch" }>): void {
+    let ending: unknown;
+    try {
+      ending =
+        work.kind === "raw"
+          ? work.handler(delivery.event, delivery)
+          : work.handler(delivery.event.record, delivery);
+    } catch (thrown) {
+      this.#failed(delivery, thrown);
+      return;
+    }
+    if (ending instanceof Promise || isThenable(ending)) {
+      ending.then(
+        () => this.#ended(delivery),
+        (thrown: unknown) => this.#failed(delivery, thrown),
+      );
+    } else {
+      this.#ended(delivery);
+    }
+  }
+
+  #ended(delivery: Delivered): void {
+    if (!this.options.manualAck) delivery.source.handled(delivery);
+  }
+
+  #failed(delivery: Delivered, thrown: unknown): void {
+    delivery.source.failed(delivery, {
+      error: describeThrown(thrown),
+      detail: thrown,
+      fatal: thrown instanceof Fatal,
+    });
+  }
+
+  #runBatch(handler: BatchHandler, deliveries: readonly Delivered[]): void {
+    const settle = async (): Promise<void> => {
+      try {
+        const records = deliveries.map((delivery) => delivery.event.record);
+        await handler(records, new DeliveredBatch(deliveries));
+      } catch (thrown) {
+        this.#failBatch(deliveries, thrown);
+        return;
+      }
+      for (const delivery of deliveries) this.#ended(delivery);
+    };
+    void settle();
+  }
+
+  /** Which event is at fault is not known: each is tried alone, and only then do failures count. */
+  #failBatch(deliveries: readonly Delivered[], thrown: unknown): void {
+    const alone = deliveries.length === 1;
+    const failure = {
+      error: describeThrown(thrown),
+      detail: thrown,
+      fatal: alone && thrown instanceof Fatal,
+      counts: alone,
+    };
+    for (const delivery of deliveries) delivery.source.failed(delivery, failure);
+  }
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return (
+    typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function"
+  );
+}
+
+/** A clear error for what is not a handler. */
+export function checkHandler(handler: unknown): void {
+  if (typeof handler !== "function") throw new BusError("INVALID_OPTION", "the handler must be a function");
+}

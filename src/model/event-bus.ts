@@ -1,0 +1,147 @@
+/** The bus as its users see it: what they call, and what a handler is given. */
+import type { EventRecord, Seq } from "./event.js";
+import type { RetryPolicy } from "./retry.js";
+import type { TopicRef } from "./topic.js";
+
+export interface PublishOptions {
+  /** Idempotency key (P3); a UUIDv7 is made if absent. */
+  readonly id?: string;
+  readonly ts?: number;
+  /** Events of one key stay in order (P4). */
+  readonly key?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly tags?: readonly string[];
+  readonly caused_by?: readonly string[];
+  readonly sid?: string;
+  /** Chosen by key (or id) if absent. */
+  readonly partition?: number;
+}
+
+export interface PublishItem<T = unknown> extends PublishOptions {
+  readonly payload: T;
+}
+
+/** An event as published; `duplicate` if the id was there before and said the same. */
+export type PublishedRecord<T = unknown> = EventRecord<T> & { readonly duplicate?: true };
+
+export interface CursorPosition {
+  readonly topic: string;
+  /** The newest event below which everything is settled. */
+  readonly lastId?: string;
+  readonly lastTs?: number;
+}
+
+export interface PartitionPosition {
+  readonly partition: number;
+  readonly floor: Seq;
+  readonly head: Seq;
+  /** Events not settled yet. */
+  readonly lag: number;
+  /** Handed out and not settled; known only of partitions that this bus owns. */
+  readonly inFlight: number;
+  readonly owner: string | null;
+  readonly epoch: number;
+}
+
+export interface GroupPosition extends CursorPosition {
+  readonly partitions: readonly PartitionPosition[];
+}
+
+/** Where to put a group's cursor. */
+export type CursorTarget =
+  | "earliest"
+  | "latest"
+  | { readonly topic?: string; readonly lastId?: string; readonly lastTs?: number };
+
+export interface DeliveryContext {
+  readonly topic: string;
+  readonly group: string;
+  /** 1 at first; more means that it may have been seen before (P5). */
+  readonly attempt: number;
+  readonly maxAttempts: number;
+  readonly cursor: CursorPosition;
+  /** Aborts when the deadline passes or the partition is lost: what is done after that does not count. */
+  readonly signal: AbortSignal;
+  /** The right to this partition; writes that carry it fail once somebody else owns it (P7). */
+  readonly fence: { readonly partition: number; readonly epoch: number };
+  /** Publishes with an id derived from (group, this event, call number): a redelivery never doubles it (P9). */
+  emit<T>(topic: TopicRef<T>, payload: T, options?: Omit<PublishOptions, "id">): Promise<PublishedRecord<T>>;
+  /** Moves the ack deadline to `ms` from now. Throws LEASE_LOST if it passed. */
+  extend(ms: number): void;
+  /** Settles it now, in its attempt; LEASE_LOST in `err` if that is over (P6). */
+  ack(): Promise<Ack>;
+  nack(reason?: string): Promise<Ack>;
+}
+
+export interface BatchContext extends Omit<DeliveryContext, "attempt" | "ack" | "nack" | "emit"> {
+  /** As `emit`, for one event of the batch: a later batch may be cut differently. */
+  emitFor<T>(
+    event: EventRecord,
+    topic: TopicRef<T>,
+    payload: T,
+    options?: Omit<PublishOptions, "id">,
+  ): Promise<PublishedRecord<T>>;
+}
+
+export type Handler<T = unknown> = (event: EventRecord<T>, ctx: DeliveryContext) => unknown;
+export type BatchHandler<T = unknown> = (events: readonly EventRecord<T>[], ctx: BatchContext) => unknown;
+
+export interface SubscribeOptions {
+  /** Where a group that is new to the topic begins. Default "latest". */
+  readonly from?: "latest" | "earliest" | "ts" | "afterId";
+  readonly ts?: number;
+  readonly afterId?: string;
+  /** Events read at once, and the most a batch handler gets. Default 100. */
+  readonly batchSize?: number;
+  /** Events this subscriber works on at once. Default 1,000. */
+  readonly maxInFlight?: number;
+  /** Default 30,000. */
+  readonly ackTimeoutMs?: number;
+  /** Default 5. */
+  readonly maxAttempts?: number;
+  readonly retry?: Partial<RetryPolicy>;
+  /** False: no dead letters, an event is retried until it succeeds. Default true. */
+  readonly deadLetter?: boolean;
+  /** Default "key". The same for all subscribers of a group. */
+  readonly ordering?: "key" | "partition" | "none";
+  /** An event is settled by ack or nack, not by the handler's return. */
+  readonly manualAck?: boolean;
+  /** Events it refuses count as settled. The same for all subscribers of a group. */
+  readonly filter?: (event: EventRecord) => boolean;
+  /** Aborting it stops the subscription, as `stop()` does. */
+  readonly signal?: AbortSignal;
+}
+
+/** The answer to an ack or nack. `err` begins with a stable code. */
+export interface Ack {
+  readonly id: string;
+  readonly ok: boolean;
+  readonly err?: string;
+}
+
+/** Ends a subscription: waits for what is running, commits, and gives the partitions back. Twice is harmless. */
+export type Stop = () => Promise<void>;
+
+export interface ReadPosition {
+  readonly from?: "earliest" | "latest" | "ts" | "afterId";
+  readonly ts?: number;
+  readonly afterId?: string;
+  readonly limit?: number;
+  readonly partition?: number;
+  readonly filter?: (event: EventRecord) => boolean;
+}
+
+/** The small bus of the first days; the full one has more. */
+export interface EventBus {
+  publish<T>(topic: TopicRef<T>, payload: T, options?: PublishOptions): Promise<PublishedRecord<T>>;
+  subscribe<T = unknown>(
+    topic: TopicRef<T> | readonly string[],
+    group: string,
+    handler: Handler<T>,
+    options?: SubscribeOptions,
+  ): Promise<Stop>;
+  ack(topic: string, group: string, id: string): Promise<Ack>;
+  nack(topic: string, group: string, id: string, reason?: string): Promise<Ack>;
+  getCursor(topic: string, group: string): Promise<GroupPosition | null>;
+  setCursor(topic: string, group: string, to: CursorTarget): Promise<void>;
+}

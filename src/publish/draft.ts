@@ -1,0 +1,98 @@
+/** Checks what a publisher hands in and makes a draft of it. One clear error per mistake, nothing kept on failure. */
+import type { Clock } from "../model/clock.js";
+import { BusError } from "../model/errors.js";
+import type { EventDraft, EventMeta } from "../model/event.js";
+import type { PublishOptions } from "../model/event-bus.js";
+import { jsonBody } from "../model/json.js";
+import type { Limits } from "../model/limits.js";
+
+const KNOWN = new Set(["id", "ts", "key", "headers", "tags", "caused_by", "sid", "partition", "payload"]);
+
+export function makeDraft(
+  payload: unknown,
+  options: PublishOptions,
+  limits: Limits,
+  clock: Clock,
+): EventDraft {
+  checkOptions(options, limits);
+  return {
+    id: options.id ?? clock.newId(),
+    ts: options.ts ?? clock.now(),
+    key: options.key,
+    meta: metaOf(options, limits),
+    body: jsonBody(payload, { maxBytes: limits.maxPayloadBytes, maxDepth: limits.maxPayloadDepth }),
+    freshId: options.id === undefined,
+  };
+}
+
+function checkOptions(options: PublishOptions, limits: Limits): void {
+  for (const name in options) {
+    if (!KNOWN.has(name)) {
+      throw new BusError(
+        "INVALID_OPTION",
+        `publish knows no option "${name}"; it takes ${[...KNOWN].slice(0, 8).join(", ")}`,
+      );
+    }
+  }
+  const { id, ts, key } = options;
+  if (id !== undefined) checkText("id", id, limits.maxIdBytes, 1);
+  if (key !== undefined) checkText("key", key, limits.maxKeyBytes, 0);
+  if (ts !== undefined && !(Number.isFinite(ts) && ts >= 0)) {
+    throw new BusError("INVALID_OPTION", "ts must be milliseconds since the epoch, 0 or more");
+  }
+}
+
+function checkText(name: string, value: unknown, maxBytes: number, minLength: number): void {
+  const fits =
+    typeof value === "string" &&
+    value.length >= minLength &&
+    (value.length * 3 <= maxBytes || Buffer.byteLength(value) <= maxBytes);
+  if (!fits) {
+    throw new BusError(
+      "INVALID_OPTION",
+      `${name} must be a ${minLength > 0 ? "non-empty " : ""}string of at most ${maxBytes} bytes`,
+    );
+  }
+}
+
+function metaOf(options: PublishOptions, limits: Limits): EventMeta | undefined {
+  const { headers, tags, caused_by, sid } = options;
+  if (headers === undefined && tags === undefined && caused_by === undefined && sid === undefined)
+    return undefined;
+  const meta: EventMeta = {
+    ...(headers === undefined ? undefined : { headers: copyHeaders(headers) }),
+    ...(caused_by === undefined ? undefined : { caused_by: copyStrings("caused_by", caused_by) }),
+    ...(tags === undefined ? undefined : { tags: copyStrings("tags", tags) }),
+    ...(sid === undefined ? undefined : { sid: checkSid(sid) }),
+  };
+  if (JSON.stringify(meta).length > limits.maxMetaChars) {
+    throw new BusError(
+      "INVALID_OPTION",
+      `headers, tags and caused_by have more than ${limits.maxMetaChars} characters together`,
+    );
+  }
+  return Object.freeze(meta);
+}
+
+function copyHeaders(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  const entries =
+    typeof headers === "object" && headers !== null ? Object.entries(headers) : [["", 0] as const];
+  for (const [name, value] of entries) {
+    if (typeof value !== "string") {
+      throw new BusError("INVALID_OPTION", `headers must be strings by name; "${name}" is not`);
+    }
+  }
+  return Object.freeze(Object.fromEntries(entries as [string, string][]));
+}
+
+function copyStrings(name: string, values: readonly string[]): readonly string[] {
+  if (!Array.isArray(values) || values.some((value) => typeof value !== "string")) {
+    throw new BusError("INVALID_OPTION", `${name} must be an array of strings`);
+  }
+  return Object.freeze([...values]);
+}
+
+function checkSid(sid: unknown): string {
+  if (typeof sid !== "string") throw new BusError("INVALID_OPTION", "sid must be a string");
+  return sid;
+}

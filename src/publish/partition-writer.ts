@@ -1,0 +1,171 @@
+/**
+ * Natural group commit for one partition: while one append is under way the next events gather, and go together when
+ * it ends. No timer, no added delay; order of publish is order of append.
+ *
+ * An append whose outcome is unknown is repeated with the same ids until it is known or time is up (P1, P3).
+ */
+import { type Clock, pause } from "../model/clock.js";
+import { BusError } from "../model/errors.js";
+import { type EventDraft, type StoredEvent, saysTheSame } from "../model/event.js";
+import type { Limits } from "../model/limits.js";
+import { backoffMs, type RetryPolicy } from "../model/retry.js";
+import type { AppendResult, Log } from "../ports/log.js";
+
+/** Who waits for a draft. Exactly one of the two is called, once. */
+export interface Waiter {
+  done(event: StoredEvent, duplicate: boolean): void;
+  fail(error: BusError): void;
+}
+
+interface Pending {
+  draft: EventDraft;
+  readonly waiter: Waiter;
+  readonly bytes: number;
+}
+
+export interface WriterOptions {
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly limits: Limits;
+  readonly retry: RetryPolicy;
+  /** How long an append is repeated before its callers are told. */
+  readonly giveUpAfterMs: number;
+  /** Aborts when the bus closes: no more waiting between tries. */
+  readonly signal: AbortSignal;
+  /** Newly appended events, in log order. */
+  readonly onAppended: (events: readonly StoredEvent[]) => void;
+  /** Events and bytes left the queue. */
+  readonly onDequeued: (events: number, bytes: number) => void;
+}
+
+export class PartitionWriter {
+  readonly #topic: string;
+  readonly #partition: number;
+  readonly #options: WriterOptions;
+  #queue: Pending[] = [];
+  #running: Promise<void> | null = null;
+
+  constructor(topic: string, partition: number, options: WriterOptions) {
+    this.#topic = topic;
+    this.#partition = partition;
+    this.#options = options;
+  }
+
+  add(draft: EventDraft, bytes: number, waiter: Waiter): void {
+    this.#queue.push({ draft, waiter, bytes });
+    this.#running ??= this.#run();
+  }
+
+  /** Resolves when nothing is queued or under way. */
+  async drained(): Promise<void> {
+    while (this.#running !== null) await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    // One turn of the microtask queue: a caller that publishes in a loop fills the first batch too.
+    await null;
+    while (this.#queue.length > 0) await this.#appendBatch(this.#takeBatch());
+    this.#running = null;
+  }
+
+  #takeBatch(): Pending[] {
+    const { maxBatchEvents, maxBatchBytes } = this.#options.limits;
+    let count = 0;
+    let bytes = 0;
+    while (count < this.#queue.length && count < maxBatchEvents) {
+      bytes += (this.#queue[count] as Pending).bytes;
+      if (bytes > maxBatchBytes && count > 0) break;
+      count++;
+    }
+    if (count === this.#queue.length) {
+      const all = this.#queue;
+      this.#queue = [];
+      return all;
+    }
+    return this.#queue.splice(0, count);
+  }
+
+  async #appendBatch(batch: Pending[]): Promise<void> {
+    const { clock, retry, giveUpAfterMs, signal } = this.#options;
+    const startMs = clock.now();
+    let rest = batch;
+    for (let failures = 0; rest.length > 0; ) {
+      const result = await this.#tryAppend(rest);
+      if (result.events.length > 0) failures = 0;
+      rest = this.#settle(rest, result);
+      if (rest.length === 0) return;
+      const error =
+        result.error ??
+        new BusError("INTERNAL", "the store stopped in the middle of an append without a reason");
+      const late = clock.now() - startMs >= giveUpAfterMs;
+      if (!error.retryable || late || signal.aborted) {
+        this.#failAll(rest, error);
+        return;
+      }
+      // What was tried may be in the log: from now on each id has to be looked up.
+      for (const pending of rest)
+        if (pending.draft.freshId) pending.draft = { ...pending.draft, freshId: false };
+      await pause(clock, backoffMs(retry, ++failures, clock.random()), signal);
+    }
+  }
+
+  async #tryAppend(batch: readonly Pending[]): Promise<AppendResult> {
+    try {
+      return await this.#options.log.append(
+        this.#topic,
+        this.#partition,
+        batch.map((pending) => pending.draft),
+      );
+    } catch (error) {
+      return { events: [], duplicates: NO_DUPLICATES, error: BusError.from(error, "STORE_UNAVAILABLE") };
+    }
+  }
+
+  /** Answers those that are in the log; returns the others. */
+  #settle(batch: Pending[], result: AppendResult): Pending[] {
+    const { events, duplicates } = result;
+    if (events.length > 0) {
+      // Those who wait for growth hear first: delivery does not depend on what a publisher does next.
+      this.#options.onAppended(duplicates.size === 0 ? events : events.filter((_, i) => !duplicates.has(i)));
+      for (let i = 0; i < events.length; i++) {
+        this.#answer(batch[i] as Pending, events[i] as StoredEvent, duplicates.has(i));
+      }
+    }
+    return events.length === batch.length ? [] : batch.slice(events.length);
+  }
+
+  #answer(pending: Pending, event: StoredEvent, found: boolean): void {
+    this.#options.onDequeued(1, pending.bytes);
+    if (found && !saysTheSame(event, this.#topic, pending.draft)) {
+      pending.waiter.fail(
+        new BusError(
+          "ID_CONFLICT",
+          `event ${event.id} exists in ${event.topic} with another topic, key or payload`,
+          {
+            details: { id: event.id, topic: event.topic, partition: event.partition, seq: event.seq },
+          },
+        ),
+      );
+    } else {
+      pending.waiter.done(event, found);
+    }
+  }
+
+  #failAll(batch: readonly Pending[], error: BusError): void {
+    for (const pending of batch) {
+      this.#options.onDequeued(1, pending.bytes);
+      pending.waiter.fail(withId(error, pending.draft.id));
+    }
+  }
+}
+
+const NO_DUPLICATES: ReadonlySet<number> = new Set();
+
+/** The same error with the id under which a retry is harmless. */
+function withId(error: BusError, id: string): BusError {
+  return new BusError(error.code, error.message, {
+    cause: error.cause ?? error,
+    retryable: error.retryable,
+    details: { ...error.details, id },
+  });
+}

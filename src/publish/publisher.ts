@@ -1,0 +1,76 @@
+/** The publish path of a bus: which partition, within bounds (P13), through that partition's writer. */
+import { BusError } from "../model/errors.js";
+import type { EventDraft } from "../model/event.js";
+import { jumpHash } from "../model/partition.js";
+import type { TopicConfig } from "../model/topic.js";
+import { PartitionWriter, type Waiter, type WriterOptions } from "./partition-writer.js";
+
+export class Publisher {
+  readonly #options: WriterOptions;
+  readonly #writers = new Map<string, PartitionWriter[]>();
+  #queuedEvents = 0;
+  #queuedBytes = 0;
+
+  constructor(options: Omit<WriterOptions, "onDequeued">) {
+    this.#options = {
+      ...options,
+      onDequeued: (events, bytes) => {
+        this.#queuedEvents -= events;
+        this.#queuedBytes -= bytes;
+      },
+    };
+  }
+
+  /** Events waiting or under way. */
+  get queued(): number {
+    return this.#queuedEvents;
+  }
+
+  /** Throws QUEUE_FULL, with nothing queued, unless there is room for all of them. */
+  admit(drafts: readonly EventDraft[]): void {
+    const { maxQueuedEvents, maxQueuedBytes } = this.#options.limits;
+    let bytes = 0;
+    for (const draft of drafts) bytes += draft.body.size;
+    if (this.#queuedEvents + drafts.length > maxQueuedEvents || this.#queuedBytes + bytes > maxQueuedBytes) {
+      throw new BusError(
+        "QUEUE_FULL",
+        `${this.#queuedEvents} events (${this.#queuedBytes} bytes) wait to be published; await publish to slow down`,
+        {
+          details: {
+            queuedEvents: this.#queuedEvents,
+            queuedBytes: this.#queuedBytes,
+            maxQueuedEvents,
+            maxQueuedBytes,
+          },
+        },
+      );
+    }
+    this.#queuedEvents += drafts.length;
+    this.#queuedBytes += bytes;
+  }
+
+  /** Queues an admitted draft. */
+  add(topic: TopicConfig, partition: number | undefined, draft: EventDraft, waiter: Waiter): void {
+    const chosen =
+      partition ?? (topic.partitions === 1 ? 0 : jumpHash(draft.key ?? draft.id, topic.partitions));
+    this.#writer(topic.name, chosen).add(draft, draft.body.size, waiter);
+  }
+
+  async drained(): Promise<void> {
+    for (const writers of this.#writers.values()) for (const writer of writers) await writer?.drained();
+  }
+
+  #writer(topic: string, partition: number): PartitionWriter {
+    let writers = this.#writers.get(topic);
+    if (writers === undefined) {
+      writers = [];
+      this.#writers.set(topic, writers);
+    }
+    let writer = writers[partition];
+    if (writer === undefined) {
+      writer = new PartitionWriter(topic, partition, this.#options);
+      writers[partition] = writer;
+    }
+    return writer;
+  }
+}
