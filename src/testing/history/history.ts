@@ -81,8 +81,15 @@ export type HandlerEvent =
   /** `batch`: events with the same number were handed out together, in this order. */
   | (Handling & { readonly type: "delivered"; readonly key?: string; readonly batch?: number })
   | (Handling & { readonly type: "failed"; readonly reason: "threw" | "fatal" | "nacked" })
-  /** `op`: it was asked for, and an `answered` may follow; without it, it is certain. */
-  | (Handling & { readonly type: "settled"; readonly outcome: "acked" | "filtered"; readonly op?: number })
+  /**
+   * Projected: its effect goes into the same transaction as the cursor. `op`: it was asked for, and an `answered` may
+   * follow; without it, it is certain.
+   */
+  | (Handling & {
+      readonly type: "settled";
+      readonly outcome: "acked" | "filtered" | "projected";
+      readonly op?: number;
+    })
   | { readonly type: "answered"; readonly op: number; readonly ok: boolean; readonly code?: string };
 
 /** Recorded when the store did it, whatever the caller heard. */

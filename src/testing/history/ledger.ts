@@ -130,7 +130,7 @@ export class Ledger {
     const owner = this.#owners.get(event.epoch);
     if (owner === undefined) return;
     const mine = (owner.generation.deliveries.get(event.seq) ?? []).filter((d) => d.epoch === event.epoch);
-    if (event.outcome === "filtered" || mine.at(-1)?.attempt === event.attempt) owner.done.add(event.seq);
+    if (event.outcome !== "acked" || mine.at(-1)?.attempt === event.attempt) owner.done.add(event.seq);
   }
 
   /** P15: the run is over and all is said to be settled. */

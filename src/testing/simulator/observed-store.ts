@@ -1,0 +1,102 @@
+/**
+ * Writes down what takes effect in a store, whatever the caller hears of it. Calls pass one at a time, so that the
+ * order of the record is the order in which things happened.
+ */
+
+import { isDeadLetterTopic } from "../../model/topic.js";
+import type { Claim } from "../../ports/groups.js";
+import type { AppendResult } from "../../ports/log.js";
+import type { Store } from "../../ports/store.js";
+import type { DeadLetterOrigin, Recorder } from "../history/index.js";
+import { interceptStore, type StoreCall } from "../store-calls.js";
+
+/** One at a time, in the order of arrival. */
+export class Turnstile {
+  #last: Promise<unknown> = Promise.resolve();
+
+  pass<T>(go: () => Promise<T>): Promise<T> {
+    const mine = this.#last.then(go);
+    this.#last = mine.catch(() => undefined);
+    return mine;
+  }
+}
+
+/** The store as `member` sees it, under observation. */
+export function observedStore(store: Store, member: string, recorder: Recorder, turnstile: Turnstile): Store {
+  return interceptStore(store, {
+    around: (call, proceed) =>
+      turnstile.pass(async () => {
+        const result = await proceed();
+        note(call, result, member, recorder);
+        return result;
+      }),
+  });
+}
+
+function note(call: StoreCall, result: unknown, member: string, recorder: Recorder): void {
+  switch (call.name) {
+    case "groups.start": {
+      const [{ group, topic }, floors] = call.args;
+      floors.forEach((floor, partition) => {
+        recorder.record({ type: "started", group, topic, partition, floor });
+      });
+      break;
+    }
+    case "groups.claim": {
+      const claim = result as Claim | null;
+      const { group, topic, partition } = call.args[0];
+      if (claim === null) break;
+      const { epoch, cursor } = claim;
+      recorder.record({ type: "granted", group, topic, partition, member, epoch, cursor });
+      break;
+    }
+    case "groups.commit":
+    case "groups.release": {
+      const [{ group, topic, partition }, epoch, cursor] = call.args;
+      const released = call.name === "groups.release";
+      recorder.record({ type: "committed", group, topic, partition, epoch, cursor, released });
+      break;
+    }
+    case "groups.move": {
+      const [{ group, topic, partition }, cursor] = call.args;
+      recorder.record({ type: "moved", group, topic, partition, cursor });
+      break;
+    }
+    case "documents.transact": {
+      const [{ cursor: unit }] = call.args;
+      if (unit === undefined) break;
+      const { group, topic, partition } = unit.ref;
+      const { epoch, cursor } = unit;
+      recorder.record({ type: "committed", group, topic, partition, epoch, cursor, released: false });
+      break;
+    }
+    case "log.append":
+      noteDeadLetters(call, result as AppendResult, recorder);
+      break;
+    default:
+      break;
+  }
+}
+
+function noteDeadLetters(
+  call: Extract<StoreCall, { name: "log.append" }>,
+  result: AppendResult,
+  recorder: Recorder,
+): void {
+  const [to, , , fence] = call.args;
+  if (!isDeadLetterTopic(to)) return;
+  for (const event of result.events) {
+    const origin = deadLetterOrigin(event.body.value);
+    if (origin === undefined) continue;
+    const { group, topic, partition, seq, id } = origin;
+    const epoch = fence === undefined ? undefined : { epoch: fence.epoch };
+    recorder.record({ type: "dead-lettered", group, topic, partition, seq, id, ...epoch });
+  }
+}
+
+/** Where a dead letter's payload says that it comes from. */
+export function deadLetterOrigin(
+  payload: unknown,
+): (DeadLetterOrigin & { partition: number; seq: number }) | undefined {
+  return (payload as { origin?: DeadLetterOrigin & { partition: number; seq: number } } | null)?.origin;
+}
