@@ -1,0 +1,20 @@
+/**
+ * The conformance suite: what every store must do, run by each driver's own tests.
+ *
+ * @example
+ * // my-store.test.ts, with vitest
+ * describeStore({ name: "my store", create: async () => { … } });
+ */
+import { describe } from "vitest";
+import type { StoreFixture } from "./fixture.js";
+import { describeGroups } from "./groups.js";
+import { describeLog } from "./log.js";
+
+export type { StoreFixture, StoreUnderTest } from "./fixture.js";
+
+export function describeStore(fixture: StoreFixture): void {
+  describe(`${fixture.name} store`, () => {
+    describeLog(fixture);
+    describeGroups(fixture);
+  });
+}
