@@ -118,7 +118,7 @@ export class GroupRunner implements Participant {
     this.#dropLost(state);
     const wanted = assignPartitions(state.members, owners, `${this.ref.topic}/${this.ref.group}`);
     for (const [partition, shell] of this.#shells) {
-      if (wanted[partition] !== this.#member) this.#giveUp(shell);
+      if (wanted[partition] !== this.#member) void this.#giveUp(shell);
     }
     let missing = false;
     for (const { partition } of state.leases) {

@@ -45,8 +45,8 @@ export interface TopicOptions<T> {
   readonly keyed?: boolean;
   /** Checked at publish, and the source of the payload's type. */
   readonly schema?: PayloadSchema<T>;
-  /** The key of a payload, where the publisher gives none. */
-  readonly key?: (payload: T) => string | undefined;
+  /** The key of a payload, where the publisher gives none. A method, so that any definition is a TopicDefinition. */
+  key?(payload: T): string | undefined;
 }
 
 export interface TopicDefinition<T = unknown> extends TopicOptions<T> {
@@ -68,7 +68,7 @@ export function defineTopic<T = unknown>(name: string, options: TopicOptions<T> 
   return Object.freeze({ ...options, name });
 }
 
-export function topicName(topic: TopicRef<never> | TopicRef): string {
+export function topicName(topic: TopicRef): string {
   return typeof topic === "string" ? topic : topic.name;
 }
 

@@ -1,0 +1,267 @@
+/** The bus: publish, subscribe, read, and look after groups. */
+
+import { type Middleware, MiddlewareStack } from "../consume/middleware.js";
+import { checkGroupName, checkSubscribeOptions } from "../consume/options.js";
+import type { Wish } from "../consume/position.js";
+import { readTopic } from "../consume/reading.js";
+import { checkHandler, type Work } from "../consume/worker.js";
+import { BusError } from "../model/errors.js";
+import type { EventRecord } from "../model/event.js";
+import type {
+  Ack,
+  BatchHandler,
+  CursorTarget,
+  EventBus,
+  GroupPosition,
+  Handler,
+  PublishedRecord,
+  PublishItem,
+  PublishOptions,
+  ReadPosition,
+  Stop,
+  SubscribeOptions,
+} from "../model/event-bus.js";
+import {
+  checkTopicName,
+  checkTopicPattern,
+  isPattern,
+  type TopicConfig,
+  type TopicDefinition,
+  type TopicRef,
+  topicName,
+} from "../model/topic.js";
+import type { Store } from "../ports/store.js";
+import type { BusCore } from "./core.js";
+import { groupPosition, moveGroup } from "./cursors.js";
+import type { SubscribeRequest } from "./subscriptions.js";
+
+type Topics<T> = TopicRef<T> | readonly (string | TopicDefinition<T>)[];
+
+/**
+ * A durable event bus on a store.
+ *
+ * @example
+ * const bus = await createBus({ store: memoryStore() });
+ * const stop = await bus.subscribe("orders.placed", "mailer", async (event) => sendMail(event.payload));
+ * await bus.publish("orders.placed", { order: 7 }, { key: "customer-42" });
+ */
+export class Bus implements EventBus {
+  readonly #core: BusCore;
+  readonly #middleware: MiddlewareStack;
+
+  constructor(core: BusCore, middleware = new MiddlewareStack()) {
+    this.#core = core;
+    this.#middleware = middleware;
+  }
+
+  /** The store this bus stands on. */
+  get store(): Store {
+    return this.#core.settings.store;
+  }
+
+  /** Adds a layer around publishing and handling, for this bus and those derived from it. Returns how to remove it. */
+  use(middleware: Middleware): () => void {
+    return this.#middleware.add(middleware);
+  }
+
+  /** A bus on the same parts with one layer more; closing either closes both. */
+  with(middleware: Middleware): Bus {
+    const stack = new MiddlewareStack(this.#middleware);
+    stack.add(middleware);
+    return new Bus(this.#core, stack);
+  }
+
+  /**
+   * Publishes one event; resolves when it is durable, with its place in the log.
+   *
+   * @example
+   * const { partition, seq } = await bus.publish("orders.placed", { order: 7 }, { key: "customer-42" });
+   */
+  async publish<T>(
+    topic: TopicRef<T>,
+    payload: T,
+    options: PublishOptions = {},
+  ): Promise<PublishedRecord<T>> {
+    const last = (name: TopicRef, p: unknown, o: PublishOptions): Promise<PublishedRecord> =>
+      this.#core.publish(name, p, o);
+    if (this.#middleware.all.length === 0)
+      return last(topic, payload, options) as Promise<PublishedRecord<T>>;
+    const name = topicName(topic);
+    const sent = this.#middleware.publish({ topic: name, payload, options }, (request) =>
+      last(request.topic === name ? topic : request.topic, request.payload, request.options),
+    );
+    return sent as Promise<PublishedRecord<T>>;
+  }
+
+  /** Publishes many events of one topic; resolves when all are durable. Fails if one fails; `details.failed` says which. */
+  async publishMany<T>(topic: TopicRef<T>, items: readonly PublishItem<T>[]): Promise<PublishedRecord<T>[]> {
+    if (!Array.isArray(items))
+      throw new BusError("INVALID_OPTION", "publishMany takes an array of { payload, … }");
+    if (this.#middleware.all.length === 0) {
+      return this.#core.publishMany(topic, items) as Promise<PublishedRecord<T>[]>;
+    }
+    return Promise.all(items.map(({ payload, ...options }) => this.publish(topic, payload, options)));
+  }
+
+  /**
+   * Delivers every event of the topic (or topics, or pattern) to the group, at least once (P5), each key in order (P4).
+   * Resolves when this bus has joined the group.
+   */
+  async subscribe<T = unknown>(
+    topics: Topics<T>,
+    group: string,
+    handler: Handler<T>,
+    options: SubscribeOptions = {},
+  ): Promise<Stop> {
+    checkHandler(handler);
+    const run = handler as Handler;
+    const layered: Handler = (event, ctx) =>
+      this.#middleware.all.length === 0
+        ? run(event, ctx)
+        : this.#middleware.handle(event, ctx, (e) => run(e, ctx));
+    return this.#subscribe(topics, group, { kind: "single", handler: layered }, options);
+  }
+
+  /**
+   * As subscribe, with up to `batchSize` events of one partition at a time, in log order. A batch is one delivery: if
+   * the handler fails, its events come again one by one.
+   */
+  async subscribeBatch<T = unknown>(
+    topics: Topics<T>,
+    group: string,
+    handler: BatchHandler<T>,
+    options: SubscribeOptions = {},
+  ): Promise<Stop> {
+    checkHandler(handler);
+    const run = handler as BatchHandler;
+    const layered: BatchHandler = (events, ctx) =>
+      this.#middleware.all.length === 0
+        ? run(events, ctx)
+        : this.#middleware.handleBatch(events, ctx, (e) => run(e, ctx));
+    return this.#subscribe(
+      topics,
+      group,
+      { kind: "batch", handler: layered, batchSize: options.batchSize ?? 100 },
+      options,
+    );
+  }
+
+  /** Subscribes with more say over how events are taken; the building block of gateways and projections. */
+  async attach(topics: Topics<unknown>, request: SubscribeRequest): Promise<Stop> {
+    return this.#subscribe(topics, request.group, request.work, request.options, request.accepts);
+  }
+
+  async ack(topic: string, group: string, id: string): Promise<Ack> {
+    return this.#core.subscriptions.settle({ topic, group }, id, "ack");
+  }
+
+  async nack(topic: string, group: string, id: string, reason?: string): Promise<Ack> {
+    return this.#core.subscriptions.settle({ topic, group }, id, "nack", reason);
+  }
+
+  /** Where the group stands, or null if it never subscribed to the topic. */
+  async getCursor(topic: string, group: string): Promise<GroupPosition | null> {
+    await this.#core.ready();
+    const ref = { topic, group };
+    const { store, clock } = this.#core.settings;
+    return groupPosition(store, ref, this.#core.subscriptions.runner(ref), clock.now());
+  }
+
+  /** Moves the group. Events before the new place are not delivered again; those after it are. */
+  async setCursor(topic: string, group: string, to: CursorTarget): Promise<void> {
+    await this.#core.ready();
+    checkGroupName(group);
+    await this.#core.catalog.resolve(topic);
+    await moveGroup(this.store, { topic, group }, to);
+    this.#core.subscriptions.runner({ topic, group })?.changed();
+  }
+
+  /** Reads what is in the topic now, outside any group: partitions merged by time. */
+  async *read<T = unknown>(topic: TopicRef<T>, position: ReadPosition = {}): AsyncGenerator<EventRecord<T>> {
+    await this.#core.ready();
+    const { name } = await this.#core.catalog.resolve(topic);
+    const { limit = Number.POSITIVE_INFINITY, partition, filter } = position;
+    const reading = {
+      wish: readWish(position),
+      pageSize: Math.min(limit, 500),
+      ...(partition !== undefined && { partition }),
+    };
+    let left = limit;
+    for await (const event of readTopic(this.store.log, name, reading)) {
+      if (left <= 0) return;
+      if (filter !== undefined && !filter(event.record)) continue;
+      left--;
+      yield event.record as EventRecord<T>;
+    }
+  }
+
+  /** The newest event of each key; undefined for keys that have none. */
+  async latestByKey<T = unknown>(
+    topic: TopicRef<T>,
+    keys: readonly string[],
+  ): Promise<Record<string, EventRecord<T> | undefined>> {
+    await this.#core.ready();
+    const { name } = await this.#core.catalog.resolve(topic);
+    const found = await this.store.log.latestByKey(name, keys);
+    return Object.fromEntries(keys.map((key) => [key, found.get(key)?.record as EventRecord<T> | undefined]));
+  }
+
+  /** Makes a topic known with its settings. */
+  async defineTopic(definition: TopicDefinition): Promise<TopicConfig> {
+    await this.#core.ready();
+    return this.#core.catalog.define(definition);
+  }
+
+  async topics(): Promise<readonly TopicConfig[]> {
+    await this.#core.ready();
+    return this.#core.catalog.list();
+  }
+
+  /** Stops intake, waits for what runs, commits cursors, gives partitions back, closes the store if no one else uses it. */
+  close(): Promise<void> {
+    return this.#core.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #subscribe(
+    topics: Topics<unknown>,
+    group: string,
+    work: Work,
+    options: SubscribeOptions,
+    accepts?: SubscribeRequest["accepts"],
+  ): Promise<Stop> {
+    checkGroupName(group);
+    checkSubscribeOptions(options);
+    const wanted = (Array.isArray(topics) ? topics : [topics]) as readonly TopicRef[];
+    const patterns = wanted.map((topic) => topicName(topic)).filter(isPattern);
+    checkNames(wanted, patterns);
+    await this.#core.ready();
+    const configs = await this.#core.topicsOf(wanted);
+    const request: SubscribeRequest = { group, work, options, accepts };
+    const subscription = await this.#core.subscriptions.subscribe(configs, request);
+    if (patterns.length > 0) this.#core.follow(subscription, patterns);
+    if (options.signal?.aborted) await subscription.stop();
+    options.signal?.addEventListener("abort", () => void subscription.stop(), { once: true });
+    return subscription.stop;
+  }
+}
+
+function checkNames(wanted: readonly TopicRef[], patterns: readonly string[]): void {
+  if (wanted.length === 0) throw new BusError("INVALID_OPTION", "subscribe needs at least one topic");
+  for (const pattern of patterns) checkTopicPattern(pattern);
+  for (const topic of wanted) if (!isPattern(String(topicName(topic)))) checkTopicName(topicName(topic));
+}
+
+function readWish(position: ReadPosition): Wish {
+  switch (position.from) {
+    case "ts":
+      return { from: "ts", ts: position.ts ?? 0 };
+    case "afterId":
+      return { from: "afterId", afterId: position.afterId ?? "" };
+    default:
+      return { from: position.from ?? "earliest" };
+  }
+}

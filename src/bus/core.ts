@@ -1,0 +1,321 @@
+/** The parts of a bus, made and wired once; every bus derived from it shares them. */
+
+import type { Emit } from "../consume/context.js";
+import { deadLetterDraft, type GivenUp } from "../consume/dead-letter.js";
+import type { Ordering } from "../consume/delivery-state.js";
+import type { RunnerOptions } from "../consume/group-runner.js";
+import { Membership } from "../consume/membership.js";
+import { groupPolicy } from "../consume/options.js";
+import { Tail } from "../consume/tail.js";
+import { BusError } from "../model/errors.js";
+import type { EventDraft, StoredEvent } from "../model/event.js";
+import type { PublishedRecord, PublishItem, PublishOptions } from "../model/event-bus.js";
+import { DEFAULT_RETRY } from "../model/retry.js";
+import {
+  checkTopicName,
+  deadLetterTopic,
+  isPattern,
+  type TopicConfig,
+  type TopicRef,
+  topicName,
+} from "../model/topic.js";
+import type { Fence } from "../ports/groups.js";
+import type { Signal } from "../ports/store.js";
+import { makeDraft } from "../publish/draft.js";
+import { Publisher } from "../publish/publisher.js";
+import type { Settings } from "./options.js";
+import { checkPayload } from "./payload-schema.js";
+import { acquireStore, releaseStore } from "./shared-store.js";
+import { type Subscription, Subscriptions, takesIn } from "./subscriptions.js";
+import { TopicCatalog } from "./topic-catalog.js";
+import { Watchman } from "./watchman.js";
+
+type Phase = "new" | "open" | "closing" | "closed";
+
+export class BusCore {
+  readonly settings: Settings;
+  readonly catalog: TopicCatalog;
+  readonly publisher: Publisher;
+  readonly tail: Tail;
+  readonly membership: Membership;
+  readonly subscriptions: Subscriptions;
+  readonly #patterns = new Map<Subscription, readonly string[]>();
+  readonly #watchman: Watchman;
+  readonly #closing = new AbortController();
+  #phase: Phase = "new";
+  #opening: Promise<void> | null = null;
+  #closed: Promise<void> | null = null;
+
+  constructor(settings: Settings) {
+    const { store, clock, limits, onTrouble } = settings;
+    this.settings = settings;
+    this.catalog = new TopicCatalog(store.registry, store.capabilities.defaultPartitions, limits);
+    this.tail = new Tail(store.log, limits);
+    this.publisher = new Publisher({
+      log: store.log,
+      clock,
+      limits,
+      retry: { ...DEFAULT_RETRY, maxMs: 1_000 },
+      giveUpAfterMs: settings.publishTimeoutMs,
+      signal: this.#closing.signal,
+      onAppended: (events) => this.tail.appended(events),
+    });
+    this.membership = new Membership({
+      groups: store.groups,
+      clock,
+      leaseMs: settings.leaseMs,
+      heartbeatMs: settings.heartbeatMs,
+      lookMs: Math.min(500, settings.heartbeatMs),
+      onTrouble: (error) => onTrouble({ error }),
+    });
+    this.subscriptions = new Subscriptions((topic, ordering, pageSize) =>
+      this.#runnerOptions(topic, ordering, pageSize),
+    );
+    this.#watchman = new Watchman(
+      store,
+      this.tail,
+      clock,
+      (signal) => this.#hear(signal),
+      () => void this.#adoptAll(),
+    );
+  }
+
+  /** Opens the store and defines the topics, once; everything else waits for it. */
+  open(): Promise<void> {
+    this.#opening ??= this.#open();
+    return this.#opening;
+  }
+
+  async #open(): Promise<void> {
+    await acquireStore(this.settings.store);
+    for (const topic of this.settings.topics) await this.catalog.define(topic);
+    this.#watchman.start();
+    if (this.#phase === "new") this.#phase = "open";
+  }
+
+  /** Throws CLOSED once close() was called. */
+  async ready(): Promise<void> {
+    this.checkOpen();
+    if (this.#phase === "new") await this.open();
+  }
+
+  checkOpen(): void {
+    if (this.#phase === "closing" || this.#phase === "closed")
+      throw new BusError("CLOSED", "this bus is closed");
+  }
+
+  async publish(topic: TopicRef, payload: unknown, options: PublishOptions): Promise<PublishedRecord> {
+    const draft = this.#draft(topic, payload, options);
+    const config = this.catalog.known(topicName(topic)) ?? (await this.#resolve(topic));
+    checkPartition(config, options.partition);
+    this.publisher.admit([draft]);
+    return new Promise<PublishedRecord>((resolve, reject) => {
+      this.publisher.add(config, options.partition, draft, {
+        done: (event, duplicate) => resolve(published(event, duplicate)),
+        fail: reject,
+      });
+    });
+  }
+
+  async publishMany(topic: TopicRef, items: readonly PublishItem[]): Promise<PublishedRecord[]> {
+    const drafts = items.map((item) => this.#draft(topic, item.payload, item));
+    const config = this.catalog.known(topicName(topic)) ?? (await this.#resolve(topic));
+    for (const item of items) checkPartition(config, item.partition);
+    this.publisher.admit(drafts);
+    return new Promise<PublishedRecord[]>((resolve, reject) => {
+      const records = new Array<PublishedRecord>(drafts.length);
+      const failures: { index: number; error: BusError }[] = [];
+      let open = drafts.length;
+      const finish = (): void => {
+        if (--open > 0) return;
+        if (failures.length === 0) resolve(records);
+        else reject(someFailed(records, failures));
+      };
+      drafts.forEach((draft, index) => {
+        this.publisher.add(config, items[index]?.partition, draft, {
+          done: (event, duplicate) => {
+            records[index] = published(event, duplicate);
+            finish();
+          },
+          fail: (error) => {
+            failures.push({ index, error });
+            finish();
+          },
+        });
+      });
+      if (drafts.length === 0) resolve(records);
+    });
+  }
+
+  /** Topics by name, by definition, and those that fit a pattern now. */
+  async topicsOf(wanted: readonly TopicRef[]): Promise<TopicConfig[]> {
+    const topics = new Map<string, TopicConfig>();
+    for (const topic of wanted) {
+      const name = topicName(topic);
+      if (!isPattern(name)) topics.set(name, await this.catalog.resolve(topic));
+      else
+        for (const config of await this.catalog.list())
+          if (takesIn(name, config.name)) topics.set(config.name, config);
+    }
+    return [...topics.values()];
+  }
+
+  /** Topics that come into being later and fit are added to the subscription, from their first event. */
+  follow(subscription: Subscription, patterns: readonly string[]): void {
+    this.#patterns.set(subscription, patterns);
+    const stopped = subscription.onStopped;
+    subscription.onStopped = () => {
+      this.#patterns.delete(subscription);
+      stopped();
+    };
+  }
+
+  /** Stops intake, finishes what runs, commits, gives everything back. */
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #close(): Promise<void> {
+    const wasOpen = this.#opening !== null;
+    this.#phase = "closing";
+    if (wasOpen) {
+      await this.#opening?.catch(() => undefined);
+      await this.subscriptions.stopAll();
+      const patience = this.settings.clock.setTimer(this.settings.drainMs, () => this.#closing.abort());
+      await this.publisher.drained();
+      patience();
+      this.#closing.abort();
+      this.#watchman.stop();
+      await this.membership.close();
+      await releaseStore(this.settings.store);
+    }
+    this.#phase = "closed";
+  }
+
+  async #resolve(topic: TopicRef): Promise<TopicConfig> {
+    if (this.#phase === "new") await this.open();
+    const config = await this.catalog.resolve(topic);
+    this.checkOpen();
+    return config;
+  }
+
+  /** Taken from the caller's objects at once: what they change afterwards is theirs alone. */
+  #draft(topic: TopicRef, payload: unknown, options: PublishOptions): EventDraft {
+    this.checkOpen();
+    const { limits, clock } = this.settings;
+    const name = topicName(topic);
+    if (this.catalog.known(name) === undefined) checkTopicName(name);
+    const definition = this.catalog.definition(topic);
+    if (definition === undefined) return makeDraft(payload, options, limits, clock);
+    const checked = checkPayload(definition, payload);
+    const key = options.key ?? definition.key?.(checked);
+    return makeDraft(checked, key === undefined ? options : { ...options, key }, limits, clock);
+  }
+
+  #runnerOptions(topic: TopicConfig, ordering: Ordering, pageSize: number): RunnerOptions {
+    const { store, clock, limits, step, drainMs, heartbeatMs, onTrouble } = this.settings;
+    return {
+      clock,
+      log: store.log,
+      groups: store.groups,
+      tail: this.tail,
+      membership: this.membership,
+      step,
+      policy: groupPolicy(ordering, limits),
+      pageSize,
+      partitions: topic.partitions,
+      drainMs,
+      retryClaimMs: Math.min(250, heartbeatMs),
+      emit: this.#emit,
+      bury: (givenUp, fence) => this.#bury(topic, givenUp, fence),
+      onTrouble: (error, { topic: name, group, partition }) =>
+        onTrouble({ error, topic: name, group, partition }),
+    };
+  }
+
+  readonly #emit: Emit = (topic, payload, options) =>
+    this.publish(topic, payload, options) as Promise<PublishedRecord<typeof payload>>;
+
+  async #bury(topic: TopicConfig, givenUp: GivenUp, fence: Fence): Promise<void> {
+    const name = deadLetterTopic(topic.name);
+    const config = this.catalog.known(name) ?? (await this.catalog.resolve(name, topic));
+    const draft = deadLetterDraft(givenUp);
+    // In the same partition as the event, so that dead letters of a key keep its order.
+    const partition = givenUp.event.partition % config.partitions;
+    const result = await this.settings.store.log.append(name, partition, [draft], fence);
+    if (result.error !== undefined) throw result.error;
+    this.tail.appended(result.events.filter((_, i) => !result.duplicates.has(i)));
+  }
+
+  #hear(signal: Signal): void {
+    switch (signal.type) {
+      case "appended":
+        this.tail.grew(signal.topic, signal.partition, signal.head);
+        return;
+      case "group":
+        this.membership.groupChanged(signal.ref);
+        return;
+      case "topic":
+        void this.#adopt(signal.topic);
+        return;
+      case "any":
+        this.tail.wakeAll();
+        this.membership.lookNow();
+        void this.#adoptAll();
+    }
+  }
+
+  async #adoptAll(): Promise<void> {
+    if (this.#patterns.size === 0) return;
+    try {
+      for (const { name } of await this.catalog.list()) await this.#adopt(name);
+    } catch (error) {
+      this.settings.onTrouble({ error: BusError.from(error, "STORE_UNAVAILABLE") });
+    }
+  }
+
+  async #adopt(name: string): Promise<void> {
+    for (const [subscription, patterns] of this.#patterns) {
+      if (subscription.has(name) || !patterns.some((pattern) => takesIn(pattern, name))) continue;
+      try {
+        await subscription.add(await this.catalog.resolve(name), { from: "earliest" });
+      } catch (error) {
+        this.settings.onTrouble({ error: BusError.from(error, "STORE_UNAVAILABLE"), topic: name });
+      }
+    }
+  }
+}
+
+function published(event: StoredEvent, duplicate: boolean): PublishedRecord {
+  return duplicate ? { ...event.record, duplicate: true } : event.record;
+}
+
+function checkPartition(topic: TopicConfig, partition: number | undefined): void {
+  if (partition === undefined) return;
+  if (!Number.isSafeInteger(partition) || partition < 0 || partition >= topic.partitions) {
+    throw new BusError(
+      "INVALID_OPTION",
+      `${topic.name} has partitions 0 to ${topic.partitions - 1}, not ${partition}`,
+    );
+  }
+}
+
+/** The first failure, with what became of the others. */
+function someFailed(
+  records: readonly PublishedRecord[],
+  failures: readonly { index: number; error: BusError }[],
+): BusError {
+  const first = (failures[0] as { error: BusError }).error;
+  return new BusError(
+    first.code,
+    `${failures.length} of ${records.length} events were not published: ${first.message}`,
+    {
+      cause: first,
+      retryable: first.retryable,
+      details: {
+        failed: failures.map(({ index, error }) => ({ index, code: error.code, ...error.details })),
+      },
+    },
+  );
+}

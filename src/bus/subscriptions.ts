@@ -1,0 +1,228 @@
+/** The subscriptions of a bus: which groups it takes part in, with which workers, on which topics. */
+
+import { refusal } from "../consume/context.js";
+import type { Ordering } from "../consume/delivery-state.js";
+import { GroupRunner, type RunnerOptions } from "../consume/group-runner.js";
+import { handlingPolicy } from "../consume/options.js";
+import { floorsOf, type Wish } from "../consume/position.js";
+import { type Work, Worker, type WorkerOptions } from "../consume/worker.js";
+import { BusError } from "../model/errors.js";
+import type { Ack, Stop, SubscribeOptions } from "../model/event-bus.js";
+import { isDeadLetterTopic, matchesTopic, type TopicConfig } from "../model/topic.js";
+import type { GroupRef } from "../ports/groups.js";
+
+/** Fewer events at once than this would make reading slow, however small the batches that handlers get. */
+const MIN_PAGE = 500;
+
+export interface SubscribeRequest {
+  readonly group: string;
+  readonly work: Work;
+  readonly options: SubscribeOptions;
+  readonly accepts?: WorkerOptions["accepts"];
+}
+
+/** What a runner needs that depends on the topic and on the first subscriber. */
+export type RunnerFactory = (topic: TopicConfig, ordering: Ordering, pageSize: number) => RunnerOptions;
+
+interface Running {
+  readonly runner: GroupRunner;
+  readonly ordering: Ordering;
+  readonly started: Promise<void>;
+  users: number;
+  closed: Promise<void> | null;
+}
+
+export class Subscriptions {
+  readonly #options: RunnerFactory;
+  readonly #running = new Map<string, Running>();
+  readonly #stops = new Set<Stop>();
+
+  constructor(options: RunnerFactory) {
+    this.#options = options;
+  }
+
+  /** Subscribes to these topics; resolves when each has its first assignment. */
+  async subscribe(
+    topics: readonly TopicConfig[],
+    request: SubscribeRequest,
+    wish?: Wish,
+  ): Promise<Subscription> {
+    const subscription = new Subscription(request, (topic, w) => this.#attach(topic, request, w));
+    const stop = subscription.stop;
+    this.#stops.add(stop);
+    subscription.onStopped = () => this.#stops.delete(stop);
+    try {
+      for (const topic of topics) await subscription.add(topic, wish ?? wishOf(request.options));
+    } catch (error) {
+      await subscription.stop();
+      throw error;
+    }
+    return subscription;
+  }
+
+  runner(ref: GroupRef): GroupRunner | undefined {
+    return this.#running.get(keyOf(ref))?.runner;
+  }
+
+  get runners(): GroupRunner[] {
+    return [...this.#running.values()].map(({ runner }) => runner);
+  }
+
+  async settle(ref: GroupRef, id: string, how: "ack" | "nack", reason?: string): Promise<Ack> {
+    const runner = this.runner(ref);
+    if (runner === undefined)
+      return {
+        id,
+        ok: false,
+        err: `NOT_FOUND: group ${ref.group} has no subscriber of ${ref.topic} on this bus`,
+      };
+    for (const worker of runner.dispatcher.workers) {
+      const delivery = worker.holding(id);
+      if (delivery !== undefined) return how === "ack" ? delivery.ack() : delivery.nack(reason);
+    }
+    return refusal(id);
+  }
+
+  async stopAll(): Promise<void> {
+    await Promise.all([...this.#stops].map((stop) => stop()));
+  }
+
+  /** Adds a worker to the topic's runner, which is started by the first. Returns how to take it away. */
+  async #attach(topic: TopicConfig, request: SubscribeRequest, wish: Wish): Promise<Stop> {
+    const ordering = request.options.ordering ?? "key";
+    const running = await this.#join(
+      { topic: topic.name, group: request.group },
+      topic,
+      ordering,
+      request,
+      wish,
+    );
+    const { runner } = running;
+    const worker = new Worker(workerOptions(request), runner.dispatcher.wake);
+    runner.addWorker(worker);
+    return async () => {
+      await runner.removeWorker(worker);
+      await this.#leave(runner.ref, running);
+    };
+  }
+
+  async #join(
+    ref: GroupRef,
+    topic: TopicConfig,
+    ordering: Ordering,
+    request: SubscribeRequest,
+    wish: Wish,
+  ): Promise<Running> {
+    const key = keyOf(ref);
+    let running = this.#running.get(key);
+    while (running?.closed) {
+      await running.closed;
+      running = this.#running.get(key);
+    }
+    if (running === undefined) {
+      const options = this.#options(topic, ordering, Math.max(request.options.batchSize ?? 0, MIN_PAGE));
+      const runner = new GroupRunner(ref, options);
+      const started = firstFloors(ref, topic, options, wish).then((floors) => runner.start(floors));
+      running = { runner, ordering, started, users: 0, closed: null };
+      this.#running.set(key, running);
+    } else if (running.ordering !== ordering) {
+      throw new BusError(
+        "INVALID_OPTION",
+        `group ${ref.group} has subscribers with ordering "${running.ordering}" on ${ref.topic}`,
+      );
+    }
+    running.users++;
+    try {
+      await running.started;
+    } catch (error) {
+      await this.#leave(ref, running);
+      throw error;
+    }
+    return running;
+  }
+
+  async #leave(ref: GroupRef, running: Running): Promise<void> {
+    running.users--;
+    if (running.users > 0) return;
+    running.closed = running.runner.close().finally(() => this.#running.delete(keyOf(ref)));
+    await running.closed;
+  }
+}
+
+/** One call of subscribe: a worker in each of its topics; topics may be added while it runs. */
+export class Subscription {
+  readonly request: SubscribeRequest;
+  readonly #attach: (topic: TopicConfig, wish: Wish) => Promise<Stop>;
+  readonly #workers = new Map<string, Stop>();
+  #stopping: Promise<void> | null = null;
+  onStopped: () => void = () => undefined;
+
+  constructor(request: SubscribeRequest, attach: (topic: TopicConfig, wish: Wish) => Promise<Stop>) {
+    this.request = request;
+    this.#attach = attach;
+  }
+
+  has(topic: string): boolean {
+    return this.#workers.has(topic);
+  }
+
+  async add(topic: TopicConfig, wish: Wish): Promise<void> {
+    if (this.#workers.has(topic.name) || this.#stopping !== null) return;
+    const detach = await this.#attach(topic, wish);
+    if (this.#stopping !== null) await detach();
+    else this.#workers.set(topic.name, detach);
+  }
+
+  readonly stop: Stop = () => {
+    this.#stopping ??= this.#detachAll();
+    return this.#stopping;
+  };
+
+  async #detachAll(): Promise<void> {
+    await Promise.all([...this.#workers.values()].map((detach) => detach()));
+    this.onStopped();
+  }
+}
+
+/** A group that has a cursor in every partition goes on from there, whatever is wished for. */
+async function firstFloors(
+  ref: GroupRef,
+  topic: TopicConfig,
+  options: RunnerOptions,
+  wish: Wish,
+): Promise<number[]> {
+  const state = await options.groups.state(ref, { nowMs: options.clock.now() });
+  return state?.leases.length === topic.partitions ? [] : floorsOf(options.log, topic.name, wish);
+}
+
+/** Whether a pattern takes a topic in: dead letters only if it asks for them, or a failing reader would feed itself. */
+export function takesIn(pattern: string, topic: string): boolean {
+  return matchesTopic(pattern, topic) && (!isDeadLetterTopic(topic) || pattern.startsWith("dlq."));
+}
+
+function wishOf(options: SubscribeOptions): Wish {
+  switch (options.from) {
+    case "ts":
+      return { from: "ts", ts: options.ts ?? 0 };
+    case "afterId":
+      return { from: "afterId", afterId: options.afterId ?? "" };
+    default:
+      return { from: options.from ?? "latest" };
+  }
+}
+
+function workerOptions(request: SubscribeRequest): WorkerOptions {
+  const { options, work, accepts } = request;
+  return {
+    work,
+    handling: handlingPolicy(options),
+    maxInFlight: options.maxInFlight ?? 1_000,
+    manualAck: options.manualAck ?? false,
+    filter: options.filter,
+    accepts,
+  };
+}
+
+function keyOf(ref: GroupRef): string {
+  return `${ref.topic}\n${ref.group}`;
+}

@@ -1,0 +1,92 @@
+/** The topics this bus knows: their definitions as given in code, and their configuration as the store has it. */
+import { BusError } from "../model/errors.js";
+import type { Limits } from "../model/limits.js";
+import { checkTopicName, type TopicConfig, type TopicDefinition, type TopicRef } from "../model/topic.js";
+import type { Registry } from "../ports/registry.js";
+
+const DAY_MS = 86_400_000;
+
+export class TopicCatalog {
+  readonly #registry: Registry;
+  readonly #limits: Limits;
+  readonly #defaultPartitions: number;
+  readonly #definitions = new Map<string, TopicDefinition>();
+  readonly #configs = new Map<string, TopicConfig>();
+  readonly #resolving = new Map<string, Promise<TopicConfig>>();
+
+  constructor(registry: Registry, defaultPartitions: number, limits: Limits) {
+    this.#registry = registry;
+    this.#defaultPartitions = defaultPartitions;
+    this.#limits = limits;
+  }
+
+  /** Makes a definition known and stores what it says. */
+  async define(definition: TopicDefinition): Promise<TopicConfig> {
+    const name = definition.name;
+    checkTopicName(name);
+    this.#definitions.set(name, definition);
+    const existing = await this.#registry.topic(name);
+    const config = await this.#registry.defineTopic(this.#configOf(definition, existing?.partitions));
+    this.#configs.set(name, config);
+    return config;
+  }
+
+  definition(topic: TopicRef): TopicDefinition | undefined {
+    return typeof topic === "string" ? this.#definitions.get(topic) : topic;
+  }
+
+  /** The configuration, if it is at hand. */
+  known(name: string): TopicConfig | undefined {
+    return this.#configs.get(name);
+  }
+
+  /** The configuration; a topic that nobody defined is created with the defaults, or like `model`. */
+  resolve(topic: TopicRef, model?: TopicConfig): Promise<TopicConfig> {
+    const name = typeof topic === "string" ? topic : topic.name;
+    let resolving = this.#resolving.get(name);
+    if (resolving === undefined) {
+      resolving = this.#load(topic, name, model);
+      this.#resolving.set(name, resolving);
+      // Known only after everybody who waits has gone on, so that no later publish overtakes an earlier one.
+      resolving.then(
+        (config) => queueMicrotask(() => this.#settle(name, config)),
+        () => this.#resolving.delete(name),
+      );
+    }
+    return resolving;
+  }
+
+  async list(): Promise<readonly TopicConfig[]> {
+    return this.#registry.topics();
+  }
+
+  #settle(name: string, config: TopicConfig): void {
+    this.#configs.set(name, config);
+    this.#resolving.delete(name);
+  }
+
+  async #load(topic: TopicRef, name: string, model: TopicConfig | undefined): Promise<TopicConfig> {
+    const known = this.#configs.get(name);
+    if (known !== undefined) return known;
+    checkTopicName(name);
+    if (typeof topic !== "string" && !this.#definitions.has(name)) return this.define(topic);
+    const existing = await this.#registry.topic(name);
+    if (existing !== null) return existing;
+    const partitions = model?.partitions ?? this.#defaultPartitions;
+    return this.#registry.defineTopic({ name, partitions }, { ifAbsent: true });
+  }
+
+  #configOf(definition: TopicDefinition, existingPartitions: number | undefined): TopicConfig {
+    const { name, retentionDays, retentionBytes, compaction, tombstoneRetentionMs, keyed } = definition;
+    const partitions = definition.partitions ?? existingPartitions ?? this.#defaultPartitions;
+    if (!Number.isSafeInteger(partitions) || partitions < 1 || partitions > this.#limits.maxPartitions) {
+      throw new BusError("INVALID_OPTION", `${name}: partitions must be 1 to ${this.#limits.maxPartitions}`);
+    }
+    const retentionMs =
+      definition.retentionMs ?? (retentionDays === undefined ? undefined : retentionDays * DAY_MS);
+    const config = { name, partitions, retentionMs, retentionBytes, compaction, tombstoneRetentionMs, keyed };
+    return Object.fromEntries(
+      Object.entries(config).filter(([, value]) => value !== undefined),
+    ) as unknown as TopicConfig;
+  }
+}

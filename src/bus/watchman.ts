@@ -1,0 +1,67 @@
+/**
+ * Hears the store's signals and, since they are only hints, looks at the heads of followed topics now and then: often
+ * where the driver has no signals, seldom where it has.
+ */
+
+import type { Tail } from "../consume/tail.js";
+import type { CancelTimer, Clock } from "../model/clock.js";
+import type { Signal, Store } from "../ports/store.js";
+
+const POLL_MS = 100;
+const POLL_WITH_SIGNALS_MS = 2_000;
+
+export class Watchman {
+  readonly #store: Store;
+  readonly #tail: Tail;
+  readonly #clock: Clock;
+  readonly #hear: (signal: Signal) => void;
+  readonly #lookAround: () => void;
+  #unwatch: (() => void) | undefined;
+  #cancelPoll: CancelTimer | null = null;
+  #stopped = false;
+
+  /** `lookAround` is called at each look, for whatever else a lost signal may have been about. */
+  constructor(
+    store: Store,
+    tail: Tail,
+    clock: Clock,
+    hear: (signal: Signal) => void,
+    lookAround: () => void,
+  ) {
+    this.#store = store;
+    this.#tail = tail;
+    this.#clock = clock;
+    this.#hear = hear;
+    this.#lookAround = lookAround;
+  }
+
+  start(): void {
+    this.#unwatch = this.#store.watch?.(this.#hear);
+    this.#schedule();
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#unwatch?.();
+    this.#cancelPoll?.();
+  }
+
+  #schedule(): void {
+    if (this.#stopped) return;
+    const delayMs = this.#unwatch === undefined ? POLL_MS : POLL_WITH_SIGNALS_MS;
+    this.#cancelPoll = this.#clock.setTimer(delayMs, () => void this.#poll());
+  }
+
+  async #poll(): Promise<void> {
+    for (const topic of this.#tail.topics) {
+      try {
+        for (const { partition, head } of await this.#store.log.heads(topic))
+          this.#tail.grew(topic, partition, head);
+      } catch {
+        // Those who read the topic report what is wrong with it.
+      }
+    }
+    this.#lookAround();
+    this.#schedule();
+  }
+}

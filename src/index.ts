@@ -1,0 +1,45 @@
+/** Promethean: a durable event bus with projections. */
+
+export { Bus } from "./bus/bus.js";
+export { createBus } from "./bus/create-bus.js";
+export type { BusOptions, Trouble } from "./bus/options.js";
+export { type Assignment, PartitionCoordinator } from "./consume/coordinator.js";
+export type { DeadLetter } from "./consume/dead-letter.js";
+export type { Middleware, PublishRequest } from "./consume/middleware.js";
+export { type PartitionOptions, subscribePartitioned, withPartitioning } from "./consume/partitioned.js";
+export { InMemoryCursorStore, InMemoryEventBus, InMemoryEventStore } from "./in-memory.js";
+export { type Clock, systemClock } from "./model/clock.js";
+export { BusError, type ErrorCode, Fatal } from "./model/errors.js";
+export type { EventRecord, Seq } from "./model/event.js";
+export type {
+  Ack,
+  BatchContext,
+  BatchHandler,
+  CursorPosition,
+  CursorTarget,
+  DeliveryContext,
+  EventBus,
+  GroupPosition,
+  Handler,
+  PartitionPosition,
+  PublishedRecord,
+  PublishItem,
+  PublishOptions,
+  ReadPosition,
+  Stop,
+  SubscribeOptions,
+} from "./model/event-bus.js";
+export { DEFAULT_LIMITS, type Limits } from "./model/limits.js";
+export { jumpHash } from "./model/partition.js";
+export type { RetryPolicy } from "./model/retry.js";
+export {
+  defineTopic,
+  type TopicConfig,
+  type TopicDefinition,
+  type TopicOptions,
+  type TopicRef,
+} from "./model/topic.js";
+export type { CursorStore, EventStore, ScanParams } from "./ports/event-store.js";
+export type { Capabilities, Store } from "./ports/store.js";
+export { memoryStore } from "./stores/memory/index.js";
+export { Topics } from "./topics.js";

@@ -1,0 +1,139 @@
+/** The small store interfaces of the first days, as thin facades over a Store, for those who compose by hand. */
+import { systemClock } from "../model/clock.js";
+import { BusError } from "../model/errors.js";
+import { type EventRecord, type StoredEvent, saysTheSame } from "../model/event.js";
+import type { CursorPosition } from "../model/event-bus.js";
+import { jsonBody } from "../model/json.js";
+import { DEFAULT_LIMITS } from "../model/limits.js";
+import { jumpHash } from "../model/partition.js";
+import type { TopicConfig } from "../model/topic.js";
+import { START_CURSOR } from "./groups.js";
+import type { Store } from "./store.js";
+
+export interface ScanParams {
+  readonly afterId?: string;
+  readonly ts?: number;
+  readonly limit?: number;
+}
+
+export interface EventStore {
+  insert<T>(event: Omit<EventRecord<T>, "partition" | "seq"> & { partition?: number }): Promise<void>;
+  /** In log order within a partition; partitions merged by time. */
+  scan(topic: string, params: ScanParams): Promise<EventRecord[]>;
+  latestByKey(topic: string, keys: readonly string[]): Promise<Record<string, EventRecord | undefined>>;
+}
+
+export interface CursorStore {
+  get(topic: string, group: string): Promise<CursorPosition | null>;
+  set(topic: string, group: string, cursor: CursorPosition): Promise<void>;
+}
+
+/** An EventStore on any Store. */
+export class StoreEvents implements EventStore {
+  readonly store: Store;
+
+  constructor(store: Store) {
+    this.store = store;
+  }
+
+  async insert<T>(event: Omit<EventRecord<T>, "partition" | "seq"> & { partition?: number }): Promise<void> {
+    const { partitions } = await topicOf(this.store, event.topic);
+    const { id, ts, key, topic, payload, headers, tags, caused_by, sid } = event;
+    const meta = Object.fromEntries(
+      Object.entries({ headers, caused_by, tags, sid }).filter(([, value]) => value !== undefined),
+    );
+    const body = jsonBody(payload, {
+      maxBytes: DEFAULT_LIMITS.maxPayloadBytes,
+      maxDepth: DEFAULT_LIMITS.maxPayloadDepth,
+    });
+    const draft = {
+      id,
+      ts,
+      key,
+      meta: Object.keys(meta).length > 0 ? meta : undefined,
+      body,
+      freshId: false,
+    };
+    const partition = event.partition ?? jumpHash(key ?? id, partitions);
+    const { events, error } = await this.store.log.append(topic, partition, [draft]);
+    if (error !== undefined) throw error;
+    if (!saysTheSame(events[0] as StoredEvent, topic, draft)) {
+      throw new BusError("ID_CONFLICT", `event ${id} exists with another topic, key or payload`);
+    }
+  }
+
+  async scan(topic: string, params: ScanParams): Promise<EventRecord[]> {
+    const { partitions } = await topicOf(this.store, topic);
+    const limit = params.limit ?? 1_000;
+    const after = params.afterId === undefined ? null : await this.store.log.find(params.afterId);
+    const found: StoredEvent[] = [];
+    for (let partition = 0; partition < partitions; partition++) {
+      const from =
+        after?.partition === partition ? after.seq : (await this.#seqAt(topic, partition, after, params)) - 1;
+      found.push(...(await this.store.log.read(topic, partition, { after: from, limit })).events);
+    }
+    // Stable, so that equal times leave each partition in its own order.
+    if (partitions > 1) found.sort((a, b) => (a.partition === b.partition ? a.seq - b.seq : a.ts - b.ts));
+    return found.slice(0, limit).map((event) => event.record);
+  }
+
+  async latestByKey(
+    topic: string,
+    keys: readonly string[],
+  ): Promise<Record<string, EventRecord | undefined>> {
+    const found = await this.store.log.latestByKey(topic, keys);
+    return Object.fromEntries(keys.map((key) => [key, found.get(key)?.record]));
+  }
+
+  #seqAt(topic: string, partition: number, after: StoredEvent | null, params: ScanParams): Promise<number> {
+    return this.store.log.seqAt(topic, partition, after?.ts ?? params.ts ?? 0);
+  }
+}
+
+/** A CursorStore on any Store: the same cursors that a bus on it uses. */
+export class StoreCursors implements CursorStore {
+  readonly store: Store;
+
+  constructor(store: Store) {
+    this.store = store;
+  }
+
+  async get(topic: string, group: string): Promise<CursorPosition | null> {
+    const state = await this.store.groups.state({ topic, group }, { nowMs: systemClock.now() });
+    if (state === null) return null;
+    let last: StoredEvent | undefined;
+    for (const { partition, cursor } of state.leases) {
+      if (cursor.floor === 0) continue;
+      const { events } = await this.store.log.read(topic, partition, { after: cursor.floor - 1, limit: 1 });
+      const event = events[0];
+      if (event?.seq === cursor.floor && (last === undefined || event.ts > last.ts)) last = event;
+    }
+    return { topic, ...(last && { lastId: last.id, lastTs: last.ts }) };
+  }
+
+  /** Fences whoever owns the partitions. An id that the topic does not have is NOT_FOUND. */
+  async set(topic: string, group: string, cursor: CursorPosition): Promise<void> {
+    const { partitions } = await topicOf(this.store, topic);
+    const after = cursor.lastId === undefined ? null : await this.store.log.find(cursor.lastId);
+    if (cursor.lastId !== undefined && after?.topic !== topic) {
+      throw new BusError("NOT_FOUND", `${topic} has no event ${cursor.lastId}`);
+    }
+    for (let partition = 0; partition < partitions; partition++) {
+      const ts = after?.ts ?? cursor.lastTs ?? 0;
+      const floor =
+        after?.partition === partition ? after.seq : (await this.store.log.seqAt(topic, partition, ts)) - 1;
+      const floors = new Array<number>(partitions).fill(0);
+      await this.store.groups.start({ topic, group }, floors);
+      await this.store.groups.move({ topic, group, partition }, { ...START_CURSOR, floor, mark: floor });
+    }
+  }
+}
+
+async function topicOf(store: Store, name: string): Promise<TopicConfig> {
+  const known = await store.registry.topic(name);
+  if (known !== null) return known;
+  return store.registry.defineTopic(
+    { name, partitions: store.capabilities.defaultPartitions },
+    { ifAbsent: true },
+  );
+}
