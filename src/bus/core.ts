@@ -61,6 +61,7 @@ export class BusCore {
       onAppended: (events) => this.tail.appended(events),
     });
     this.membership = new Membership({
+      member: settings.member,
       groups: store.groups,
       clock,
       leaseMs: settings.leaseMs,
@@ -214,7 +215,7 @@ export class BusCore {
   }
 
   #runnerOptions(topic: TopicConfig, ordering: Ordering, pageSize: number): RunnerOptions {
-    const { store, clock, limits, step, drainMs, heartbeatMs, onTrouble } = this.settings;
+    const { store, clock, limits, step, policy, drainMs, heartbeatMs, onTrouble } = this.settings;
     return {
       clock,
       log: store.log,
@@ -222,7 +223,7 @@ export class BusCore {
       tail: this.tail,
       membership: this.membership,
       step,
-      policy: groupPolicy(ordering, limits),
+      policy: { ...groupPolicy(ordering, limits), ...policy },
       pageSize,
       partitions: topic.partitions,
       drainMs,

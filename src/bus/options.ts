@@ -2,6 +2,7 @@
 
 import { step } from "../consume/delivery.js";
 import type { Step } from "../consume/delivery-events.js";
+import type { GroupPolicy } from "../consume/delivery-state.js";
 import { type Clock, systemClock } from "../model/clock.js";
 import { BusError } from "../model/errors.js";
 import { DEFAULT_LIMITS, type Limits } from "../model/limits.js";
@@ -35,12 +36,17 @@ export interface Trouble {
 /** Parts that tests replace. */
 export interface BusInternals {
   readonly step?: Step;
+  readonly policy?: Partial<GroupPolicy>;
+  /** This bus's name among members; by default it says where it runs. */
+  readonly member?: string;
 }
 
 export type Settings = Required<Omit<BusOptions, "topics" | "limits">> & {
   readonly topics: readonly TopicDefinition[];
   readonly limits: Limits;
   readonly step: Step;
+  readonly policy: Partial<GroupPolicy>;
+  readonly member: string | undefined;
 };
 
 const KNOWN = [
@@ -83,6 +89,8 @@ export function settingsOf(options: BusOptions, internals: BusInternals): Settin
     clock: options.clock ?? systemClock,
     onTrouble: options.onTrouble ?? warnOfTrouble(),
     step: internals.step ?? step,
+    policy: internals.policy ?? {},
+    member: internals.member,
   };
 }
 

@@ -160,6 +160,10 @@ export class DeliveredBatch implements BatchContext {
     return this.#first.signal;
   }
 
+  get attempts(): readonly number[] {
+    return this.#all.map(({ attempt }) => attempt);
+  }
+
   get emitFor(): BatchContext["emitFor"] {
     return (event, topic, payload, options) => {
       const delivery = this.#all.find((candidate) => candidate.event.id === event.id);

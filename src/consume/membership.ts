@@ -8,6 +8,8 @@ import { BusError } from "../model/errors.js";
 import type { GroupRef, Groups, Session } from "../ports/groups.js";
 
 export interface MembershipOptions {
+  /** Unique per bus; by default it says where the bus runs. */
+  readonly member: string | undefined;
   readonly groups: Groups;
   readonly clock: Clock;
   /** A silent member's partitions may be taken after this long. */
@@ -80,7 +82,7 @@ export class Membership {
   async #open(): Promise<string> {
     const { groups, clock, leaseMs } = this.#options;
     const session: Session = {
-      member: `${hostname()}:${process.pid}:${clock.newId().slice(-12)}`,
+      member: this.#options.member ?? `${hostname()}:${process.pid}:${clock.newId().slice(-12)}`,
       host: hostname(),
       pid: process.pid,
       processStart: String(Math.round(performance.timeOrigin)),

@@ -74,6 +74,8 @@ export interface DeliveryContext {
 }
 
 export interface BatchContext extends Omit<DeliveryContext, "attempt" | "ack" | "nack" | "emit"> {
+  /** The attempt of each event, in the order of the events. */
+  readonly attempts: readonly number[];
   /** As `emit`, for one event of the batch: a later batch may be cut differently. */
   emitFor<T>(
     event: EventRecord,
