@@ -74,11 +74,7 @@ const acked = (seq: number, epoch = 1, attempt = 1, op?: number): HistoryEvent =
   outcome: "acked",
   ...(op !== undefined && { op }),
 });
-const filtered = (seq: number, epoch = 1): HistoryEvent => ({
-  ...handling(seq, epoch, 0),
-  type: "settled",
-  outcome: "filtered",
-});
+const filtered = (seq: number): HistoryEvent => ({ ...place, type: "filtered", seq, id: `e${seq}` });
 const failed = (seq: number, attempt = 1, reason: "threw" | "fatal" = "threw"): HistoryEvent => ({
   ...handling(seq, 1, attempt),
   type: "failed",

@@ -81,6 +81,9 @@ class Groups {
       case "failed":
         this.#ledger(event).failed(event);
         break;
+      case "filtered":
+        this.#ledger(event).filtered(event);
+        break;
       case "settled":
         this.#ledger(event).settled(event);
         break;

@@ -87,9 +87,11 @@ export type HandlerEvent =
    */
   | (Handling & {
       readonly type: "settled";
-      readonly outcome: "acked" | "filtered" | "projected";
+      readonly outcome: "acked" | "projected";
       readonly op?: number;
     })
+  /** The group's filter refuses it, whoever asks. */
+  | (GroupPlace & { readonly type: "filtered"; readonly seq: Seq; readonly id: string })
   | { readonly type: "answered"; readonly op: number; readonly ok: boolean; readonly code?: string };
 
 /** Recorded when the store did it, whatever the caller heard. */

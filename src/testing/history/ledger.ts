@@ -43,6 +43,7 @@ export class Ledger {
   readonly #rules: () => GroupRules;
   readonly #report: Report;
   readonly #owners = new Map<Epoch, Owner>();
+  readonly #filtered = new Set<number>();
   #generation: Generation = newGeneration();
   #cursor: Cursor | undefined;
   #newest: Epoch = 0;
@@ -130,7 +131,11 @@ export class Ledger {
     const owner = this.#owners.get(event.epoch);
     if (owner === undefined) return;
     const mine = (owner.generation.deliveries.get(event.seq) ?? []).filter((d) => d.epoch === event.epoch);
-    if (event.outcome !== "acked" || mine.at(-1)?.attempt === event.attempt) owner.done.add(event.seq);
+    if (event.outcome === "projected" || mine.at(-1)?.attempt === event.attempt) owner.done.add(event.seq);
+  }
+
+  filtered({ seq }: Of<"filtered">): void {
+    this.#filtered.add(seq);
   }
 
   /** P15: the run is over and all is said to be settled. */
@@ -179,7 +184,8 @@ export class Ledger {
   }
 
   #isSettledFor(owner: Owner, seq: number): boolean {
-    return covers(owner.known, seq) || owner.done.has(seq) || owner.generation.buried.has(seq);
+    const { known, done, generation } = owner;
+    return covers(known, seq) || done.has(seq) || generation.buried.has(seq) || this.#filtered.has(seq);
   }
 
   #checkKnown(event: Of<"delivered">): void {

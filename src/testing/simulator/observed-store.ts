@@ -7,8 +7,9 @@ import { isDeadLetterTopic } from "../../model/topic.js";
 import type { Claim } from "../../ports/groups.js";
 import type { AppendResult } from "../../ports/log.js";
 import type { Store } from "../../ports/store.js";
-import type { DeadLetterOrigin, Recorder } from "../history/index.js";
+import type { Recorder } from "../history/index.js";
 import { interceptStore, type StoreCall } from "../store-calls.js";
+import { letterOrigin } from "./naming.js";
 
 /** One at a time, in the order of arrival. */
 export class Turnstile {
@@ -86,17 +87,10 @@ function noteDeadLetters(
   const [to, , , fence] = call.args;
   if (!isDeadLetterTopic(to)) return;
   for (const event of result.events) {
-    const origin = deadLetterOrigin(event.body.value);
+    const origin = letterOrigin(event);
     if (origin === undefined) continue;
     const { group, topic, partition, seq, id } = origin;
     const epoch = fence === undefined ? undefined : { epoch: fence.epoch };
     recorder.record({ type: "dead-lettered", group, topic, partition, seq, id, ...epoch });
   }
-}
-
-/** Where a dead letter's payload says that it comes from. */
-export function deadLetterOrigin(
-  payload: unknown,
-): (DeadLetterOrigin & { partition: number; seq: number }) | undefined {
-  return (payload as { origin?: DeadLetterOrigin & { partition: number; seq: number } } | null)?.origin;
 }

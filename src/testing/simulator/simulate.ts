@@ -1,0 +1,172 @@
+/**
+ * The simulator: several buses, producers and projections on one store, in one process, under one clock and one seed.
+ * Processes crash, stand still beyond their leases and come back; calls fail, tarry and tear. Then the faults end,
+ * everything must be settled within bounded time (P15), and the history is judged. One seed, one run, bit by bit.
+ */
+import { pause } from "../../model/clock.js";
+import { faultyStore, seededFaults } from "../faulty-store/index.js";
+import { type Anomaly, checkHistory, type HistoryEvent } from "../history/index.js";
+import { Cluster } from "./cluster.js";
+import { Dice } from "./dice.js";
+import { countByKey, dump, openWork } from "./ending.js";
+import type { Mutant } from "./mutant.js";
+import { nameOf } from "./naming.js";
+import { observedStore } from "./observed-store.js";
+import { Producer } from "./producer.js";
+import { Projector } from "./projector.js";
+import { drawScenario, ORDERS, PROJECTION, type Scenario, VIEW } from "./scenario.js";
+import { World } from "./world.js";
+
+/** Virtual time in which everything must be settled once faults are over, and the whole run be done. */
+const DRAIN_MS = 120_000;
+const CLOSE_MS = 30_000;
+const RUN_MS = 600_000;
+
+export interface SimulateOptions {
+  readonly seed: number;
+  /** Run with a planted bug. */
+  readonly mutant?: Mutant;
+}
+
+export interface SimulationResult {
+  readonly seed: number;
+  readonly anomalies: readonly Anomaly[];
+  readonly history: readonly HistoryEvent[];
+  /** Equal for equal runs. */
+  readonly hash: string;
+  readonly scenario: Scenario;
+  /** Virtual time it took. */
+  readonly tookMs: number;
+}
+
+/**
+ * Runs one seed to its end.
+ *
+ * @example
+ * const { anomalies } = await simulate({ seed: 42 });
+ */
+export async function simulate({ seed, mutant }: SimulateOptions): Promise<SimulationResult> {
+  const scenario = drawScenario(new Dice(seed));
+  const world = new World(scenario, mutant);
+  await world.raw.open();
+  const done = await world.drive(play(world), RUN_MS);
+  if (!done) world.recorder.record({ type: "stalled", waiting: `the run is not over after ${RUN_MS} ms` });
+  await dump(world);
+  const { recorder } = world;
+  return {
+    seed,
+    anomalies: checkHistory(recorder.events, { views: { [VIEW]: countByKey } }),
+    history: recorder.events,
+    hash: recorder.hash(),
+    scenario,
+    tookMs: world.nowMs,
+  };
+}
+
+async function play(world: World): Promise<void> {
+  const { scenario, clock, dice, recorder } = world;
+  const cluster = new Cluster(world);
+  await world.raw.registry.defineTopic({ name: ORDERS, partitions: scenario.partitions });
+  cluster.begin();
+  const projectors = startProjectors(world);
+  const producing = startProducers(world, cluster);
+  await bringTrouble(world, cluster);
+  world.faulty = false;
+  recorder.record({ type: "faults-ended" });
+  cluster.endFaults();
+  for (const { endFaults } of projectors) endFaults();
+  await Promise.all(producing);
+  if (await drains(world)) {
+    recorder.record({ type: "drained" });
+    // Whoever still believes to own something shows now.
+    await pause(clock, dice.between(0, 500));
+  }
+  cluster.close();
+  await Promise.all(projectors.map(({ projector }) => projector.stop()));
+  await closes(world, cluster);
+}
+
+function startProducers(world: World, cluster: Cluster): Promise<void>[] {
+  const { scenario, dice } = world;
+  return Array.from({ length: scenario.producers }, (_, i) => {
+    const name = `p${i + 1}`;
+    const picks = dice.fork(`${name} picks`);
+    const share = Math.ceil(scenario.events / scenario.producers);
+    return new Producer(world, name, () => cluster.pick(picks)).run(share, scenario.faultyMs * 0.8);
+  });
+}
+
+function startProjectors(world: World): { projector: Projector; endFaults: () => void }[] {
+  const { scenario, clock, recorder, dice, store, turnstile } = world;
+  if (scenario.projectors > 0)
+    recorder.record({
+      type: "subscribed",
+      group: PROJECTION,
+      topic: ORDERS,
+      ordering: "none",
+      maxAttempts: 1,
+    });
+  return Array.from({ length: scenario.projectors }, (_, i) => {
+    const name = `projector-${i + 1}`;
+    const faults = seededFaults({ ...withoutCrashes(scenario), seed: dice.fork(`${name} faults`).seed });
+    const observed = observedStore(store, name, recorder, turnstile);
+    const projector = new Projector({
+      name,
+      store: faultyStore(observed, faults, { clock, shared: true }),
+      clock,
+      recorder,
+      topic: ORDERS,
+      group: PROJECTION,
+      view: VIEW,
+      partitions: scenario.partitions,
+      nameOf,
+    });
+    projector.start();
+    return { projector, endFaults: () => faults.stop() };
+  });
+}
+
+/** Projectors have nobody who starts them again. */
+function withoutCrashes({ faults }: Scenario): Scenario["faults"] {
+  const byKind = Object.entries(faults.byKind ?? {}).map(([kind, rates]) => [kind, { ...rates, crash: 0 }]);
+  return { ...faults, rates: { ...faults.rates, crash: 0 }, byKind: Object.fromEntries(byKind) };
+}
+
+async function bringTrouble(world: World, cluster: Cluster): Promise<void> {
+  const { scenario, clock } = world;
+  const dice = world.dice.fork("trouble");
+  while (world.nowMs < scenario.faultyMs) {
+    await pause(clock, dice.between(1, scenario.chaos.everyMs * 2));
+    cluster.strike(dice.weighted(scenario.chaos.blows));
+  }
+}
+
+async function drains(world: World): Promise<boolean> {
+  const deadlineMs = world.nowMs + DRAIN_MS;
+  for (;;) {
+    const open = await openWork(world);
+    if (open.length === 0) return true;
+    if (world.nowMs >= deadlineMs) {
+      world.recorder.record({
+        type: "stalled",
+        waiting: `after ${DRAIN_MS} ms without faults: ${open.join("; ")}`,
+      });
+      return false;
+    }
+    await pause(world.clock, 100);
+  }
+}
+
+/** A closed bus is closed within bounded time and leaves no timer behind. */
+async function closes(world: World, cluster: Cluster): Promise<void> {
+  const deadlineMs = world.nowMs + CLOSE_MS;
+  const stillOpen = (): string[] => cluster.everyone.filter((p) => !p.gone).map((p) => p.name);
+  while (stillOpen().length > 0 && world.nowMs < deadlineMs) await pause(world.clock, 50);
+  if (stillOpen().length > 0)
+    world.recorder.record({ type: "stalled", waiting: `${stillOpen().join(", ")} did not close` });
+  await pause(world.clock, 1);
+  for (const { name, state, clock } of cluster.everyone) {
+    if (state === "closed" && clock.pending > 0)
+      world.recorder.record({ type: "stalled", waiting: `${name} left ${clock.pending} timers behind` });
+  }
+}
