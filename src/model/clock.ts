@@ -2,7 +2,8 @@
  * Time, timers, chance and ids from one place, so that a run can be made deterministic: hand a bus a ManualClock
  * and it never looks at the machine's clock.
  */
-import { v7 } from "uuid";
+import { randomFillSync } from "node:crypto";
+import { IdSource } from "./ids.js";
 
 export type CancelTimer = () => void;
 
@@ -19,6 +20,21 @@ export interface Clock {
   newId(): string;
 }
 
+const pool = new Uint8Array(8_192);
+let used = pool.length;
+
+/** The system's randomness, fetched a few hundred ids at a time. */
+function fillFromPool(bytes: Uint8Array): void {
+  if (used + bytes.length > pool.length) {
+    randomFillSync(pool);
+    used = 0;
+  }
+  for (let i = 0; i < bytes.length; i++) bytes[i] = pool[used + i] as number;
+  used += bytes.length;
+}
+
+const ids = new IdSource(Date.now, fillFromPool);
+
 /** The machine's own clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),
@@ -28,7 +44,7 @@ export const systemClock: Clock = {
     return () => clearTimeout(timer);
   },
   random: Math.random,
-  newId: () => v7(),
+  newId: () => ids.next(),
 };
 
 /** Waits on a clock; ends early, without an error, when `signal` aborts. */

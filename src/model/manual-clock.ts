@@ -1,6 +1,6 @@
 /** A clock that stands still until it is told to move; same seed, same ids and same chances. */
-import { v7 } from "uuid";
 import type { CancelTimer, Clock } from "./clock.js";
+import { IdSource } from "./ids.js";
 
 interface Timer {
   /** On the steady clock. */
@@ -27,11 +27,17 @@ export class ManualClock implements Clock {
   /** Wall clock minus steady clock: what jumps have added up to. */
   #offsetMs = 0;
   #order = 0;
-  #ids = 0;
+  readonly #ids: IdSource;
 
   constructor(options: ManualClockOptions = {}) {
     this.#steadyMs = options.startMs ?? 1_700_000_000_000;
     this.#random = seededRandom(options.seed ?? 1);
+    this.#ids = new IdSource(
+      () => this.now(),
+      (bytes) => {
+        for (let i = 0; i < bytes.length; i++) bytes[i] = Math.floor(this.#random() * 256);
+      },
+    );
   }
 
   now(): number {
@@ -53,8 +59,7 @@ export class ManualClock implements Clock {
   }
 
   newId(): string {
-    const random = Uint8Array.from({ length: 16 }, () => Math.floor(this.#random() * 256));
-    return v7({ msecs: this.now(), seq: this.#ids++ >>> 0, random });
+    return this.#ids.next();
   }
 
   /** When the next timer is due, or undefined if none is set. */
