@@ -6,6 +6,7 @@
  * describeStore({ name: "my store", create: async () => { … } });
  */
 import { describe } from "vitest";
+import { describeDocuments } from "./documents.js";
 import type { StoreFixture } from "./fixture.js";
 import { describeGroups } from "./groups.js";
 import { describeLog } from "./log.js";
@@ -16,5 +17,6 @@ export function describeStore(fixture: StoreFixture): void {
   describe(`${fixture.name} store`, () => {
     describeLog(fixture);
     describeGroups(fixture);
+    describeDocuments(fixture);
   });
 }

@@ -130,6 +130,8 @@ export function eventually<T>(check: () => T | Promise<T>): Promise<T> {
   return vi.waitFor(check, { timeout: 10_000, interval: 15 });
 }
 
+export const HALF_PAIR = "half a surrogate pair";
+
 /** Values that a careless driver would change, lose or interpret. */
 export const ODD_PAYLOADS: readonly (readonly [string, unknown])[] = [
   ["null", null],
@@ -145,7 +147,7 @@ export const ODD_PAYLOADS: readonly (readonly [string, unknown])[] = [
   ["a member called $where", { $where: "1 == 1", $set: { a: 1 }, "": "empty name" }],
   ["a member called a.b", { "a.b": 1, a: { b: 2 }, ".": 3, "a.": 4 }],
   ["unicode", { "ключ 🔑": "żółć 漢字 e\u0301 👩‍👩‍👧 \u202e", nul: "\u0000", line: '\u2028\n\t"\\' }],
-  ["half a surrogate pair", { half: "\ud83d", other: "\udd11!" }],
+  [HALF_PAIR, { half: "\ud83d", other: "\udd11!" }],
   ["text that looks like a date, a number, an id", ["2024-01-01T00:00:00Z", "1e3", "0x10", "{}", "null"]],
   ["nested arrays and nulls", [[], [[null]], [{ a: [null, { b: [] }] }]]],
   ["names that look like array indexes", { "0": "a", "10": "b", "2": "c" }],
