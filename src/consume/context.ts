@@ -11,6 +11,7 @@ import type {
 } from "../model/event-bus.js";
 import { derivedId } from "../model/ids.js";
 import type { TopicRef } from "../model/topic.js";
+import type { CursorWrite } from "../ports/groups.js";
 import type { Entry } from "./delivery-state.js";
 
 export type Emit = <T>(
@@ -30,6 +31,7 @@ export interface Source {
   handled(delivery: Delivered): boolean;
   failed(delivery: Delivered, reason: Failed): boolean;
   extend(delivery: Delivered, ms: number): boolean;
+  settleBy(deliveries: readonly Delivered[], commit: (write: CursorWrite) => Promise<void>): Promise<void>;
 }
 
 export interface Failed {
@@ -170,6 +172,11 @@ export class DeliveredBatch implements BatchContext {
       if (delivery === undefined) throw new BusError("NOT_FOUND", `event ${event.id} is not in this batch`);
       return delivery.emit(topic, payload, options);
     };
+  }
+
+  /** Settles the batch by a transaction that writes the given cursor and whatever belongs to it (P9). */
+  settleBy(commit: (write: CursorWrite) => Promise<void>): Promise<void> {
+    return this.#first.source.settleBy(this.#all, commit);
   }
 
   get extend(): BatchContext["extend"] {

@@ -46,6 +46,10 @@ export type DeliveryEvent =
     }
   | { readonly type: "buried"; readonly entry: Entry; readonly nowMs: number }
   | { readonly type: "committed"; readonly cursor: Cursor; readonly nowMs: number }
+  /** From now on a transaction decides what the cursor becomes. */
+  | { readonly type: "hold" }
+  /** It is over; with the cursor it wrote, if it did. */
+  | { readonly type: "unhold"; readonly cursor?: Cursor; readonly nowMs: number }
   | { readonly type: "tick"; readonly random: number; readonly nowMs: number }
   | { readonly type: "stop" }
   /** Do not wait for what is still running. */

@@ -7,13 +7,14 @@ import { type CancelTimer, type Clock, pause } from "../model/clock.js";
 import { BusError } from "../model/errors.js";
 import type { CursorPosition } from "../model/event-bus.js";
 import { backoffMs, DEFAULT_RETRY } from "../model/retry.js";
-import type { Claim, Cursor, GroupPartition, Groups } from "../ports/groups.js";
+import type { Claim, Cursor, CursorWrite, GroupPartition, Groups } from "../ports/groups.js";
 import { Delivered, type Emit, type Failed, type Source } from "./context.js";
 import type { GivenUp } from "./dead-letter.js";
 import { begin, isCurrent } from "./delivery.js";
 import type { DeliveryEvent, Effect, Step } from "./delivery-events.js";
 import {
   createDelivery,
+  cursorOf,
   type Delivery,
   floorOf,
   type GroupPolicy,
@@ -49,6 +50,8 @@ export class DeliveryShell implements Source {
   readonly #over = new AbortController();
   #cancelWake: CancelTimer | null = null;
   #failedReads = 0;
+  /** The floor as it was last written. */
+  #storedFloor: number;
   /** Cursor writes, one after the other. */
   #writes: Promise<void> = Promise.resolve();
   #lastSettled: { id: string; ts: number } | undefined;
@@ -60,6 +63,7 @@ export class DeliveryShell implements Source {
     this.epoch = claim.epoch;
     this.#options = options;
     this.#state = createDelivery(claim.cursor, claim.clean, head);
+    this.#storedFloor = claim.cursor.floor;
     this.stopped = new Promise((resolve) => {
       this.#resolveStopped = resolve;
     });
@@ -161,6 +165,47 @@ export class DeliveryShell implements Source {
     return true;
   }
 
+  /**
+   * Settles these events by a transaction of the caller's: `commit` writes the cursor it is given together with
+   * whatever belongs to it, all or nothing (P9). No other cursor write comes between.
+   */
+  async settleBy(
+    deliveries: readonly Delivered[],
+    commit: (write: CursorWrite) => Promise<void>,
+  ): Promise<void> {
+    this.#send({ type: "hold" });
+    // A deadline that passed while the commit is under way would deliver again what the commit settles.
+    for (const delivery of deliveries) this.extend(delivery, Number.POSITIVE_INFINITY);
+    let written: Cursor | undefined;
+    const turn = this.#writes.then(async () => {
+      const settling = new Set(deliveries.map((delivery) => delivery.entry));
+      if (
+        deliveries.some(({ entry, attempt }) => !isCurrent(entry, attempt)) ||
+        this.#state.phase === "stopped"
+      ) {
+        throw new BusError(
+          "LEASE_LOST",
+          `partition ${this.ref.partition} of ${this.ref.topic} moved, or a deadline passed`,
+        );
+      }
+      const cursor = cursorOf(this.#state, this.#state.mark, { settling });
+      await commit({ ref: this.ref, epoch: this.epoch, cursor, expectedFloor: this.#storedFloor });
+      written = cursor;
+      this.#storedFloor = cursor.floor;
+    });
+    this.#writes = turn.catch(() => undefined);
+    try {
+      await turn;
+      for (const delivery of deliveries) this.handled(delivery);
+    } finally {
+      this.#send({
+        type: "unhold",
+        ...(written && { cursor: written }),
+        nowMs: this.#options.clock.steady(),
+      });
+    }
+  }
+
   /** Hands out nothing more; gives the partition back once everything that runs is settled. */
   stop(): void {
     this.#send({ type: "stop" });
@@ -238,7 +283,9 @@ export class DeliveryShell implements Source {
 
   async #commit(cursor: Cursor): Promise<void> {
     const done = await this.#insist(() => this.#options.groups.commit(this.ref, this.epoch, cursor));
-    if (done) this.#send({ type: "committed", cursor, nowMs: this.#options.clock.steady() });
+    if (!done) return;
+    this.#storedFloor = cursor.floor;
+    this.#send({ type: "committed", cursor, nowMs: this.#options.clock.steady() });
   }
 
   async #release(cursor: Cursor): Promise<void> {

@@ -101,6 +101,10 @@ export interface Delivery {
   /** Earliest time at which something falls due, and the time for which a wake-up is asked; Infinity if none. */
   dueMs: number;
   wakeAtMs: number;
+  /** A transaction writes the cursor: no other cursor write may be decided meanwhile. */
+  held: boolean;
+  /** A halt that waits for the end of that transaction. */
+  haltWanted: boolean;
   /** The last word is spoken: the release is under way. */
   releasing: boolean;
   readonly claimFloor: Seq;
@@ -139,6 +143,8 @@ export function createDelivery(cursor: Cursor, clean: boolean, head: Seq): Deliv
     commitAtMs: Number.POSITIVE_INFINITY,
     dueMs: Number.POSITIVE_INFINITY,
     wakeAtMs: Number.POSITIVE_INFINITY,
+    held: false,
+    haltWanted: false,
     releasing: false,
     claimFloor: cursor.floor,
     unclean,
@@ -161,26 +167,26 @@ export function floorOf(state: Delivery): Seq {
   return first === undefined ? state.high : first.seq - 1;
 }
 
-/**
- * What the store must know so that a successor can go on. First tries need no mention, the mark speaks for them;
- * unless this is the `last` word of an owner that leaves cleanly, after which the mark means nothing.
- */
-export function cursorOf(state: Delivery, mark: Seq, last = false): Cursor {
-  const floor = floorOf(state);
-  const settled: [Seq, Seq][] = [];
-  const attempts: Attempt[] = [];
-  let from = floor + 1;
+export interface CursorView {
+  /** Entries to be counted as settled although they are not yet: they will be, in the same commit. */
+  readonly settling?: ReadonlySet<Entry>;
+  /** The owner leaves cleanly and the mark means nothing afterwards, so first tries are told one by one. */
+  readonly last?: boolean;
+}
+
+/** What the store must know so that a successor can go on. First tries need no mention, the mark speaks for them. */
+export function cursorOf(state: Delivery, mark: Seq, view: CursorView = {}): Cursor {
+  const unsettled: Entry[] = [];
   for (const entry of state.entries) {
-    if (entry.standing === "settled") continue;
-    if (entry.seq > from) settled.push([from, entry.seq - 1]);
-    from = entry.seq + 1;
-    if (entry.delivered > 1 || entry.failures > 0 || (last && entry.delivered > 0))
-      attempts.push(attemptOf(entry));
+    if (entry.standing !== "settled" && !view.settling?.has(entry)) unsettled.push(entry);
   }
-  if (state.high >= from) settled.push([from, state.high]);
+  const floor = unsettled[0] === undefined ? state.high : unsettled[0].seq - 1;
+  const settled = rangesBetween(unsettled, floor, state.high);
+  const attempts = unsettled.filter((entry) => isTold(entry, view.last ?? false)).map(attemptOf);
   // Events that were not taken in again yet keep what the last cursor said of them.
-  for (const [start, end] of state.settledBefore)
+  for (const [start, end] of state.settledBefore) {
     if (end > state.high) addRange(settled, Math.max(start, state.high + 1), end);
+  }
   for (const attempt of state.past.values()) if (attempt.seq > state.high) attempts.push(attempt);
   return {
     floor,
@@ -190,6 +196,22 @@ export function cursorOf(state: Delivery, mark: Seq, last = false): Cursor {
     unclean: floor > state.claimFloor ? 0 : state.unclean,
     ...(state.suspect === undefined ? undefined : { suspect: state.suspect }),
   };
+}
+
+/** What is settled above the floor: all that lies between the unsettled ones. */
+function rangesBetween(unsettled: readonly Entry[], floor: Seq, high: Seq): [Seq, Seq][] {
+  const ranges: [Seq, Seq][] = [];
+  let from = floor + 1;
+  for (const { seq } of unsettled) {
+    if (seq > from) ranges.push([from, seq - 1]);
+    from = seq + 1;
+  }
+  if (high >= from) ranges.push([from, high]);
+  return ranges;
+}
+
+function isTold(entry: Entry, last: boolean): boolean {
+  return entry.delivered > 1 || entry.failures > 0 || (last && entry.delivered > 0);
 }
 
 function attemptOf(entry: Entry): Attempt {

@@ -49,6 +49,8 @@ const ACTIVE: Row = {
   extended,
   buried,
   committed,
+  hold,
+  unhold,
   tick,
   stop,
   halt,
@@ -79,6 +81,8 @@ const TABLE: { readonly [P in Phase]: Row } = {
     extended: ignore,
     buried: ignore,
     committed: ignore,
+    hold: ignore,
+    unhold: ignore,
     tick: ignore,
     stop: ignore,
     halt: ignore,
@@ -179,7 +183,7 @@ function handOut(state: Delivery, event: Of<"demand">, policy: GroupPolicy): rea
     if (entry.solo && event.batch) break;
     if (event.batch && !careful) taken += handOutFollowers(state, entry, room - taken, event, effects);
   }
-  if (!state.committing && markIsNear(state, policy)) effects.push(commit(state, policy));
+  if (!isWriting(state) && markIsNear(state, policy)) effects.push(commit(state, policy));
   pushAll(effects, maybeWake(state));
   return effects.length === 0 ? NOTHING : effects;
 }
@@ -225,7 +229,7 @@ function handOutFollowers(
 }
 
 function suspectNext(state: Delivery, entry: Entry, policy: GroupPolicy, effects: Effect[]): void {
-  if (state.committing) return;
+  if (isWriting(state)) return;
   state.suspect = entry.seq;
   entry.delivered++;
   effects.push(commit(state, policy));
@@ -342,6 +346,25 @@ function committed(state: Delivery, event: Of<"committed">, policy: GroupPolicy)
   return afterChange(state, policy, event.nowMs);
 }
 
+function hold(state: Delivery): readonly Effect[] {
+  state.held = true;
+  return NOTHING;
+}
+
+function unhold(state: Delivery, event: Of<"unhold">, policy: GroupPolicy): readonly Effect[] {
+  state.held = false;
+  if (event.cursor !== undefined) {
+    state.mark = event.cursor.mark;
+    if (event.cursor.floor === floorOf(state)) state.dirty = 0;
+  }
+  return state.haltWanted ? halt(state) : afterChange(state, policy, event.nowMs);
+}
+
+/** The cursor is being written, or spoken for. */
+function isWriting(state: Delivery): boolean {
+  return state.committing || state.held;
+}
+
 function stop(state: Delivery, _event: Of<"stop">, policy: GroupPolicy): readonly Effect[] {
   state.phase = "draining";
   return afterChange(state, policy, 0);
@@ -349,7 +372,8 @@ function stop(state: Delivery, _event: Of<"stop">, policy: GroupPolicy): readonl
 
 function halt(state: Delivery): readonly Effect[] {
   state.phase = "draining";
-  if (state.releasing) return NOTHING;
+  state.haltWanted = state.held;
+  if (state.releasing || state.held) return NOTHING;
   const aborts = [...state.inFlight].map((entry): Effect => ({ type: "abort", entry, why: "lost" }));
   state.inFlight.clear();
   state.burying.clear();
@@ -377,18 +401,18 @@ function afterChange(state: Delivery, policy: GroupPolicy, nowMs: number): reado
     const wakes = maybeWake(state);
     return wakes.length === 0 ? commits : [...commits, ...wakes];
   }
-  const idle = state.inFlight.size === 0 && state.burying.size === 0 && !state.committing && !state.releasing;
-  return idle ? [lastWord(state)] : maybeWake(state);
+  const idle = state.inFlight.size === 0 && state.burying.size === 0 && !isWriting(state);
+  return idle && !state.releasing ? [lastWord(state)] : maybeWake(state);
 }
 
 function lastWord(state: Delivery): Effect {
   state.releasing = true;
   state.suspect = undefined;
-  return { type: "release", cursor: cursorOf(state, state.mark, true) };
+  return { type: "release", cursor: cursorOf(state, state.mark, { last: true }) };
 }
 
 function maybeCommit(state: Delivery, policy: GroupPolicy, nowMs: number): readonly Effect[] {
-  if (state.dirty === 0 || state.committing) return NOTHING;
+  if (state.dirty === 0 || isWriting(state)) return NOTHING;
   if (state.dirty >= policy.commitEverySettles || nowMs >= state.commitAtMs) return [commit(state, policy)];
   if (state.commitAtMs === Number.POSITIVE_INFINITY) {
     state.commitAtMs = nowMs + policy.commitEveryMs;

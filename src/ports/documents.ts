@@ -6,7 +6,7 @@
  * document back; tombstones are invisible to readers and go away by `purge`.
  */
 import type { JsonObject } from "../model/json.js";
-import type { Cursor, Epoch, GroupPartition } from "./groups.js";
+import type { CursorWrite } from "./groups.js";
 
 export interface ViewDocument {
   readonly key: string;
@@ -78,7 +78,7 @@ export interface DocumentPage {
 /** Documents of any views and the cursor that accounts for them: all or nothing, under the cursor's epoch (P7, P9). */
 export interface Unit {
   readonly writes: readonly { readonly view: string; readonly writes: readonly DocumentWrite[] }[];
-  readonly cursor?: { readonly ref: GroupPartition; readonly epoch: Epoch; readonly cursor: Cursor };
+  readonly cursor?: CursorWrite;
 }
 
 export interface ViewInfo {

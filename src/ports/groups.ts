@@ -54,6 +54,15 @@ export interface Cursor {
   readonly suspect?: Seq;
 }
 
+/** A cursor that is written together with something else, in one commit. */
+export interface CursorWrite {
+  readonly ref: GroupPartition;
+  readonly epoch: Epoch;
+  readonly cursor: Cursor;
+  /** The floor that must be stored now, else WRITE_CONFLICT: what is sent twice takes effect once. */
+  readonly expectedFloor?: Seq;
+}
+
 export const START_CURSOR: Cursor = { floor: 0, settled: [], attempts: [], mark: 0, unclean: 0 };
 
 /** One bus instance, alive as long as it beats. */
