@@ -223,13 +223,14 @@ function describeChanges(harness: Harness): void {
     };
     const names = range(1, 40).map((n) => unique(`g${n}`));
     const following = follow();
-    await Promise.all([
+    const making = Promise.all([
       make(harness.store, names.slice(0, 20)),
       make(second, names.slice(20, 30)),
       make(second, names.slice(30)),
-    ]);
-    done = true;
-    await following;
+    ]).finally(() => {
+      done = true;
+    });
+    await Promise.all([making, following]);
     expect([...seen].sort()).toEqual([...names].sort());
   });
 }

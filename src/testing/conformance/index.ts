@@ -9,7 +9,10 @@ import { describe } from "vitest";
 import { describeDocuments } from "./documents.js";
 import type { StoreFixture } from "./fixture.js";
 import { describeGroups } from "./groups.js";
+import { describeLifecycle } from "./lifecycle.js";
 import { describeLog } from "./log.js";
+import { describeOutbox } from "./outbox.js";
+import { describeRegistry } from "./registry.js";
 
 export type { StoreFixture, StoreUnderTest } from "./fixture.js";
 
@@ -18,5 +21,8 @@ export function describeStore(fixture: StoreFixture): void {
     describeLog(fixture);
     describeGroups(fixture);
     describeDocuments(fixture);
+    describeOutbox(fixture);
+    describeRegistry(fixture);
+    describeLifecycle(fixture);
   });
 }

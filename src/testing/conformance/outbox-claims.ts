@@ -1,0 +1,231 @@
+/** Claims on outbox entries: in order of addition, by key one after another, each settled by its own token (P6, P10). */
+import { describe, expect, it } from "vitest";
+import type { OutboxClaim } from "../../ports/outbox.js";
+import type { Store } from "../../ports/store.js";
+import type { Harness } from "./harness.js";
+import { entry, range, T0 } from "./samples.js";
+
+export const LEASE_MS = 1_000;
+
+export function describeClaims(harness: Harness): void {
+  describe("claimBatch", () => {
+    describeClaiming(harness);
+    describeKeyOrder(harness);
+  });
+  describe("settling", () => {
+    describeSettling(harness);
+    describeFailing(harness);
+    describeExpiry(harness);
+  });
+}
+
+export function claim(
+  store: Store,
+  count = 100,
+  nowMs = T0,
+  owner = "drainer",
+): Promise<readonly OutboxClaim[]> {
+  return store.outbox.claimBatch(count, { owner, leaseMs: LEASE_MS, nowMs });
+}
+
+export async function claimIds(store: Store, count = 100, nowMs = T0, owner = "drainer"): Promise<string[]> {
+  return (await claim(store, count, nowMs, owner)).map((c) => c.id);
+}
+
+/** Adds entries with these keys, one id each: "a1", "a2", "b1" …; a blank is an entry without a key. */
+export async function addKeys(store: Store, letters: string): Promise<string[]> {
+  const counts = new Map<string, number>();
+  const ids: string[] = [];
+  for (const [i, key] of [...letters].entries()) {
+    const n = (counts.get(key) ?? 0) + 1;
+    counts.set(key, n);
+    const id = `${key === " " ? "none" : key}${n}`;
+    await store.outbox.add(entry(key === " " ? { id } : { id, key }), { nowMs: T0 - 1_000 + i });
+    ids.push(id);
+  }
+  return ids;
+}
+
+export async function claimOne(store: Store, nowMs = T0): Promise<OutboxClaim> {
+  const [first] = await claim(store, 1, nowMs);
+  if (first === undefined) throw new Error("an entry was to be claimed");
+  return first;
+}
+
+function describeClaiming(harness: Harness): void {
+  it("P10: hands out pending entries in order of addition, up to the count", async () => {
+    const ids = await addKeys(harness.store, "abcde fg");
+    expect(await claimIds(harness.store, 3)).toEqual(ids.slice(0, 3));
+    expect(await claimIds(harness.store, 3)).toEqual(ids.slice(3, 6));
+    expect(await claimIds(harness.store, 100)).toEqual(ids.slice(6));
+    expect(await claimIds(harness.store)).toEqual([]);
+  });
+
+  it("P10: order of addition, also within one millisecond and against the clock", async () => {
+    const { outbox } = harness.store;
+    const ids = range(1, 12).map((n) => `id-${(n * 7) % 12}`);
+    for (const [i, id] of ids.entries()) await outbox.add(entry({ id }), { nowMs: i < 6 ? T0 : T0 - i });
+    expect(await claimIds(harness.store)).toEqual(ids);
+  });
+
+  it("P10: what is claimed is handed out to nobody else", async () => {
+    const second = await harness.second();
+    const ids = await addKeys(harness.store, " ".repeat(30));
+    const batches = await Promise.all(
+      range(1, 6).map((n) => claimIds(n % 2 === 0 ? harness.store : second, 6, T0, `drainer-${n}`)),
+    );
+    let claimed = batches.flat();
+    expect(new Set(claimed).size).toBe(claimed.length);
+    claimed = [...claimed, ...(await claimIds(harness.store))];
+    expect([...claimed].sort()).toEqual([...ids].sort());
+  });
+}
+
+function describeKeyOrder(harness: Harness): void {
+  it("P10: entries of one key are claimed together, in order", async () => {
+    await addKeys(harness.store, "aab a");
+    expect(await claimIds(harness.store)).toEqual(["a1", "a2", "b1", "none1", "a3"]);
+  });
+
+  it("P10: while an entry is unsent, no later one of its key is handed out, to anybody", async () => {
+    const second = await harness.second();
+    await addKeys(harness.store, "abab ");
+    const [a1] = await claim(harness.store, 1);
+    expect(await claimIds(second, 100, T0, "other")).toEqual(["b1", "b2", "none1"]);
+    expect(await claimIds(harness.store)).toEqual([]);
+    await harness.store.outbox.markSent("a1", a1?.token ?? "", { nowMs: T0 });
+    expect(await claimIds(second, 100, T0, "other")).toEqual(["a2"]);
+  });
+
+  it("P10: the key alone counts, whatever the topic", async () => {
+    await harness.store.outbox.add(entry({ id: "1", topic: "t1", key: "k" }), { nowMs: T0 });
+    await harness.store.outbox.add(entry({ id: "2", topic: "t2", key: "k" }), { nowMs: T0 });
+    expect(await claimIds(harness.store, 1)).toEqual(["1"]);
+    expect(await claimIds(harness.store)).toEqual([]);
+  });
+
+  it("P10: entries without a key never wait for each other", async () => {
+    await addKeys(harness.store, "   ");
+    await claim(harness.store, 1);
+    expect(await claimIds(harness.store)).toEqual(["none2", "none3"]);
+  });
+
+  it("P10: an entry that waits for its retry blocks its key, and only that", async () => {
+    const { outbox } = harness.store;
+    await addKeys(harness.store, "abab");
+    const a1 = await claimOne(harness.store);
+    await outbox.markError(a1.id, a1.token, { error: "down", retryAtMs: T0 + 500 });
+    expect(await claimIds(harness.store)).toEqual(["b1", "b2"]);
+    expect(await claimIds(harness.store, 100, T0 + 499)).toEqual([]);
+    expect(await claimIds(harness.store, 100, T0 + 500)).toEqual(["a1", "a2"]);
+  });
+
+  it("P10: a dead entry blocks its key until it is requeued or discarded", async () => {
+    const { outbox } = harness.store;
+    await addKeys(harness.store, "aabb");
+    for (const one of await claim(harness.store)) {
+      if (one.id === "a1" || one.id === "b1") {
+        await outbox.markError(one.id, one.token, { error: "bad", retryAtMs: 0, dead: true });
+      } else {
+        await outbox.markError(one.id, one.token, { error: "after", retryAtMs: 0 });
+      }
+    }
+    expect(await claimIds(harness.store)).toEqual([]);
+    expect(await outbox.requeueDead(["a1"])).toBe(1);
+    expect(await claimIds(harness.store)).toEqual(["a1", "a2"]);
+    expect(await outbox.discardDead(["b1"])).toBe(1);
+    expect(await claimIds(harness.store)).toEqual(["b2"]);
+  });
+
+  it("P10: two drainers that send what they get keep the order of every key", async () => {
+    const second = await harness.second();
+    const ids = await addKeys(harness.store, "abcabcabcabcabc");
+    const sent: string[] = [];
+    const drain = async (store: Store, owner: string): Promise<void> => {
+      for (let round = 0; sent.length < ids.length && round < 5_000; round++) {
+        for (const one of await claim(store, 4, T0, owner)) {
+          sent.push(one.id);
+          expect(await store.outbox.markSent(one.id, one.token, { nowMs: T0 })).toBe(true);
+        }
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    };
+    await Promise.all([drain(harness.store, "d1"), drain(second, "d2")]);
+    expect([...sent].sort()).toEqual([...ids].sort());
+    for (const key of "abc") {
+      expect(sent.filter((id) => id.startsWith(key))).toEqual(range(1, 5).map((n) => `${key}${n}`));
+    }
+  });
+}
+
+function describeSettling(harness: Harness): void {
+  it("P10: what was sent is never handed out again", async () => {
+    await addKeys(harness.store, "a");
+    const one = await claimOne(harness.store);
+    expect(await harness.store.outbox.markSent(one.id, one.token, { nowMs: T0 })).toBe(true);
+    expect(await harness.store.outbox.requeueExpired(T0 + 10 * LEASE_MS)).toBe(0);
+    expect(await claimIds(harness.store, 100, T0 + 10 * LEASE_MS)).toEqual([]);
+  });
+
+  it("P6: a claim settles once, and only with its own token", async () => {
+    const { outbox } = harness.store;
+    await addKeys(harness.store, "ab");
+    const [a, b] = await claim(harness.store);
+    const failure = { error: "late", retryAtMs: 0 };
+    expect(await outbox.markSent("a1", b?.token ?? "", { nowMs: T0 })).toBe(false);
+    expect(await outbox.markSent("a1", "made up", { nowMs: T0 })).toBe(false);
+    expect(await outbox.markError("a1", b?.token ?? "", failure)).toBe(false);
+    expect(await outbox.markSent("nobody", a?.token ?? "", { nowMs: T0 })).toBe(false);
+    expect(await outbox.markError("nobody", a?.token ?? "", failure)).toBe(false);
+    expect((await outbox.stats()).claimed).toBe(2);
+    expect(await outbox.markSent("a1", a?.token ?? "", { nowMs: T0 })).toBe(true);
+    expect(await outbox.markSent("a1", a?.token ?? "", { nowMs: T0 })).toBe(false);
+    expect(await outbox.markError("a1", a?.token ?? "", failure)).toBe(false);
+    expect(await outbox.stats()).toMatchObject({ claimed: 1, sent: 1, pending: 0 });
+  });
+}
+
+function describeFailing(harness: Harness): void {
+  it("a failure is counted, kept and tried again when it is time", async () => {
+    const { outbox } = harness.store;
+    await addKeys(harness.store, "a");
+    for (const failures of [0, 1, 2]) {
+      const nowMs = T0 + failures * 100;
+      const one = await claimOne(harness.store, nowMs);
+      expect(one.failures).toBe(failures);
+      const failure = { error: `żółć ${failures}`, retryAtMs: nowMs + 100 };
+      expect(await outbox.markError(one.id, one.token, failure)).toBe(true);
+      expect(await outbox.markSent(one.id, one.token, { nowMs })).toBe(false);
+      expect(await claimIds(harness.store, 1, nowMs + 99)).toEqual([]);
+    }
+    const [row] = await outbox.list({ status: "pending", limit: 10 });
+    expect(row).toMatchObject({ id: "a1", failures: 3, error: "żółć 2", status: "pending" });
+  });
+}
+
+function describeExpiry(harness: Harness): void {
+  it("P10: a claim that ran out goes back, and its holder can settle nothing any more", async () => {
+    const { outbox } = harness.store;
+    await addKeys(harness.store, "aa");
+    const old = await claim(harness.store);
+    expect(await outbox.requeueExpired(T0 + LEASE_MS - 1)).toBe(0);
+    expect(await outbox.requeueExpired(T0 + LEASE_MS)).toBe(2);
+    const later = await claim(await harness.second(), 100, T0 + LEASE_MS, "other");
+    expect(later.map((c) => [c.id, c.failures])).toEqual([
+      ["a1", 0],
+      ["a2", 0],
+    ]);
+    for (const one of old) {
+      expect(await outbox.markSent(one.id, one.token, { nowMs: T0 })).toBe(false);
+      expect(await outbox.markError(one.id, one.token, { error: "late", retryAtMs: 0 })).toBe(false);
+    }
+    for (const one of later) expect(await outbox.markSent(one.id, one.token, { nowMs: T0 })).toBe(true);
+  });
+
+  it("P10: back in the queue an entry keeps its place", async () => {
+    await addKeys(harness.store, " a ");
+    await claim(harness.store, 2);
+    await harness.store.outbox.requeueExpired(T0 + LEASE_MS);
+    expect(await claimIds(harness.store, 100, T0 + LEASE_MS)).toEqual(["none1", "a1", "none2"]);
+  });
+}
