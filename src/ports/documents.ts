@@ -19,6 +19,7 @@ export interface ViewDocument {
 export interface ViewIndex {
   /** Field paths with direction, in order: `{ host: 1, name: 1 }`; a dot enters a nested object. */
   readonly keys: Readonly<Record<string, 1 | -1>>;
+  /** A second document with the same values is a WRITE_CONFLICT. Documents that lack one of the fields do not count. */
   readonly unique?: boolean;
 }
 
@@ -36,7 +37,7 @@ export type DocumentWrite =
   /** The document becomes `fields`. */
   | (WriteBase & { readonly op: "upsert"; readonly fields: JsonObject })
   | (WriteBase & { readonly op: "delete" })
-  /** Adds to top-level numeric fields; absent documents and fields start at 0. */
+  /** Adds to top-level fields, whose names are data; absent documents, and fields that are no number, start at 0. */
   | (WriteBase & { readonly op: "increment"; readonly by: Readonly<Record<string, number>> });
 
 export interface WriteResult {
@@ -46,7 +47,10 @@ export interface WriteResult {
 
 export type FieldValue = string | number | boolean | null;
 
-/** All given conditions hold. Values are compared as data, never interpreted. Ordered ones match only their own type. */
+/**
+ * All given conditions hold. Values are compared as data, never interpreted: null is not missing, true is not 1, an
+ * array equals no single value. `ne` is the opposite of `eq`. Ordered ones match only their own type.
+ */
 export interface FieldCondition {
   readonly eq?: FieldValue;
   readonly ne?: FieldValue;
@@ -60,18 +64,21 @@ export interface FieldCondition {
 }
 
 export interface DocumentQuery {
-  /** By field path (a dot enters a nested object); a bare value means `eq`. `_key` is the document's key. */
+  /** By field path (a dot enters an object, never an array); a bare value means `eq`. `_key` is the document's key. */
   readonly where?: Readonly<Record<string, FieldValue | FieldCondition>>;
-  /** Default: by key, ascending. Ties are broken by key; missing fields sort lowest, then null, booleans, numbers, strings. */
+  /**
+   * Default: by key, ascending. Ties are broken by key, in the same direction; missing fields sort lowest, then null,
+   * booleans, numbers, strings by code point.
+   */
   readonly order?: { readonly field: string; readonly descending?: boolean };
   readonly limit: number;
-  /** `next` of the page before. */
+  /** `next` of the page before; anything else is an INVALID_OPTION. */
   readonly after?: string;
 }
 
 export interface DocumentPage {
   readonly documents: readonly ViewDocument[];
-  /** Where to go on, or null at the end. Opaque. Stable under writes: no document is shown twice, none that stays is missed. */
+  /** Where to go on, or null at the end. Opaque. Documents that keep their place are neither shown twice nor missed. */
   readonly next: string | null;
 }
 
@@ -91,12 +98,16 @@ export interface ViewInfo {
 export interface Documents {
   /** Creates the view and these indexes if they are missing. */
   define(view: string, indexes: readonly ViewIndex[]): Promise<void>;
-  /** Applies writes in bulk; atomic per document, and the order per key is kept. `expected` is for `transact` only. */
+  /** Applies writes in bulk; atomic per document, in order per key. `expected` is for `transact`: INVALID_OPTION. */
   write(view: string, writes: readonly DocumentWrite[]): Promise<WriteResult>;
-  /** One commit. LEASE_LOST if the epoch is old, WRITE_CONFLICT if an `expected` fails: then nothing changed. */
+  /**
+   * One commit. LEASE_LOST if the epoch is old, WRITE_CONFLICT if an `expected` fails (against what stands, the unit's
+   * own earlier writes included) or a unique index does: then nothing changed. Without `transactions`: UNSUPPORTED.
+   */
   transact(unit: Unit): Promise<WriteResult>;
   get(view: string, keys: readonly string[]): Promise<ReadonlyMap<string, ViewDocument>>;
   find(view: string, query: DocumentQuery): Promise<DocumentPage>;
+  /** Sorted by name. */
   views(): Promise<readonly ViewInfo[]>;
   drop(view: string): Promise<void>;
   /** Removes tombstones whose ts is below `beforeTs`; returns how many. */

@@ -125,19 +125,19 @@ export interface Groups {
   join(ref: GroupRef, member: string): Promise<void>;
   leave(ref: GroupRef, member: string): Promise<void>;
 
-  /** Sets the first position of partitions that have no cursor yet; others stay. Index = partition. */
+  /** Sets the first position (floor and mark) of partitions that have no cursor yet; others stay. Index = partition. */
   start(ref: GroupRef, floors: readonly Seq[]): Promise<void>;
 
   /**
    * Grants the partition if it has a cursor and is free, or its owner's session ran out, or the owner is this very
-   * member (whose last claim was granted without its knowing); the epoch grows by one.
+   * member (whose last claim was granted without its knowing: not clean); the epoch grows by one.
    */
   claim(ref: GroupPartition, member: string, o: Timed): Promise<Claim | null>;
   /** Stores the cursor in one write. LEASE_LOST under any epoch but the newest, or after release. */
   commit(ref: GroupPartition, epoch: Epoch, cursor: Cursor): Promise<void>;
-  /** Stores the cursor and gives the partition back, cleanly. LEASE_LOST under any epoch but the newest. */
+  /** Stores the cursor and gives the partition back, cleanly. LEASE_LOST as for commit. */
   release(ref: GroupPartition, epoch: Epoch, cursor: Cursor): Promise<void>;
-  /** Moves the cursor whoever owns it: the epoch grows by one, which fences the owner (P7), and nobody owns it. */
+  /** Moves the cursor, or sets it, whoever owns it: the epoch grows by one, which fences the owner (P7); nobody owns it. */
   move(ref: GroupPartition, cursor: Cursor): Promise<void>;
 
   /** Null if the group has no cursor on this topic. */
@@ -146,6 +146,6 @@ export interface Groups {
   list(topic?: string): Promise<readonly GroupRef[]>;
   /** What changed since `version` (0 at first). Cheap when nothing did; sessions that run out need not show. */
   changes(version: number): Promise<GroupChanges>;
-  /** Forgets the group's cursors and leases on this topic. Owners are fenced. */
+  /** Forgets the group's cursors and leases on this topic. Owners are fenced; epochs grow on if it starts again. */
   remove(ref: GroupRef): Promise<void>;
 }

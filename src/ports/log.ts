@@ -83,13 +83,16 @@ export interface Log {
   /** The event under this id, if it is retained. */
   find(id: string): Promise<StoredEvent | null>;
 
-  /** The newest event of each key that has one. By index for topics with `keyed` or `compaction`. */
+  /**
+   * The newest event of each key that has one. By index for topics with `keyed` or `compaction`. Events of a key that
+   * was spread over partitions by hand are ordered by seq, then partition.
+   */
   latestByKey(topic: string, keys: readonly string[]): Promise<ReadonlyMap<string, StoredEvent>>;
 
   /** Events of one key in seq order, by index for topics with `keyed` or `compaction`. */
   history(topic: string, key: string, options: HistoryOptions): Promise<readonly StoredEvent[]>;
 
-  /** Removes everything up to and including `through`; the head stays. Returns how many events went. */
+  /** Removes what is there up to and including `through`; the head stays. Returns how many events went. */
   trim(topic: string, partition: number, through: Seq): Promise<number>;
 
   /** Removes these events in one atomic step (compaction, P11); seqs that are not there are ignored. */

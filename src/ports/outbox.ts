@@ -6,8 +6,9 @@
  *      ^                  |--error--> pending (after retryAtMs) | dead --requeue--> pending
  *      '----lease ran out-'
  *
- * Order per key: an entry is never handed out while an earlier one with its key is unsent, whoever holds that (a dead
- * one blocks its key until it is requeued or discarded). Entries of one key may be claimed together, in order.
+ * Order per key, whatever the topic: an entry is never handed out while an earlier one with its key is unsent, whoever
+ * holds that (a dead one blocks its key until it is requeued or discarded). Entries of one key may be claimed together,
+ * in order. A claim is lost when it was taken back, not when its time is over: tokens decide, never clocks.
  */
 export interface OutboxEntry {
   readonly id: string;
@@ -53,7 +54,7 @@ export interface ClaimOptions {
 }
 
 export interface OutboxStore {
-  /** Adds an entry; the same id with the same content again is harmless, with other content ID_CONFLICT. */
+  /** Adds an entry; the same id again is harmless, with another topic, key or payload it is an ID_CONFLICT. */
   add(entry: OutboxEntry, o?: { nowMs?: number }): Promise<void>;
   /** Up to `count` entries in order of addition, held for `leaseMs`. */
   claimBatch(count: number, o: ClaimOptions): Promise<readonly OutboxClaim[]>;
@@ -74,6 +75,7 @@ export interface OutboxStore {
   /** Removes entries sent before `sentBeforeMs`; returns how many. */
   purge(sentBeforeMs: number): Promise<number>;
   stats(): Promise<OutboxStats>;
+  /** In order of addition. */
   list(o: { status: OutboxStatus; limit: number }): Promise<readonly OutboxRow[]>;
   /** Calls `wake` soon after an entry was committed, where the database can tell. Returns how to stop. */
   watch?(wake: () => void): () => void;

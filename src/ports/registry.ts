@@ -29,22 +29,25 @@ export interface AuditEntry {
 
 export interface Registry {
   /**
-   * Creates the topic, or updates what may change (all but `partitions`: TOPIC_CONFLICT). Of two processes that
+   * Creates the topic, or puts this in place of what may change (all but `partitions`: TOPIC_CONFLICT). Of two that
    * create it at once, one wins and the other gets the winner's partitions or TOPIC_CONFLICT. Returns what is stored.
-   * With `ifAbsent`, a topic that exists stays as it is.
+   * With `ifAbsent`, a topic that exists stays as it is, whatever its partitions.
    */
   defineTopic(config: TopicConfig, o?: { ifAbsent?: boolean }): Promise<TopicConfig>;
   topic(name: string): Promise<TopicConfig | null>;
   /** Sorted by name. */
   topics(): Promise<readonly TopicConfig[]>;
 
-  /** Adds a version if the newest one is still `expectedLatest` (0: none); else SCHEMA_CONFLICT and no change. */
+  /** Adds a higher version if the newest is still `expectedLatest` (0: none); else SCHEMA_CONFLICT and no change. */
   putSchema(entry: SchemaEntry, o: { expectedLatest: number }): Promise<void>;
-  /** Ascending by version; of every topic if none is named. */
+  /** Ascending by version; of every topic, sorted, if none is named. */
   schemas(topic?: string): Promise<readonly SchemaEntry[]>;
 
   token(name: string): Promise<Token | null>;
-  /** Writes if the revision is still `expected` (0: absent); else WRITE_CONFLICT. Null removes. Returns the new revision. */
+  /**
+   * Writes if the revision is still `expected` (0: absent); else WRITE_CONFLICT. Null removes. Returns the new revision,
+   * which is 0 once removed.
+   */
   putToken(name: string, value: JsonValue | null, o: { expected: number }): Promise<number>;
   tokens(prefix: string): Promise<ReadonlyMap<string, Token>>;
 

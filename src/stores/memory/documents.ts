@@ -54,9 +54,9 @@ export class MemoryDocuments implements Documents {
   async transact(unit: Unit): Promise<WriteResult> {
     this.#lifetime.check();
     const { cursor } = unit;
-    if (cursor !== undefined) this.#groups.fence(cursor.ref, cursor.epoch);
+    if (cursor !== undefined) this.#groups.check(cursor);
     const result = this.#apply(unit.writes);
-    if (cursor !== undefined) this.#groups.store(cursor.ref, cursor.epoch, cursor.cursor);
+    if (cursor !== undefined) this.#groups.store(cursor);
     return result;
   }
 
@@ -88,10 +88,6 @@ export class MemoryDocuments implements Documents {
   async purge(view: string, beforeTs: number): Promise<number> {
     this.#lifetime.check();
     return this.#views.get(view)?.purge(beforeTs) ?? 0;
-  }
-
-  clear(): void {
-    this.#views.clear();
   }
 
   #apply(parts: Unit["writes"]): WriteResult {

@@ -9,7 +9,9 @@ import type { Seq } from "../../model/event.js";
 import type {
   Claim,
   Cursor,
+  CursorWrite,
   Epoch,
+  Fence,
   GroupChanges,
   GroupPartition,
   GroupRef,
@@ -135,7 +137,7 @@ export class MemoryGroups implements Groups {
 
   async commit(ref: GroupPartition, epoch: Epoch, cursor: Cursor): Promise<void> {
     this.#lifetime.check();
-    this.store(ref, epoch, cursor);
+    this.store({ ref, epoch, cursor });
   }
 
   async release(ref: GroupPartition, epoch: Epoch, cursor: Cursor): Promise<void> {
@@ -198,26 +200,32 @@ export class MemoryGroups implements Groups {
     this.#touch(group);
   }
 
-  /** Throws LEASE_LOST unless `epoch` owns the partition. */
-  fence(ref: GroupPartition, epoch: Epoch): void {
+  /** Throws LEASE_LOST unless the epoch owns the partition. */
+  fence({ ref, epoch }: Fence): void {
     this.#owned(ref, epoch);
   }
 
+  /** Throws what would stop `store`. */
+  check({ ref, epoch, expectedFloor }: CursorWrite): void {
+    const { floor } = this.#owned(ref, epoch).cursor;
+    if (expectedFloor === undefined || expectedFloor === floor) return;
+    throw new BusError(
+      "WRITE_CONFLICT",
+      `the cursor of group "${ref.group}" on partition ${ref.partition} of "${ref.topic}" is at ${floor}, not at ${expectedFloor}`,
+      { details: { ...ref, floor, expectedFloor } },
+    );
+  }
+
   /** What `commit` does, without the wait: for a unit of documents and cursor. */
-  store(ref: GroupPartition, epoch: Epoch, cursor: Cursor): void {
+  store({ ref, epoch, cursor }: CursorWrite): void {
     this.#owned(ref, epoch).held.cursor = frozenCopy(cursor);
   }
 
-  clear(): void {
-    this.#sessions.clear();
-    this.#groups.clear();
-  }
-
-  #owned(ref: GroupPartition, epoch: Epoch): { group: Group; held: Held } {
+  #owned(ref: GroupPartition, epoch: Epoch): { group: Group; held: Held; cursor: Cursor } {
     const group = this.#groups.get(nameOf(ref));
     const held = group?.partitions[ref.partition];
     if (group !== undefined && held?.cursor !== undefined && held.owner !== null && held.epoch === epoch) {
-      return { group, held };
+      return { group, held, cursor: held.cursor };
     }
     throw new BusError(
       "LEASE_LOST",

@@ -1,26 +1,18 @@
-/**
- * Whether the store may still be used. Several buses may share one memory store: each opens it and closes it, and
- * the last one out ends it. Invariant: once ended, it never comes back, and every call fails with CLOSED.
- */
+/** Whether the store may be used. Closed, every call fails with CLOSED until it is opened again; the data stays. */
 import { BusError } from "../../model/errors.js";
 
 export class Lifetime {
-  #users = 0;
-  #ended = false;
+  #closed = false;
 
-  enter(): void {
-    this.check();
-    this.#users++;
+  open(): void {
+    this.#closed = false;
   }
 
-  /** True for the call that ends it. */
-  leave(): boolean {
-    if (this.#ended || --this.#users > 0) return false;
-    this.#ended = true;
-    return true;
+  close(): void {
+    this.#closed = true;
   }
 
   check(): void {
-    if (this.#ended) throw new BusError("CLOSED", "the memory store is closed");
+    if (this.#closed) throw new BusError("CLOSED", "the memory store is closed");
   }
 }

@@ -5,6 +5,7 @@
  */
 import { BusError } from "../../model/errors.js";
 import { type EventDraft, type Seq, StoredEvent } from "../../model/event.js";
+import type { Fence } from "../../ports/groups.js";
 import type { AppendResult, HistoryOptions, Log, Page, PartitionHead, ReadOptions } from "../../ports/log.js";
 import { KeyIndex } from "./key-index.js";
 import type { Lifetime } from "./lifetime.js";
@@ -18,6 +19,8 @@ export interface MemoryLogOptions {
   readonly signals: Signals;
   /** Number of partitions of a topic that is defined. */
   readonly partitionsOf: (topic: string) => number | undefined;
+  /** Throws LEASE_LOST unless the lease is held. */
+  readonly fence: (fence: Fence) => void;
   readonly maxEvents: number;
 }
 
@@ -33,8 +36,14 @@ export class MemoryLog implements Log {
     this.#lifetime = options.lifetime;
   }
 
-  async append(topic: string, partition: number, drafts: readonly EventDraft[]): Promise<AppendResult> {
+  async append(
+    topic: string,
+    partition: number,
+    drafts: readonly EventDraft[],
+    fence?: Fence,
+  ): Promise<AppendResult> {
     this.#lifetime.check();
+    if (fence !== undefined) this.#options.fence(fence);
     const log = this.#writable(topic, partition);
     const before = log.head;
     const result = this.#add(log, topic, partition, drafts);
@@ -99,12 +108,6 @@ export class MemoryLog implements Log {
   async remove(topic: string, partition: number, seqs: readonly Seq[]): Promise<number> {
     this.#lifetime.check();
     return this.#forget(topic, this.#partition(topic, partition)?.remove(seqs) ?? []);
-  }
-
-  clear(): void {
-    this.#topics.clear();
-    this.#ids.clear();
-    this.#keys.clear();
   }
 
   #add(log: PartitionLog, topic: string, partition: number, drafts: readonly EventDraft[]): AppendResult {

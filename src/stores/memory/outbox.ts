@@ -171,9 +171,7 @@ export class MemoryOutbox implements OutboxStore {
     return () => void this.#wakers.delete(own);
   }
 
-  clear(): void {
-    this.#unsent.clear();
-    this.#sent.clear();
+  stopWatching(): void {
     this.#wakers.clear();
   }
 

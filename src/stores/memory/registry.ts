@@ -13,7 +13,7 @@ export class MemoryRegistry implements Registry {
   readonly #topics = new Map<string, TopicConfig>();
   readonly #schemas = new Map<string, SchemaEntry[]>();
   readonly #tokens = new Map<string, Token>();
-  #audits: AuditEntry[] = [];
+  readonly #audits: AuditEntry[] = [];
 
   constructor(lifetime: Lifetime, signals: Signals) {
     this.#lifetime = lifetime;
@@ -110,13 +110,6 @@ export class MemoryRegistry implements Registry {
 
   partitionsOf(topic: string): number | undefined {
     return this.#topics.get(topic)?.partitions;
-  }
-
-  clear(): void {
-    this.#topics.clear();
-    this.#schemas.clear();
-    this.#tokens.clear();
-    this.#audits = [];
   }
 }
 

@@ -22,9 +22,8 @@ export interface MemoryStoreOptions {
 const MAX_EVENTS = 16_000_000;
 
 /**
- * A store that lives as long as its users do. It grows with the log: give topics a retention.
- *
- * Several buses of one process may share it: each opens it and closes it, and with the last one it is gone.
+ * A store that lives as long as somebody holds it; several buses of one process may share it. Closed and opened again
+ * it still has its data. It grows with the log: give topics a retention.
  *
  * @example
  * const bus = await createBus({ store: memoryStore() });
@@ -60,12 +59,13 @@ class MemoryStore implements Store {
       lifetime: this.#lifetime,
       signals: this.#signals,
       partitionsOf: (topic) => this.registry.partitionsOf(topic),
+      fence: (fence) => this.groups.fence(fence),
       maxEvents: options.maxEvents ?? MAX_EVENTS,
     });
   }
 
   async open(): Promise<void> {
-    this.#lifetime.enter();
+    this.#lifetime.open();
   }
 
   watch(listener: (signal: Signal) => void): () => void {
@@ -75,8 +75,8 @@ class MemoryStore implements Store {
 
   /** Nothing is ever under way: every call is done before it returns its promise. */
   async close(): Promise<void> {
-    if (!this.#lifetime.leave()) return;
+    this.#lifetime.close();
     this.#signals.clear();
-    for (const part of [this.log, this.groups, this.documents, this.outbox, this.registry]) part.clear();
+    this.outbox.stopWatching();
   }
 }

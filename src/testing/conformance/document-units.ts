@@ -11,6 +11,7 @@ export function describeUnits(harness: Harness): void {
   describe("transact", () => {
     describeCommits(harness);
     describeFencedUnits(harness);
+    describeExpectedFloors(harness);
     describeExpectations(harness);
     describeUnitRaces(harness);
   });
@@ -116,6 +117,52 @@ function describeFencedUnits(harness: Harness): void {
     await failsWith("LEASE_LOST", harness.store.documents.transact(unit));
     expect(await readDocument(harness, view, "a")).toBeUndefined();
     expect((await leaseOf(harness.store, ref))?.cursor).toEqual(cursorAt(1));
+  });
+}
+
+function describeExpectedFloors(harness: Harness): void {
+  itTransacts(
+    harness,
+    "P9: a unit that is sent twice takes effect once: WRITE_CONFLICT by `expectedFloor`",
+    async () => {
+      const { documents, groups } = harness.store;
+      const view = unique("view");
+      const { ref, epoch } = await owned(harness);
+      const unit: Unit = {
+        writes: [{ view, writes: [increment("n", { n: 1 })] }],
+        cursor: { ref, epoch, cursor: cursorAt(5), expectedFloor: 0 },
+      };
+      expect(await documents.transact(unit)).toEqual({ applied: 1, stale: 0 });
+      await failsWith("WRITE_CONFLICT", documents.transact(unit));
+      expect((await readDocument(harness, view, "n"))?.fields).toEqual({ n: 1 });
+      expect((await leaseOf(harness.store, ref))?.cursor).toEqual(cursorAt(5));
+      await groups.commit(ref, epoch, cursorAt(6));
+      await failsWith(
+        "WRITE_CONFLICT",
+        documents.transact({ writes: [], cursor: { ref, epoch, cursor: cursorAt(7), expectedFloor: 5 } }),
+      );
+      await groups.move(ref, cursorAt(0));
+      await failsWith("LEASE_LOST", documents.transact(unit));
+      expect((await readDocument(harness, view, "n"))?.fields).toEqual({ n: 1 });
+    },
+  );
+
+  itTransacts(harness, "P9: of copies of a unit that are sent at once, one takes effect", async () => {
+    const second = await harness.second();
+    const view = unique("view");
+    const { ref, epoch } = await owned(harness);
+    const unit: Unit = {
+      writes: [{ view, writes: [increment("n", { n: 1 })] }],
+      cursor: { ref, epoch, cursor: cursorAt(3), expectedFloor: 0 },
+    };
+    const copies = await Promise.allSettled(
+      range(1, 6).map((n) => (n % 2 === 0 ? harness.store : second).documents.transact(unit)),
+    );
+    expect(copies.filter((copy) => copy.status === "fulfilled")).toHaveLength(1);
+    for (const copy of copies) {
+      if (copy.status === "rejected") expect(copy.reason).toMatchObject({ code: "WRITE_CONFLICT" });
+    }
+    expect((await readDocument(harness, view, "n"))?.fields).toEqual({ n: 1 });
   });
 }
 

@@ -1,16 +1,23 @@
 /** Fencing: after a newer epoch was granted, no write under an older one succeeds (P7). */
 import { describe, expect, it } from "vitest";
+import { BusError } from "../../model/errors.js";
+import type { Fence } from "../../ports/groups.js";
 import type { Store } from "../../ports/store.js";
 import { claimed, leaseOf, started } from "./group-leases.js";
 import type { Harness } from "./harness.js";
 import {
   cursorAt,
   defineTopic,
+  draft,
+  drafts,
   eventually,
   failsWith,
   now,
   openMember,
+  range,
+  readAll,
   SHORT_TTL_MS,
+  seqs,
   unique,
 } from "./samples.js";
 
@@ -20,6 +27,7 @@ export function describeFences(harness: Harness): void {
     describeMoves(harness);
     describeRaces(harness);
   });
+  describe("an append with a fence", () => describeFencedAppends(harness));
 }
 
 function describeFencing(harness: Harness): void {
@@ -186,5 +194,79 @@ function describeRaces(harness: Harness): void {
     expect(granted.length).toBeGreaterThan(0);
     expect(new Set(granted).size).toBe(granted.length);
     expect((await leaseOf(second, ref))?.epoch).toBe(granted.length + 4);
+  });
+}
+
+function describeFencedAppends(harness: Harness): void {
+  const owned = async (): Promise<Fence> => {
+    const ref = await started(harness.store);
+    return { ref, epoch: (await claimed(harness.store, ref, await openMember(harness.store))).epoch };
+  };
+
+  it("P7: adds while the lease is held", async () => {
+    const topic = await defineTopic(harness.store);
+    const { ref, epoch } = await owned();
+    const [once, more] = [draft(), draft()];
+    const first = await harness.store.log.append(topic, 0, [once], { ref, epoch });
+    const again = await harness.store.log.append(topic, 0, [once, more], { ref, epoch });
+    expect([seqs(first.events), seqs(again.events), [...again.duplicates]]).toEqual([[1], [1, 2], [0]]);
+  });
+
+  it("P7: adds nothing and answers LEASE_LOST once the lease was released, taken, moved or removed", async () => {
+    const { groups, log } = harness.store;
+    const topic = await defineTopic(harness.store);
+    const present = draft();
+    await log.append(topic, 0, [present]);
+    const losses: ((fence: Fence) => Promise<unknown>)[] = [
+      ({ ref, epoch }) => groups.release(ref, epoch, cursorAt(0)),
+      ({ ref }) => groups.move(ref, cursorAt(0)),
+      ({ ref }) => groups.remove(ref),
+      async ({ ref }) => {
+        const owner = (await leaseOf(harness.store, ref))?.owner ?? "";
+        await groups.close(owner, now());
+        await claimed(harness.store, ref, await openMember(harness.store));
+      },
+    ];
+    for (const lose of losses) {
+      const fence = await owned();
+      await lose(fence);
+      await failsWith("LEASE_LOST", log.append(topic, 0, [draft()], fence));
+      await failsWith("LEASE_LOST", log.append(topic, 0, [present], fence));
+      await failsWith("LEASE_LOST", log.append(topic, 0, [draft()], { ...fence, epoch: fence.epoch + 7 }));
+    }
+    const unknown = { topic, group: unique("group"), partition: 0 };
+    await failsWith("LEASE_LOST", log.append(topic, 0, [draft()], { ref: unknown, epoch: 1 }));
+    expect(seqs(await readAll(harness.store, topic))).toEqual([1]);
+  });
+
+  it("P7: fenced appends that race with a takeover: each is there if and only if it was answered", async () => {
+    const second = await harness.second();
+    const topic = await defineTopic(harness.store);
+    const answered: string[] = [];
+    for (let round = 0; round < 4; round++) {
+      const fence = await owned();
+      const [owner, taker] = [
+        (await leaseOf(harness.store, fence.ref))?.owner ?? "",
+        await openMember(second),
+      ];
+      const append = async (): Promise<void> => {
+        for (const one of drafts(6)) {
+          const result = await harness.store.log
+            .append(topic, 0, [one], fence)
+            .catch((error: unknown) => error);
+          if (BusError.is(result)) expect(result.code).toBe("LEASE_LOST");
+          else answered.push(one.id);
+        }
+      };
+      const takeOver = async (): Promise<void> => {
+        await second.groups.close(owner, now());
+        await claimed(second, fence.ref, taker);
+      };
+      await Promise.all([append(), takeOver()]);
+      await failsWith("LEASE_LOST", harness.store.log.append(topic, 0, drafts(1), fence));
+    }
+    const stored = await readAll(second, topic);
+    expect(stored.map((e) => e.id)).toEqual(answered);
+    expect(seqs(stored)).toEqual(range(1, answered.length));
   });
 }

@@ -158,6 +158,18 @@ function describeClosing(harness: Harness): void {
     await failsWith("CLOSED", harness.store.registry.topics());
   });
 
+  it("opened again after close, it goes on with what it had", async () => {
+    const { store } = harness;
+    const topic = await defineTopic(store, 2);
+    await store.log.append(topic, 1, drafts(2));
+    await store.close();
+    await store.open();
+    expect((await store.log.heads(topic)).map((h) => h.head)).toEqual([0, 2]);
+    expect(seqs((await store.log.append(topic, 1, drafts(1))).events)).toEqual([3]);
+    await store.close();
+    await failsWith("CLOSED", store.log.heads(topic));
+  });
+
   it("after close no listener is called any more", async () => {
     const topic = await defineTopic(harness.store);
     let heard = 0;
