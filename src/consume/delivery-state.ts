@@ -188,6 +188,8 @@ export function cursorOf(state: Delivery, mark: Seq, view: CursorView = {}): Cur
     if (end > state.high) addRange(settled, Math.max(start, state.high + 1), end);
   }
   for (const attempt of state.past.values()) if (attempt.seq > state.high) attempts.push(attempt);
+  if (view.last) attempts.push(...doubtful(state));
+  attempts.sort((a, b) => a.seq - b.seq);
   return {
     floor,
     settled,
@@ -208,6 +210,16 @@ function rangesBetween(unsettled: readonly Entry[], floor: Seq, high: Seq): [Seq
   }
   if (high >= from) ranges.push([from, high]);
   return ranges;
+}
+
+/** What an earlier owner may have handed out, was not taken in again, and has no past in the cursor. */
+function doubtful(state: Delivery): Attempt[] {
+  const attempts: Attempt[] = [];
+  for (let seq = state.high + 1; seq <= state.redeliverThrough; seq++) {
+    const settled = state.settledBefore.some(([start, end]) => start <= seq && seq <= end);
+    if (!settled && !state.past.has(seq)) attempts.push({ seq, delivered: 1, failures: 0 });
+  }
+  return attempts;
 }
 
 function isTold(entry: Entry, last: boolean): boolean {

@@ -414,10 +414,8 @@ function lastWord(state: Delivery): Effect {
 function maybeCommit(state: Delivery, policy: GroupPolicy, nowMs: number): readonly Effect[] {
   if (state.dirty === 0 || isWriting(state)) return NOTHING;
   if (state.dirty >= policy.commitEverySettles || nowMs >= state.commitAtMs) return [commit(state, policy)];
-  if (state.commitAtMs === Number.POSITIVE_INFINITY) {
-    state.commitAtMs = nowMs + policy.commitEveryMs;
-    if (state.commitAtMs < state.dueMs) state.dueMs = state.commitAtMs;
-  }
+  if (state.commitAtMs === Number.POSITIVE_INFINITY) state.commitAtMs = nowMs + policy.commitEveryMs;
+  if (state.commitAtMs < state.dueMs) state.dueMs = state.commitAtMs;
   return NOTHING;
 }
 
@@ -426,7 +424,9 @@ function commit(state: Delivery, policy: GroupPolicy): Effect {
   state.dirty = 0;
   state.commitAtMs = Number.POSITIVE_INFINITY;
   const furthest = Math.max(state.reached, floorOf(state), state.ready.peek()?.seq ?? 0);
-  return { type: "commit", cursor: cursorOf(state, Math.max(state.mark, furthest + policy.stride)) };
+  // What an earlier owner may have handed out stays below the mark until it is settled (P5).
+  const mark = Math.max(state.mark, state.redeliverThrough, furthest + policy.stride);
+  return { type: "commit", cursor: cursorOf(state, mark) };
 }
 
 /** Asks for a wake-up if something falls due before the one that is set. */
@@ -436,8 +436,9 @@ function maybeWake(state: Delivery): readonly Effect[] {
   return [{ type: "wake", atMs: state.dueMs }];
 }
 
+/** A commit that cannot be made now is not due: whatever ends the wait looks after it. */
 function earliestDue(state: Delivery): number {
-  let dueMs = state.commitAtMs;
+  let dueMs = isWriting(state) || state.phase === "draining" ? Number.POSITIVE_INFINITY : state.commitAtMs;
   for (const entry of state.inFlight) dueMs = Math.min(dueMs, entry.deadlineMs);
   for (const entry of state.delayed) dueMs = Math.min(dueMs, entry.retryAtMs);
   return dueMs;
