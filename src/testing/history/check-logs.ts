@@ -112,6 +112,7 @@ export function checkViews(
   folds: Readonly<Record<string, Fold>>,
   report: Report,
 ): void {
+  if (!end.drained) return;
   for (const event of history) {
     const fold = event.type === "view" ? folds[event.view] : undefined;
     if (event.type !== "view" || fold === undefined) continue;

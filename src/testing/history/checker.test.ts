@@ -448,6 +448,13 @@ describe("dead letters", () => {
     expect(classes([...owned(1), delivered(1), failed(1), buried(1)])).toEqual(["dlq-early"]);
     expect(classes([...owned(1), delivered(1), failed(1, 1, "fatal"), buried(1)])).toEqual([]);
   });
+
+  it("P8: a crash that was pinned on an event counts as a try", () => {
+    const pinned = { ...cursor(0), suspect: 1 };
+    const history = [...owned(1), committed(1, pinned), granted(2), delivered(1, 2, 2)];
+    const lost: HistoryEvent = { ...handling(1, 2, 2), type: "failed", reason: "threw" };
+    expect(classes([...history, lost, buried(1, 2)])).toEqual([]);
+  });
 });
 
 describe("effect-twice", () => {
@@ -463,7 +470,7 @@ describe("effect-twice", () => {
     expect(classes([asked(1, "x1"), logOf(emitted("x1", 1))])).toEqual([]);
   });
 
-  it("P9: a view differs from the fold of its log", () => {
+  it("P9: a view differs from the fold of its log, once all is settled", () => {
     const view = (count: number): HistoryEvent => ({
       type: "view",
       view: "counts",
@@ -475,8 +482,9 @@ describe("effect-twice", () => {
       }),
     };
     const history = [asked(1, "e1"), asked(2, "e2"), keyed(2)];
-    expect(checkHistory([...history, view(2)], { views })).toEqual([]);
-    expect(checkHistory([...history, view(3)], { views })).toEqual([
+    expect(checkHistory([...history, drained, view(2)], { views })).toEqual([]);
+    expect(checkHistory([...history, view(1)], { views })).toEqual([]);
+    expect(checkHistory([...history, drained, view(3)], { views })).toEqual([
       { class: "effect-twice", says: 'view counts, k: it is {"count":3}, its log says {"count":2}' },
     ]);
   });

@@ -32,6 +32,8 @@ interface Owner {
 
 interface Generation {
   readonly deliveries: Map<number, Delivered[]>;
+  /** By seq: the epochs whose owner said that it was about to hand this one out. */
+  readonly suspects: Map<number, Set<Epoch>>;
   readonly buried: Set<number>;
 }
 
@@ -83,6 +85,7 @@ export class Ledger {
     this.#compare(cursor, owner, `the cursor written under epoch ${epoch}`);
     if (owner !== undefined) owner.known = cursor;
     this.#released = released;
+    this.#suspect(cursor, epoch);
   }
 
   moved({ cursor }: Of<"moved">): void {
@@ -99,9 +102,20 @@ export class Ledger {
     const generation = this.#owners.get(epoch ?? this.#newest)?.generation ?? this.#generation;
     generation.buried.add(seq);
     const tries = generation.deliveries.get(seq) ?? [];
+    // A crash is pinned on an event that was about to be handed out: that counts as a try.
+    const suspected = [...(generation.suspects.get(seq) ?? [])].filter(
+      (e) => !tries.some((t) => t.epoch === e),
+    );
+    const count = tries.length + suspected.length;
     const { maxAttempts } = this.#rules();
-    if (tries.length < maxAttempts && !tries.some((t) => t.failed === "fatal"))
-      this.#tell("dlq-early", `${what} was given up after ${tries.length} of ${maxAttempts} tries`);
+    if (count < maxAttempts && !tries.some((t) => t.failed === "fatal"))
+      this.#tell("dlq-early", `${what} was given up after ${count} of ${maxAttempts} tries`);
+  }
+
+  #suspect({ suspect }: Cursor, epoch: Epoch): void {
+    if (suspect === undefined) return;
+    const { suspects } = this.#generation;
+    suspects.set(suspect, (suspects.get(suspect) ?? new Set()).add(epoch));
   }
 
   delivered(event: Of<"delivered">): void {
@@ -237,5 +251,5 @@ export class Ledger {
 }
 
 function newGeneration(): Generation {
-  return { deliveries: new Map(), buried: new Set() };
+  return { deliveries: new Map(), suspects: new Map(), buried: new Set() };
 }

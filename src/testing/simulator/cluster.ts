@@ -1,6 +1,6 @@
 /** The processes of a run: each in its place, ended and begun again as the run goes on. */
 import type { Dice } from "./dice.js";
-import type { Blow, GroupPlan } from "./scenario.js";
+import { type Blow, type GroupPlan, ORDERS } from "./scenario.js";
 import { SimulatedProcess } from "./simulated-process.js";
 import type { World } from "./world.js";
 
@@ -16,6 +16,8 @@ export class Cluster {
   readonly #places: Place[] = [];
   /** Everybody who ever lived, to be looked at in the end. */
   readonly #all: SimulatedProcess[] = [];
+  /** Processes in the middle of moving a cursor. */
+  readonly #moving = new Set<SimulatedProcess>();
   #closing = false;
 
   constructor(world: World) {
@@ -25,6 +27,11 @@ export class Cluster {
 
   get processes(): readonly SimulatedProcess[] {
     return this.#places.map((place) => place.process);
+  }
+
+  /** What was begun and would still change where a group stands. */
+  get unfinished(): readonly string[] {
+    return [...this.#moving].filter((process) => !process.gone).map(({ name }) => `${name} moves a cursor`);
   }
 
   get everyone(): readonly SimulatedProcess[] {
@@ -112,7 +119,13 @@ export class Cluster {
     const { clock } = this.#world;
     const to = this.#dice.weighted({ earliest: 2, latest: 1, ago: 2 });
     const target = to === "ago" ? { lastTs: clock.now() - this.#dice.between(0, 3_000) } : to;
-    await process.bus?.setCursor("orders", group.name, target);
+    if (process.bus === undefined) return;
+    this.#moving.add(process);
+    try {
+      await process.bus.setCursor(ORDERS, group.name, target);
+    } finally {
+      this.#moving.delete(process);
+    }
   }
 
   #anyGroup(): GroupPlan {

@@ -124,7 +124,7 @@ class Run {
   }
 
   async wait(share: number): Promise<void> {
-    await pause(this.context.process.clock, Math.round(this.context.group.ackTimeoutMs * share) + 1);
+    await pause(this.context.process.handlerClock, Math.round(this.context.group.ackTimeoutMs * share) + 1);
   }
 
   /** Once the lease on the event is gone, what the handler does changes nothing (P6). */

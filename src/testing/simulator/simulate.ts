@@ -76,7 +76,7 @@ async function play(world: World): Promise<void> {
   cluster.endFaults();
   for (const { endFaults } of projectors) endFaults();
   await Promise.all(producing);
-  if (await drains(world)) {
+  if (await drains(world, cluster)) {
     recorder.record({ type: "drained" });
     // Whoever still believes to own something shows now.
     await pause(clock, dice.between(0, 500));
@@ -135,16 +135,17 @@ function withoutCrashes({ faults }: Scenario): Scenario["faults"] {
 async function bringTrouble(world: World, cluster: Cluster): Promise<void> {
   const { scenario, clock } = world;
   const dice = world.dice.fork("trouble");
-  while (world.nowMs < scenario.faultyMs) {
+  for (;;) {
     await pause(clock, dice.between(1, scenario.chaos.everyMs * 2));
+    if (world.nowMs >= scenario.faultyMs) return;
     cluster.strike(dice.weighted(scenario.chaos.blows));
   }
 }
 
-async function drains(world: World): Promise<boolean> {
+async function drains(world: World, cluster: Cluster): Promise<boolean> {
   const deadlineMs = world.nowMs + DRAIN_MS;
   for (;;) {
-    const open = await openWork(world);
+    const open = [...(await openWork(world)), ...cluster.unfinished];
     if (open.length === 0) return true;
     if (world.nowMs >= deadlineMs) {
       world.recorder.record({

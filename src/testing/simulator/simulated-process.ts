@@ -26,6 +26,8 @@ export type ProcessState = "starting" | "running" | "frozen" | "dead" | "leaving
 export class SimulatedProcess {
   readonly name: string;
   readonly clock: ProcessClock;
+  /** For what handlers wait for: theirs, not the bus's. */
+  readonly handlerClock: ProcessClock;
   readonly store: FaultyStore;
   readonly dice: Dice;
   readonly #world: World;
@@ -43,6 +45,7 @@ export class SimulatedProcess {
     this.dice = world.dice.fork(name);
     const skewMs = this.dice.between(-100, 100);
     this.clock = new ProcessClock(world.clock, { seed: this.dice.fork("clock").seed, skewMs });
+    this.handlerClock = new ProcessClock(world.clock, { seed: 1 });
     this.#faults = seededFaults({ ...world.scenario.faults, seed: this.dice.fork("faults").seed });
     if (!world.faulty) this.#faults.stop();
     const observed = observedStore(world.store, name, world.recorder, world.turnstile);
@@ -153,6 +156,7 @@ export class SimulatedProcess {
     this.#state = "dead";
     this.store.crash();
     this.clock.kill();
+    this.handlerClock.kill();
     this.#world.recorder.record({ type: "crashed", member: this.name });
     this.#onEnd(this);
   }
@@ -162,6 +166,7 @@ export class SimulatedProcess {
     this.#state = "frozen";
     this.store.freeze();
     this.clock.freeze();
+    this.handlerClock.freeze();
     this.#world.recorder.record({ type: "froze", member: this.name });
   }
 
@@ -170,6 +175,7 @@ export class SimulatedProcess {
     this.#state = "running";
     this.#world.recorder.record({ type: "thawed", member: this.name });
     this.clock.thaw();
+    this.handlerClock.thaw();
     this.store.thaw();
   }
 

@@ -9,6 +9,8 @@ import type { Mutant } from "./mutant.js";
 import { Turnstile } from "./observed-store.js";
 import type { Scenario } from "./scenario.js";
 
+/** More timers than this at one moment: somebody asks to be woken at once, for ever. */
+const MAX_STANDING_STILL = 5_000;
 const START_MS = 1_700_000_000_000;
 
 export class World {
@@ -56,9 +58,20 @@ export class World {
       (error: BusError) => this.fail(error),
     );
     await settlePromises();
-    while (!over && this.#failure === undefined && this.nowMs < limitMs && this.clock.runNext()) {
+    let standingStill = 0;
+    while (
+      !over &&
+      this.#failure === undefined &&
+      this.nowMs < limitMs &&
+      standingStill < MAX_STANDING_STILL
+    ) {
+      const beforeMs = this.nowMs;
+      if (!this.clock.runNext()) break;
       await settlePromises();
+      standingStill = this.nowMs === beforeMs ? standingStill + 1 : 0;
     }
+    if (standingStill === MAX_STANDING_STILL)
+      this.recorder.record({ type: "stalled", waiting: "timers run and run, and time does not move on" });
     if (this.#failure !== undefined) throw this.#failure;
     return over;
   }
