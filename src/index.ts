@@ -32,6 +32,7 @@ export type {
 export { DEFAULT_LIMITS, type Limits } from "./model/limits.js";
 export { jumpHash } from "./model/partition.js";
 export type { RetryPolicy } from "./model/retry.js";
+export type { Handle, TaskReport, TaskState } from "./model/task.js";
 export {
   defineTopic,
   type TopicConfig,
@@ -41,5 +42,9 @@ export {
 } from "./model/topic.js";
 export type { CursorStore, EventStore, ScanParams } from "./ports/event-store.js";
 export type { Capabilities, Store } from "./ports/store.js";
+export { type ChangelogOptions, startChangelogProjector } from "./project/changelog.js";
+export type { Transaction, TransactionView } from "./project/transaction.js";
+export { startTransactionalProjector, type TransactionalOptions } from "./project/transactional.js";
+export type { FindOptions, View, ViewPage, ViewRecord } from "./project/view.js";
 export { memoryStore } from "./stores/memory/index.js";
 export { Topics } from "./topics.js";

@@ -5,6 +5,7 @@ import { checkGroupName, checkSubscribeOptions } from "../consume/options.js";
 import type { Wish } from "../consume/position.js";
 import { readTopic } from "../consume/reading.js";
 import { checkHandler, type Work } from "../consume/worker.js";
+import type { Clock } from "../model/clock.js";
 import { BusError } from "../model/errors.js";
 import type { EventRecord } from "../model/event.js";
 import type {
@@ -21,6 +22,8 @@ import type {
   Stop,
   SubscribeOptions,
 } from "../model/event-bus.js";
+import type { JsonObject } from "../model/json.js";
+import type { TaskBoard } from "../model/task.js";
 import {
   checkTopicName,
   checkTopicPattern,
@@ -31,6 +34,7 @@ import {
   topicName,
 } from "../model/topic.js";
 import type { Store } from "../ports/store.js";
+import { View } from "../project/view.js";
 import type { BusCore } from "./core.js";
 import { groupPosition, moveGroup } from "./cursors.js";
 import type { SubscribeRequest } from "./subscriptions.js";
@@ -57,6 +61,20 @@ export class Bus implements EventBus {
   /** The store this bus stands on. */
   get store(): Store {
     return this.#core.settings.store;
+  }
+
+  get clock(): Clock {
+    return this.#core.settings.clock;
+  }
+
+  /** Projectors, drainers and other long-running parts started on this bus; they stop when it closes. */
+  get tasks(): TaskBoard {
+    return this.#core.tasks;
+  }
+
+  /** A read model, by name. */
+  view<T = JsonObject>(name: string): View<T> {
+    return new View<T>(name, this.store.documents);
   }
 
   /** Adds a layer around publishing and handling, for this bus and those derived from it. Returns how to remove it. */

@@ -11,6 +11,7 @@ import { BusError } from "../model/errors.js";
 import type { EventDraft, StoredEvent } from "../model/event.js";
 import type { PublishedRecord, PublishItem, PublishOptions } from "../model/event-bus.js";
 import { DEFAULT_RETRY } from "../model/retry.js";
+import { TaskBoard } from "../model/task.js";
 import {
   checkTopicName,
   deadLetterTopic,
@@ -39,6 +40,7 @@ export class BusCore {
   readonly tail: Tail;
   readonly membership: Membership;
   readonly subscriptions: Subscriptions;
+  readonly tasks = new TaskBoard();
   readonly #patterns = new Map<Subscription, readonly string[]>();
   readonly #watchman: Watchman;
   readonly #closing = new AbortController();
@@ -105,7 +107,14 @@ export class BusCore {
       throw new BusError("CLOSED", "this bus is closed");
   }
 
-  async publish(topic: TopicRef, payload: unknown, options: PublishOptions): Promise<PublishedRecord> {
+  /** `emitted`: by a handler, which may still finish its event while the bus closes. */
+  async publish(
+    topic: TopicRef,
+    payload: unknown,
+    options: PublishOptions,
+    emitted = false,
+  ): Promise<PublishedRecord> {
+    if (!emitted) this.checkOpen();
     const draft = this.#draft(topic, payload, options);
     const config = this.catalog.known(topicName(topic)) ?? (await this.#resolve(topic));
     checkPartition(config, options.partition);
@@ -119,6 +128,7 @@ export class BusCore {
   }
 
   async publishMany(topic: TopicRef, items: readonly PublishItem[]): Promise<PublishedRecord[]> {
+    this.checkOpen();
     const drafts = items.map((item) => this.#draft(topic, item.payload, item));
     const config = this.catalog.known(topicName(topic)) ?? (await this.#resolve(topic));
     for (const item of items) checkPartition(config, item.partition);
@@ -182,6 +192,7 @@ export class BusCore {
     this.#phase = "closing";
     if (wasOpen) {
       await this.#opening?.catch(() => undefined);
+      await this.tasks.stopAll();
       await this.subscriptions.stopAll();
       const patience = this.settings.clock.setTimer(this.settings.drainMs, () => this.#closing.abort());
       await this.publisher.drained();
@@ -196,14 +207,11 @@ export class BusCore {
 
   async #resolve(topic: TopicRef): Promise<TopicConfig> {
     if (this.#phase === "new") await this.open();
-    const config = await this.catalog.resolve(topic);
-    this.checkOpen();
-    return config;
+    return this.catalog.resolve(topic);
   }
 
   /** Taken from the caller's objects at once: what they change afterwards is theirs alone. */
   #draft(topic: TopicRef, payload: unknown, options: PublishOptions): EventDraft {
-    this.checkOpen();
     const { limits, clock } = this.settings;
     const name = topicName(topic);
     if (this.catalog.known(name) === undefined) checkTopicName(name);
@@ -236,7 +244,7 @@ export class BusCore {
   }
 
   readonly #emit: Emit = (topic, payload, options) =>
-    this.publish(topic, payload, options) as Promise<PublishedRecord<typeof payload>>;
+    this.publish(topic, payload, options, true) as Promise<PublishedRecord<typeof payload>>;
 
   async #bury(topic: TopicConfig, givenUp: GivenUp, fence: Fence): Promise<void> {
     const name = deadLetterTopic(topic.name);

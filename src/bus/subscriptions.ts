@@ -115,7 +115,7 @@ export class Subscriptions {
   ): Promise<Running> {
     const key = keyOf(ref);
     let running = this.#running.get(key);
-    while (running?.closed) {
+    while (running !== undefined && running.closed !== null) {
       await running.closed;
       running = this.#running.get(key);
     }

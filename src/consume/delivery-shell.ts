@@ -197,6 +197,9 @@ export class DeliveryShell implements Source {
     try {
       await turn;
       for (const delivery of deliveries) this.handled(delivery);
+    } catch (error) {
+      if (BusError.is(error, "LEASE_LOST")) this.fence();
+      throw error;
     } finally {
       this.#send({
         type: "unhold",

@@ -1,0 +1,53 @@
+/** Long-running parts (projectors, drainers, compactors …) as others see them: what they are called and how they do. */
+
+export type TaskState = "starting" | "running" | "retrying" | "stopped" | "failed";
+
+export type TaskStats = Readonly<Record<string, unknown>>;
+
+/** What every `start…` returns. */
+export interface Handle<S extends TaskStats = TaskStats> {
+  readonly name: string;
+  /** Finishes what is under way, then ends. Twice is harmless. */
+  stop(): Promise<void>;
+  stats(): S;
+  /** For work that ends by itself: resolves when it has, rejects if it failed for good. */
+  readonly done?: Promise<void>;
+}
+
+export interface TaskReport {
+  readonly name: string;
+  readonly kind: string;
+  readonly state: TaskState;
+  readonly startedMs: number;
+  readonly restarts: number;
+  readonly lastError?: string;
+  readonly stats: TaskStats;
+}
+
+/** A task on the board. */
+export interface Task {
+  readonly handle: Handle;
+  report(): TaskReport;
+}
+
+/** The tasks of one bus, for those who look after it; all are stopped when the bus closes. */
+export class TaskBoard {
+  readonly #tasks = new Set<Task>();
+
+  add(task: Task): void {
+    this.#tasks.add(task);
+  }
+
+  remove(task: Task): void {
+    this.#tasks.delete(task);
+  }
+
+  reports(): TaskReport[] {
+    return [...this.#tasks].map((task) => task.report()).sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  /** The last started first: what feeds on others stops before them. */
+  async stopAll(): Promise<void> {
+    for (const task of [...this.#tasks].reverse()) await task.handle.stop();
+  }
+}

@@ -1,0 +1,46 @@
+/** What projections need of a bus; the bus itself is such a host. */
+import type { Clock } from "../model/clock.js";
+import type { EventRecord } from "../model/event.js";
+import type {
+  BatchContext,
+  BatchHandler,
+  Handler,
+  PublishedRecord,
+  PublishItem,
+  PublishOptions,
+  ReadPosition,
+  Stop,
+  SubscribeOptions,
+} from "../model/event-bus.js";
+import type { TaskBoard } from "../model/task.js";
+import type { TopicConfig, TopicDefinition, TopicRef } from "../model/topic.js";
+import type { CursorWrite } from "../ports/groups.js";
+import type { Store } from "../ports/store.js";
+
+export interface Host {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly tasks: TaskBoard;
+  publish<T>(topic: TopicRef<T>, payload: T, options?: PublishOptions): Promise<PublishedRecord<T>>;
+  publishMany<T>(topic: TopicRef<T>, items: readonly PublishItem<T>[]): Promise<PublishedRecord<T>[]>;
+  subscribe<T = unknown>(
+    topic: TopicRef<T>,
+    group: string,
+    handler: Handler<T>,
+    options?: SubscribeOptions,
+  ): Promise<Stop>;
+  subscribeBatch<T = unknown>(
+    topic: TopicRef<T>,
+    group: string,
+    handler: BatchHandler<T>,
+    options?: SubscribeOptions,
+  ): Promise<Stop>;
+  read<T = unknown>(topic: TopicRef<T>, position?: ReadPosition): AsyncGenerator<EventRecord<T>>;
+  defineTopic(definition: TopicDefinition): Promise<TopicConfig>;
+  topics(): Promise<readonly TopicConfig[]>;
+}
+
+/** The context of a batch that may be settled by a transaction; the bus gives nothing less. */
+export interface SettlingContext extends BatchContext {
+  settleBy(commit: (write: CursorWrite) => Promise<void>): Promise<void>;
+}

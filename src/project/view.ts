@@ -1,0 +1,70 @@
+/** Reading a view: documents as people see them, with `_key`, `_v` and `_ts` beside their own fields. */
+import { BusError } from "../model/errors.js";
+import type { JsonObject } from "../model/json.js";
+import type { DocumentQuery, Documents, ViewDocument } from "../ports/documents.js";
+
+const NAME = /^[a-z0-9][a-z0-9_.-]{0,119}$/;
+
+/** A document of a view. */
+export type ViewRecord<T = JsonObject> = T & {
+  readonly _key: string;
+  readonly _v: number;
+  readonly _ts: number;
+};
+
+export interface FindOptions extends Omit<DocumentQuery, "limit"> {
+  /** Default 50, at most 1,000. */
+  readonly limit?: number;
+}
+
+export interface ViewPage<T = JsonObject> {
+  readonly items: readonly ViewRecord<T>[];
+  /** Hand it in as `after` for the next page; null at the end. */
+  readonly next: string | null;
+}
+
+/**
+ * @example
+ * const processes = bus.view("processes");
+ * await processes.get("host-a:stt:42");
+ * await processes.find({ where: { status: "stale" }, limit: 50 });
+ */
+export class View<T = JsonObject> {
+  readonly name: string;
+  readonly #documents: Documents;
+
+  constructor(name: string, documents: Documents) {
+    checkViewName(name);
+    this.name = name;
+    this.#documents = documents;
+  }
+
+  async get(key: string): Promise<ViewRecord<T> | null> {
+    const document = (await this.#documents.get(this.name, [key])).get(key);
+    return document === undefined ? null : toRecord<T>(document);
+  }
+
+  async find(options: FindOptions = {}): Promise<ViewPage<T>> {
+    const limit = options.limit ?? 50;
+    if (!Number.isSafeInteger(limit) || limit < 1 || limit > 1_000) {
+      throw new BusError("INVALID_OPTION", "limit must be a whole number from 1 to 1,000");
+    }
+    const { documents, next } = await this.#documents.find(this.name, { ...options, limit });
+    return { items: documents.map((document) => toRecord<T>(document)), next };
+  }
+}
+
+export function checkViewName(name: unknown): asserts name is string {
+  if (typeof name !== "string" || !NAME.test(name)) {
+    throw new BusError("INVALID_OPTION", 'a view name has 1 to 120 lower-case letters, digits or "_ . -"');
+  }
+}
+
+export function toRecord<T>(document: ViewDocument): ViewRecord<T> {
+  return {
+    ...document.fields,
+    _key: document.key,
+    _v: document.version,
+    _ts: document.ts,
+  } as unknown as ViewRecord<T>;
+}
