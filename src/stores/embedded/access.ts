@@ -1,0 +1,64 @@
+/** How the parts of a store reach its file: reads on this thread's connection, writes in the writing thread. */
+import { BusError } from "../../model/errors.js";
+import type { AnswerOf, ArgumentOf, OperationName } from "./protocol.js";
+import type { Reader } from "./reader.js";
+import type { LongReads, ReaderThread } from "./reader-thread.js";
+import type { Connection } from "./sqlite.js";
+import { Wake } from "./wake.js";
+import type { Writer } from "./writer.js";
+
+/** The threads and connections of a store while it is open. */
+export interface OpenFile {
+  readonly writer: Writer;
+  readonly reader: Reader;
+  readonly readerThread: ReaderThread;
+}
+
+export class Access {
+  readonly path: string;
+  readonly wake = new Wake((on) => this.#file?.writer.watch(on));
+  #file: OpenFile | undefined;
+
+  constructor(path: string) {
+    this.path = path;
+  }
+
+  /** What is open, or undefined; set by the store when it opens and closes. */
+  get file(): OpenFile | undefined {
+    return this.#file;
+  }
+
+  set file(file: OpenFile | undefined) {
+    this.#file = file;
+    if (file !== undefined && this.wake.isWatched) file.writer.watch(true);
+  }
+
+  /** Runs `work` on one state of the file. CLOSED unless the store is open. */
+  async read<T>(work: (connection: Connection) => T): Promise<T> {
+    return this.#open.reader.read(work);
+  }
+
+  /** For reads that may take long: they do not hold up the event loop. CLOSED unless the store is open. */
+  async readLong<K extends keyof LongReads>(
+    name: K,
+    argument: Parameters<LongReads[K]>[0],
+  ): Promise<ReturnType<LongReads[K]>> {
+    return this.#open.readerThread.call(name, argument);
+  }
+
+  /** Durable when it returns. CLOSED unless the store is open. */
+  async call<K extends OperationName>(
+    name: K,
+    argument: ArgumentOf<K>,
+    transfer?: ArrayBuffer,
+  ): Promise<AnswerOf<K>> {
+    return this.#open.writer.call(name, argument, transfer);
+  }
+
+  get #open(): OpenFile {
+    if (this.#file === undefined) {
+      throw new BusError("CLOSED", `the embedded store ${this.path} is not open`);
+    }
+    return this.#file;
+  }
+}

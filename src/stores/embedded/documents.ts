@@ -1,0 +1,89 @@
+/** Views: reads here, writes in the writing thread. */
+import { BusError } from "../../model/errors.js";
+import type {
+  DocumentPage,
+  DocumentQuery,
+  Documents,
+  DocumentWrite,
+  Unit,
+  ViewDocument,
+  ViewIndex,
+  ViewInfo,
+  WriteResult,
+} from "../../ports/documents.js";
+import type { Access } from "./access.js";
+import { documentOf, getDocuments, pageOf } from "./document-reader.js";
+import { cursorText } from "./groups.js";
+import { jsonCopy, jsonText, parseFrozen } from "./json-copy.js";
+import type { TextWrite, ViewWrites } from "./protocol.js";
+
+export class EmbeddedDocuments implements Documents {
+  readonly #access: Access;
+
+  constructor(access: Access) {
+    this.#access = access;
+  }
+
+  async define(view: string, indexes: readonly ViewIndex[]): Promise<void> {
+    await this.#access.call("defineView", { view, indexes: jsonCopy(indexes) });
+  }
+
+  async write(view: string, writes: readonly DocumentWrite[]): Promise<WriteResult> {
+    if (writes.some((write) => write.expected !== undefined)) {
+      throw new BusError("INVALID_OPTION", "`expected` is for transact; write does not compare");
+    }
+    return this.#access.call("writeDocuments", { parts: [textWrites(view, writes)], cursor: undefined });
+  }
+
+  async transact({ writes, cursor }: Unit): Promise<WriteResult> {
+    return this.#access.call("writeDocuments", {
+      parts: writes.map((part) => textWrites(part.view, part.writes)),
+      cursor: cursor && cursorText(cursor.ref, cursor.epoch, cursor.cursor, cursor.expectedFloor),
+    });
+  }
+
+  async get(view: string, keys: readonly string[]): Promise<ReadonlyMap<string, ViewDocument>> {
+    const rows = await this.#access.read((connection) => getDocuments(connection, view, keys));
+    return new Map(rows.map(documentOf).map((document) => [document.key, document]));
+  }
+
+  /** In the reading thread: a filter without an index walks through the whole view. */
+  async find(view: string, query: DocumentQuery): Promise<DocumentPage> {
+    const rows = await this.#access.readLong("find", { view, query: jsonCopy(query) });
+    return pageOf(rows, query);
+  }
+
+  views(): Promise<readonly ViewInfo[]> {
+    return this.#access.read((connection) =>
+      connection
+        .sql("SELECT name, documents, indexes FROM view ORDER BY name")
+        .all<[string, number, string]>()
+        .map(([view, documents, indexes]) => ({ view, documents, indexes: parseFrozen(indexes) })),
+    );
+  }
+
+  async drop(view: string): Promise<void> {
+    await this.#access.call("dropView", { view });
+  }
+
+  purge(view: string, beforeTs: number): Promise<number> {
+    return this.#access.call("purgeView", { view, beforeTs });
+  }
+}
+
+function textWrites(view: string, writes: readonly DocumentWrite[]): ViewWrites {
+  return {
+    view,
+    writes: writes.map(
+      (write): TextWrite => ({
+        op: write.op,
+        key: write.key,
+        ts: write.ts,
+        version: write.version,
+        expected: write.expected,
+        fields: write.op === "upsert" ? jsonText(write.fields) : undefined,
+        by: write.op === "increment" ? jsonCopy(write.by) : undefined,
+      }),
+    ),
+  };
+}

@@ -1,0 +1,84 @@
+/**
+ * What SQLite says, in the codes of the bus, with a word on what to do; and errors on their way between threads,
+ * where only plain objects survive.
+ */
+import { BusError, describeThrown, type ErrorCode } from "../../model/errors.js";
+import { SqliteFault } from "./sqlite.js";
+
+/** A BusError as a plain object. */
+export interface PackedError {
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly retryable: boolean;
+  readonly details: Readonly<Record<string, unknown>> | undefined;
+}
+
+export function packError(error: BusError): PackedError {
+  const { code, message, retryable, details } = error;
+  return { code, message, retryable, details };
+}
+
+export function unpackError({ code, message, retryable, details }: PackedError): BusError {
+  return new BusError(code, message, { retryable, ...(details === undefined ? undefined : { details }) });
+}
+
+/** Any error that a connection to `path` threw, as a BusError. */
+export function busError(error: unknown, path: string): BusError {
+  if (error instanceof BusError) return error;
+  if (!(error instanceof SqliteFault)) return BusError.from(error);
+  const [code, words, retryable] = explain(error.code, path);
+  return new BusError(code, `${words} (${error.code}: ${describeThrown(error)})`, {
+    cause: error,
+    details: { path, sqlite: error.code },
+    ...(retryable === undefined ? undefined : { retryable }),
+  });
+}
+
+/** Whether somebody else holds the file just now. */
+export function isBusy(error: unknown): boolean {
+  return error instanceof SqliteFault && /^SQLITE_(BUSY|LOCKED|PROTOCOL)/.test(error.code);
+}
+
+/** Whether the device failed in the middle of a commit, so that nobody knows what of it is on disk. */
+export function isUncertain(error: unknown): boolean {
+  return error instanceof SqliteFault && error.code.startsWith("SQLITE_IOERR");
+}
+
+function explain(sqlite: string, path: string): [code: ErrorCode, words: string, retryable?: boolean] {
+  const family = sqlite.split("_")[1];
+  switch (family) {
+    case "FULL":
+      return ["STORE_FULL", `there is no room left for ${path}; free some, and writing goes on by itself`];
+    case "BUSY":
+    case "LOCKED":
+    case "PROTOCOL":
+      return ["STORE_LOCKED", `another program holds ${path}; close it, or try again later`];
+    case "CORRUPT":
+      return ["STORE_DAMAGED", `${path} is damaged; restore it from a backup`];
+    case "NOTADB":
+      return [
+        "STORE_INCOMPATIBLE",
+        `${path} is not a SQLite database; give another path, or move that file away`,
+      ];
+    case "READONLY":
+    case "PERM":
+    case "AUTH":
+      return [
+        "STORE_UNAVAILABLE",
+        `${path} cannot be written; check the rights of the file and its folder`,
+        false,
+      ];
+    case "CANTOPEN":
+      return [
+        "STORE_UNAVAILABLE",
+        `${path} cannot be opened; check that the folder exists and can be written`,
+        false,
+      ];
+    case "IOERR":
+      return ["STORE_UNAVAILABLE", `the device of ${path} failed`];
+    default:
+      return sqlite === "CLOSED"
+        ? ["CLOSED", `the embedded store ${path} is closed`]
+        : ["INTERNAL", `an unexpected fault of ${path}`];
+  }
+}

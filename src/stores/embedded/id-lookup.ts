@@ -1,0 +1,75 @@
+/**
+ * Where an id stands (P3). Two ways, and every id of the log is in exactly one of them:
+ *
+ * - A UUIDv7 carries its time. A batch notes the span of the times of its ids (SPAN_MS wide at most), so an id is found by
+ *   looking into the few batches whose span covers its time: no index entry per event.
+ * - All other ids, and UUIDv7 whose time is off (much older than their neighbours', or far from the clock), have
+ *   an entry in the index of ids.
+ *
+ * Which of the two holds follows from the batch alone: a UUIDv7 with a time inside [min_idt, max_idt] has no entry.
+ */
+import type { Seq } from "../../model/event.js";
+import type { Batches, BatchHead } from "./batches.js";
+import { BatchCursor } from "./codec.js";
+import { ID_BYTES, textIndexKey, uuidIndexKey, uuidTimeMs, writeUuid } from "./id-key.js";
+import { SEQS } from "./schema.js";
+import type { Connection } from "./sqlite.js";
+
+/** Widest span of id times in one batch. */
+export const SPAN_MS = 256;
+/** Ids whose time is farther than this from the clock are never put into a span: they would stretch the search. */
+export const MAX_CLOCK_GAP_MS = 3_600_000;
+
+export interface Place {
+  readonly part: number;
+  readonly seq: Seq;
+}
+
+export function isInSpan(head: Pick<BatchHead, "minIdt" | "maxIdt">, timeMs: number): boolean {
+  return head.minIdt !== null && head.maxIdt !== null && timeMs >= head.minIdt && timeMs <= head.maxIdt;
+}
+
+/** The place of an id, or undefined if no event of the log has it. */
+export function locate(connection: Connection, batches: Batches, id: string): Place | undefined {
+  const uuid = Buffer.allocUnsafe(ID_BYTES);
+  if (!writeUuid(id, uuid, 0)) return indexed(connection, batches, textIndexKey(id), id);
+  const timeMs = uuidTimeMs(uuid, 0);
+  return (
+    (timeMs < 0 ? undefined : spanned(connection, batches, uuid, timeMs)) ??
+    indexed(connection, batches, uuidIndexKey(uuid, 0), id)
+  );
+}
+
+function spanned(connection: Connection, batches: Batches, uuid: Buffer, timeMs: number): Place | undefined {
+  const rows = connection
+    .sql(
+      `SELECT pos >> 40, pos & ${SEQS - 1}, ids FROM batch WHERE min_idt >= ? AND min_idt <= ? AND max_idt >= ?`,
+    )
+    .all<[part: number, firstSeq: number, ids: Buffer]>(timeMs - SPAN_MS, timeMs, timeMs);
+  for (const [part, firstSeq, ids] of rows) {
+    const at = indexOfUuid(ids, uuid);
+    if (at < 0) continue;
+    const head = batches.holding(part, firstSeq);
+    if (head === undefined) continue;
+    const cursor = new BatchCursor(batches.load(head));
+    while (cursor.next()) if (cursor.uuidAt === at) return { part, seq: cursor.seq };
+  }
+  return undefined;
+}
+
+function indexOfUuid(ids: Buffer, uuid: Buffer): number {
+  for (let at = ids.indexOf(uuid); at >= 0; at = ids.indexOf(uuid, at + 1)) {
+    if (at % ID_BYTES === 0) return at;
+  }
+  return -1;
+}
+
+function indexed(connection: Connection, batches: Batches, key: Buffer, id: string): Place | undefined {
+  const row = connection
+    .sql("SELECT part, seq FROM id_index WHERE id = ?")
+    .get<[part: number, seq: number]>(key);
+  if (row === undefined) return undefined;
+  const [part, seq] = row;
+  // A damaged batch that was trimmed away leaves entries behind that lead nowhere.
+  return batches.event(part, seq)?.id === id ? { part, seq } : undefined;
+}

@@ -1,0 +1,160 @@
+/**
+ * Ids, in the writing thread: which of those that come in are in the log already (P3), and how those that are added will be
+ * found again. See id-lookup for the two ways an id is kept.
+ */
+import type { Batches } from "./batches.js";
+import { type Batch, BatchCursor } from "./codec.js";
+import { firstIndexKeyAt, ID_BYTES, uuidTimeMs } from "./id-key.js";
+import { isInSpan, locate, MAX_CLOCK_GAP_MS, type Place, SPAN_MS } from "./id-lookup.js";
+import { RecentIds } from "./recent-ids.js";
+import type { Connection } from "./sqlite.js";
+
+export interface FoundDuplicate {
+  readonly index: number;
+  /** Index of the first one in the same request, or where it stands in the log. */
+  readonly first: number | Place;
+}
+
+export interface IdSpan {
+  readonly minIdt: number | null;
+  readonly maxIdt: number | null;
+  /** Ids that got an entry in the index. */
+  readonly indexed: number;
+}
+
+/** More ids out of order than this, and the memory of recent ids is not used at all. */
+const MAX_STRAYS = 10_000;
+
+export class IdWriter {
+  readonly #connection: Connection;
+  readonly #batches: Batches;
+  readonly #now: () => number;
+  readonly #recent = new RecentIds((sinceMs) => this.#recall(sinceMs));
+
+  constructor(connection: Connection, batches: Batches, now: () => number) {
+    this.#connection = connection;
+    this.#batches = batches;
+    this.#now = now;
+  }
+
+  /** Called at the start, and when another process has written: what is remembered is not all there is. */
+  restart(): void {
+    const newest = this.#connection
+      .sql("SELECT max(min_idt) FROM batch WHERE min_idt IS NOT NULL")
+      .get<[number | null]>()?.[0];
+    const sinceMs = (newest ?? 0) + SPAN_MS + 1;
+    this.#recent.restart(sinceMs);
+    this.#recall(sinceMs);
+  }
+
+  /** Drafts, by index over all batches, whose id is in the log or came earlier in the same request. */
+  duplicates(batches: readonly Batch[], check: "all" | readonly number[]): FoundDuplicate[] {
+    const wanted = check === "all" ? undefined : new Set(check);
+    const found: FoundDuplicate[] = [];
+    let known: Map<string, number> | undefined;
+    let index = -1;
+    for (const batch of batches) {
+      const cursor = new BatchCursor(batch);
+      while (cursor.next()) {
+        index++;
+        if (known === undefined && this.#isNew(batch, cursor)) continue;
+        known ??= idsBefore(batches, index);
+        const { id } = cursor;
+        const first = known.get(id) ?? (wanted?.has(index) === false ? undefined : this.#locate(id));
+        if (first !== undefined) found.push({ index, first });
+        else known.set(id, index);
+      }
+    }
+    return found;
+  }
+
+  /** Takes note of a batch's ids, in whichever way each is kept. */
+  add(part: number, batch: Batch, count: number): IdSpan {
+    const span = this.#spanOf(batch);
+    const { ids } = batch;
+    let spanned = 0;
+    for (let at = 0; at < ids.length; at += ID_BYTES) {
+      const timeMs = uuidTimeMs(ids, at);
+      if (timeMs < 0) continue;
+      const inSpan = isInSpan(span, timeMs);
+      if (inSpan) spanned++;
+      this.#recent.add(ids, at, inSpan);
+    }
+    if (spanned < count) this.#index(part, batch, span);
+    return { ...span, indexed: count - spanned };
+  }
+
+  /** Removes the index entry of the event that the cursor stands on, if it has one. */
+  remove(part: number, batch: Batch, span: Pick<IdSpan, "minIdt" | "maxIdt">, cursor: BatchCursor): boolean {
+    if (isSpanned(batch, span, cursor)) return false;
+    this.#connection
+      .sql("DELETE FROM id_index WHERE id = ? AND part = ? AND seq = ?")
+      .run(cursor.indexKey, part, cursor.seq);
+    return true;
+  }
+
+  #isNew(batch: Batch, cursor: BatchCursor): boolean {
+    const at = cursor.uuidAt;
+    const timeMs = at < 0 ? -1 : uuidTimeMs(batch.ids, at);
+    if (timeMs < 0 || !this.#recent.covers(timeMs) || this.#recent.mayHave(batch.ids, at)) return false;
+    // So that the same id later in this request is noticed. Its time is noted when it is really added.
+    this.#recent.add(batch.ids, at, false);
+    return true;
+  }
+
+  #locate(id: string): Place | undefined {
+    return locate(this.#connection, this.#batches, id);
+  }
+
+  #spanOf({ ids }: Batch): Pick<IdSpan, "minIdt" | "maxIdt"> {
+    const nowMs = this.#now();
+    let maxIdt = -1;
+    for (let at = 0; at < ids.length; at += ID_BYTES) {
+      const timeMs = uuidTimeMs(ids, at);
+      if (timeMs > maxIdt && Math.abs(timeMs - nowMs) <= MAX_CLOCK_GAP_MS) maxIdt = timeMs;
+    }
+    if (maxIdt < 0) return { minIdt: null, maxIdt: null };
+    let minIdt = maxIdt;
+    for (let at = 0; at < ids.length; at += ID_BYTES) {
+      const timeMs = uuidTimeMs(ids, at);
+      if (timeMs >= maxIdt - SPAN_MS && timeMs < minIdt) minIdt = timeMs;
+    }
+    return { minIdt, maxIdt };
+  }
+
+  #index(part: number, batch: Batch, span: Pick<IdSpan, "minIdt" | "maxIdt">): void {
+    const insert = this.#connection.sql("INSERT OR REPLACE INTO id_index (id, part, seq) VALUES (?, ?, ?)");
+    const cursor = new BatchCursor(batch);
+    while (cursor.next()) {
+      if (!isSpanned(batch, span, cursor)) insert.run(cursor.indexKey, part, cursor.seq);
+    }
+  }
+
+  /** UUIDv7 that have index entries may be newer than `sinceMs` too: the memory of recent ids must hold them. */
+  #recall(sinceMs: number): void {
+    const strays = this.#connection
+      .sql("SELECT id FROM id_index WHERE id >= ? AND id < x'08' LIMIT ?")
+      .all<[Buffer]>(firstIndexKeyAt(sinceMs), MAX_STRAYS + 1);
+    if (strays.length > MAX_STRAYS) this.#recent.restart(Number.POSITIVE_INFINITY);
+    else for (const [key] of strays) this.#recent.add(key, 1, false);
+  }
+}
+
+function isSpanned(batch: Batch, span: Pick<IdSpan, "minIdt" | "maxIdt">, cursor: BatchCursor): boolean {
+  const at = cursor.uuidAt;
+  return at >= 0 && isInSpan(span, uuidTimeMs(batch.ids, at));
+}
+
+/** Index by id of the drafts before `end`; of several with one id, the first. */
+function idsBefore(batches: readonly Batch[], end: number): Map<string, number> {
+  const known = new Map<string, number>();
+  let index = 0;
+  for (const batch of batches) {
+    const cursor = new BatchCursor(batch);
+    while (index < end && cursor.next()) {
+      if (!known.has(cursor.id)) known.set(cursor.id, index);
+      index++;
+    }
+  }
+  return known;
+}

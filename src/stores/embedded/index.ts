@@ -1,0 +1,7 @@
+export { type SqliteHandle, SqliteOutbox } from "./sqlite-outbox.js";
+export {
+  type Durability,
+  type EmbeddedStore,
+  type EmbeddedStoreOptions,
+  embeddedStore,
+} from "./store.js";

@@ -1,0 +1,212 @@
+/**
+ * Sessions, members, leases and cursors, in the writing thread. Each operation is one step of a transaction, so that an
+ * epoch is compared and a cursor written with nothing in between, also among processes (P7).
+ *
+ * Invariant: the epoch of a partition never falls, not even when its group is removed and started again.
+ */
+import { BusError } from "../../model/errors.js";
+import type { Cursor, Epoch, GroupPartition, GroupRef } from "../../ports/groups.js";
+import { START_CURSOR } from "../../ports/groups.js";
+import type { ProcessWatch } from "./process-identity.js";
+import type { ArgumentOf, CursorText, Operations } from "./protocol.js";
+import type { Connection } from "./sqlite.js";
+
+/** Sessions silent for this long beyond their end are forgotten: their bus is not coming back. */
+const SWEEP_AFTER_MS = 3_600_000;
+
+type LeaseRow = [epoch: number, owner: string | null, clean: number, cursor: string | null];
+
+type LeaseOperations = Pick<
+  Operations,
+  | "openSession"
+  | "beat"
+  | "closeSession"
+  | "join"
+  | "leave"
+  | "start"
+  | "claim"
+  | "commit"
+  | "release"
+  | "move"
+  | "removeGroup"
+>;
+
+export class LeaseWriter implements LeaseOperations {
+  readonly #connection: Connection;
+  readonly #processes: ProcessWatch;
+
+  constructor(connection: Connection, processes: ProcessWatch) {
+    this.#connection = connection;
+    this.#processes = processes;
+  }
+
+  openSession({ session, process, nowMs, ttlMs }: ArgumentOf<"openSession">): GroupRef[] {
+    const silent = this.#connection
+      .sql("SELECT member FROM session WHERE until_ms < ?")
+      .all<[string]>(nowMs - SWEEP_AFTER_MS);
+    const touched = silent.flatMap(([member]) => this.closeSession({ member }));
+    this.#connection
+      .sql("INSERT OR REPLACE INTO session (member, session, process, until_ms) VALUES (?, ?, ?, ?)")
+      .run(session.member, JSON.stringify(session), process, nowMs + ttlMs);
+    return touched;
+  }
+
+  beat({ member, nowMs, ttlMs }: ArgumentOf<"beat">): boolean {
+    return (
+      this.#connection.sql("UPDATE session SET until_ms = ? WHERE member = ?").run(nowMs + ttlMs, member) > 0
+    );
+  }
+
+  /** Leases it held stay in its name, which no longer lives: not released. */
+  closeSession({ member }: ArgumentOf<"closeSession">): GroupRef[] {
+    const ended = this.#connection.sql("DELETE FROM session WHERE member = ?").run(member) > 0;
+    if (!ended) return [];
+    const groups = this.#connection
+      .sql(
+        "SELECT topic, grp FROM member WHERE member = ?1 UNION SELECT topic, grp FROM lease WHERE owner = ?1",
+      )
+      .all<[string, string]>(member)
+      .map(([topic, group]) => ({ topic, group }));
+    this.#connection.sql("DELETE FROM member WHERE member = ?").run(member);
+    for (const ref of groups) this.#touch(ref);
+    return groups;
+  }
+
+  join({ ref, member }: ArgumentOf<"join">): boolean {
+    const joined = this.#connection
+      .sql("INSERT OR IGNORE INTO member (topic, grp, member) VALUES (?, ?, ?)")
+      .run(ref.topic, ref.group, member);
+    if (joined > 0) this.#touch(ref);
+    return joined > 0;
+  }
+
+  leave({ ref, member }: ArgumentOf<"leave">): boolean {
+    const left = this.#connection
+      .sql("DELETE FROM member WHERE topic = ? AND grp = ? AND member = ?")
+      .run(ref.topic, ref.group, member);
+    if (left > 0) this.#touch(ref);
+    return left > 0;
+  }
+
+  start({ ref, floors }: ArgumentOf<"start">): boolean {
+    const insert = this.#connection.sql(
+      `INSERT INTO lease (topic, grp, partition, epoch, owner, clean, cursor) VALUES (?, ?, ?, 0, NULL, 1, ?)
+       ON CONFLICT DO UPDATE SET cursor = excluded.cursor WHERE cursor IS NULL`,
+    );
+    let started = 0;
+    floors.forEach((floor, partition) => {
+      started += insert.run(
+        ref.topic,
+        ref.group,
+        partition,
+        JSON.stringify({ ...START_CURSOR, floor, mark: floor }),
+      );
+    });
+    if (started > 0) this.#touch(ref);
+    return started > 0;
+  }
+
+  claim({ ref, member, nowMs }: ArgumentOf<"claim">): ReturnType<Operations["claim"]> {
+    const row = this.#row(ref);
+    if (row === undefined) return null;
+    const [epoch, owner, clean, cursor] = row;
+    if (cursor === null) return null;
+    // Its own owner may claim it again: it may never have heard that it was granted.
+    if (owner !== null && owner !== member && this.#isAlive(owner, nowMs)) return null;
+    this.#write(ref, epoch + 1, member, 0, cursor);
+    this.#touch(ref);
+    return { epoch: epoch + 1, cursor, clean: owner === null && clean === 1 };
+  }
+
+  commit({ ref, epoch, cursor }: CursorText): void {
+    const done = this.#connection
+      .sql(
+        `UPDATE lease SET cursor = ? WHERE topic = ? AND grp = ? AND partition = ? AND epoch = ?
+         AND owner IS NOT NULL AND cursor IS NOT NULL`,
+      )
+      .run(cursor, ref.topic, ref.group, ref.partition, epoch);
+    if (done === 0) throw this.#lost(ref, epoch);
+  }
+
+  release({ ref, epoch, cursor }: CursorText): void {
+    this.require(ref, epoch);
+    this.#write(ref, epoch, null, 1, cursor);
+    this.#touch(ref);
+  }
+
+  move({ ref, cursor }: ArgumentOf<"move">): void {
+    const [epoch, , clean] = this.#row(ref) ?? [0, null, 1, null];
+    this.#write(ref, epoch + 1, null, clean, cursor);
+    this.#touch(ref);
+  }
+
+  removeGroup({ ref }: ArgumentOf<"removeGroup">): boolean {
+    const removed = this.#connection
+      .sql(
+        `UPDATE lease SET cursor = NULL, epoch = epoch + 1, owner = NULL, clean = 1
+         WHERE topic = ? AND grp = ? AND cursor IS NOT NULL`,
+      )
+      .run(ref.topic, ref.group);
+    if (removed > 0) this.#touch(ref);
+    return removed > 0;
+  }
+
+  /** Throws LEASE_LOST unless `epoch` owns the partition. */
+  require(ref: GroupPartition, epoch: Epoch): Cursor {
+    const row = this.#row(ref);
+    if (row === undefined || row[0] !== epoch || row[1] === null || row[3] === null) {
+      throw this.#lost(ref, epoch);
+    }
+    return JSON.parse(row[3]) as Cursor;
+  }
+
+  /** Throws unless this cursor may be written now: LEASE_LOST, or WRITE_CONFLICT by the expected floor. */
+  check({ ref, epoch, expectedFloor }: CursorText): void {
+    const { floor } = this.require(ref, epoch);
+    if (expectedFloor === undefined || expectedFloor === floor) return;
+    throw new BusError(
+      "WRITE_CONFLICT",
+      `the cursor of group "${ref.group}" on partition ${ref.partition} of "${ref.topic}" is at ${floor}, not at ${expectedFloor}`,
+      { details: { ...ref, floor, expectedFloor } },
+    );
+  }
+
+  #row(ref: GroupPartition): LeaseRow | undefined {
+    return this.#connection
+      .sql("SELECT epoch, owner, clean, cursor FROM lease WHERE topic = ? AND grp = ? AND partition = ?")
+      .get<LeaseRow>(ref.topic, ref.group, ref.partition);
+  }
+
+  #write(ref: GroupPartition, epoch: Epoch, owner: string | null, clean: number, cursor: string): void {
+    this.#connection
+      .sql(
+        "INSERT OR REPLACE INTO lease (topic, grp, partition, epoch, owner, clean, cursor) VALUES (?, ?, ?, ?, ?, ?, ?)",
+      )
+      .run(ref.topic, ref.group, ref.partition, epoch, owner, clean, cursor);
+  }
+
+  #isAlive(member: string, nowMs: number): boolean {
+    const row = this.#connection
+      .sql("SELECT until_ms, process FROM session WHERE member = ?")
+      .get<[untilMs: number, process: string | null]>(member);
+    return row !== undefined && row[0] > nowMs && !this.#processes.hasEnded(row[1]);
+  }
+
+  #lost(ref: GroupPartition, epoch: Epoch): BusError {
+    const newest = this.#row(ref)?.[0] ?? 0;
+    return new BusError(
+      "LEASE_LOST",
+      `group "${ref.group}" holds partition ${ref.partition} of "${ref.topic}" no longer under epoch ${epoch}`,
+      { details: { ...ref, epoch, newest } },
+    );
+  }
+
+  #touch(ref: GroupRef): void {
+    this.#connection
+      .sql(
+        `INSERT OR REPLACE INTO group_change (topic, grp, version)
+         VALUES (?, ?, (SELECT coalesce(max(version), 0) + 1 FROM group_change))`,
+      )
+      .run(ref.topic, ref.group);
+  }
+}

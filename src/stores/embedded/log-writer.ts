@@ -1,0 +1,118 @@
+/**
+ * Appends, in the writing thread. Runs inside a transaction that its caller opens, commits and syncs, so that a seq is
+ * taken and filled in one step (P2), also among processes, and an id is looked up and added in one step (P3).
+ */
+import type { Seq } from "../../model/event.js";
+import { type Batches, damagedError, posOf } from "./batches.js";
+import { type Batch, checksum, pack } from "./codec.js";
+import type { FoundDuplicate, IdWriter } from "./id-writer.js";
+import type { KeyIndex } from "./key-index.js";
+import type { LeaseWriter } from "./lease-writer.js";
+import type { PartitionState, Partitions } from "./partitions.js";
+import type { AppendAnswer, AppendRequest, Duplicate } from "./protocol.js";
+import type { Connection } from "./sqlite.js";
+import { KEYS_NONE, type Topics } from "./topics.js";
+
+export interface LogWriterParts {
+  readonly connection: Connection;
+  readonly topics: Topics;
+  readonly partitions: Partitions;
+  readonly batches: Batches;
+  readonly ids: IdWriter;
+  readonly keys: KeyIndex;
+  readonly leases: LeaseWriter;
+}
+
+/** A batch that has no place yet. */
+interface NewBatch extends Batch {
+  readonly count: number;
+  readonly maxTs: number;
+}
+
+export class LogWriter {
+  readonly #parts: LogWriterParts;
+
+  constructor(parts: LogWriterParts) {
+    this.#parts = parts;
+  }
+
+  append(request: AppendRequest): AppendAnswer {
+    const { topics, partitions, ids, leases, connection, keys } = this.#parts;
+    if (request.fence !== undefined) leases.require(request.fence.ref, request.fence.epoch);
+    const { topic, part } = topics.part(request.topic, request.partition);
+    const state = partitions.get(part);
+    if (state.damage !== null) {
+      throw damagedError(connection.path, request.topic, request.partition, ...state.damage);
+    }
+    const firstSeq = state.head + 1;
+    const found = request.check === "none" ? [] : ids.duplicates(batchesOf(request), request.check);
+    const batches = found.length === 0 ? batchesOf(request) : without(batchesOf(request), found);
+    for (const { ids, data, count, maxTs } of batches) {
+      const batch = { ids, data, firstSeq: state.head + 1 };
+      this.#insert(state, batch, count, maxTs);
+      if (topic.keys !== KEYS_NONE) keys.add(topic.id, part, batch);
+    }
+    if (batches.length > 0) partitions.save(state);
+    return { firstSeq, duplicates: found.map((one) => this.#duplicate(one)) };
+  }
+
+  #insert(state: PartitionState, batch: Batch, count: number, maxTs: number): void {
+    const { part } = state;
+    const lastSeq: Seq = state.head + count;
+    const bytes = batch.ids.length + batch.data.length;
+    const span = this.#parts.ids.add(part, batch, count);
+    state.runTs = Math.max(state.runTs ?? maxTs, maxTs);
+    this.#parts.connection
+      .sql(
+        `INSERT INTO batch (pos, last_seq, count, bytes, max_ts, run_ts, min_idt, max_idt, indexed, crc, ids, data)
+         VALUES (${posOf("?1", "?2")}, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)`,
+      )
+      .run(
+        part,
+        batch.firstSeq,
+        lastSeq,
+        count,
+        bytes,
+        maxTs,
+        state.runTs,
+        span.minIdt,
+        span.maxIdt,
+        span.indexed,
+        checksum(part, lastSeq, count, batch),
+        batch.ids,
+        batch.data,
+      );
+    state.head = lastSeq;
+    state.events += count;
+    state.bytes += bytes;
+  }
+
+  /** The first event under the id, packed alone, so that the other thread can show it. */
+  #duplicate({ index, first }: FoundDuplicate): Duplicate {
+    if (typeof first === "number") return { index, sameAs: first };
+    const { batches, topics } = this.#parts;
+    const head = batches.holding(first.part, first.seq);
+    const alone =
+      head === undefined ? null : pack(batches.load(head), (cursor) => cursor.seq === first.seq, "dense");
+    if (alone === null) throw new Error(`event ${first.seq} of partition number ${first.part} vanished`);
+    const { ids, data } = alone;
+    return { index, event: { ...topics.owner(first.part), seq: first.seq, ids, data } };
+  }
+}
+
+function batchesOf({ buffer, chunks }: AppendRequest): NewBatch[] {
+  return chunks.map(({ ids, data, count, maxTs }) => ({
+    firstSeq: 1,
+    ids: Buffer.from(buffer, ids[0], ids[1] - ids[0]),
+    data: Buffer.from(buffer, data[0], data[1] - data[0]),
+    count,
+    maxTs,
+  }));
+}
+
+/** The batches without the drafts that are duplicates. */
+function without(batches: readonly NewBatch[], found: readonly FoundDuplicate[]): NewBatch[] {
+  const unwanted = new Set(found.map(({ index }) => index));
+  let index = 0;
+  return batches.flatMap((batch) => pack(batch, () => !unwanted.has(index++), "dense") ?? []);
+}

@@ -1,0 +1,200 @@
+/** The log: reads here, in bounded pages; appends and removals in the writing thread, as encoded bytes. */
+import { BusError } from "../../model/errors.js";
+import { type EventDraft, type Seq, StoredEvent } from "../../model/event.js";
+import type { Fence } from "../../ports/groups.js";
+import type { AppendResult, HistoryOptions, Log, Page, PartitionHead, ReadOptions } from "../../ports/log.js";
+import type { Access } from "./access.js";
+import { Batches } from "./batches.js";
+import { BatchCursor, encode } from "./codec.js";
+import { locate } from "./id-lookup.js";
+import { readHistory, readNewest } from "./key-reader.js";
+import { readPage, seqAt } from "./log-reader.js";
+import type { AppendAnswer, Duplicate } from "./protocol.js";
+import type { Connection } from "./sqlite.js";
+import { KEYS_FILLING, Topics } from "./topics.js";
+
+const NO_DUPLICATES: ReadonlySet<number> = new Set();
+
+/** What one reading connection needs to read the log. */
+interface Reading {
+  readonly connection: Connection;
+  readonly topics: Topics;
+  readonly batches: Batches;
+}
+
+export class EmbeddedLog implements Log {
+  readonly #access: Access;
+  #reading: Reading | undefined;
+
+  constructor(access: Access) {
+    this.#access = access;
+  }
+
+  async append(
+    topic: string,
+    partition: number,
+    drafts: readonly EventDraft[],
+    fence?: Fence,
+  ): Promise<AppendResult> {
+    const { buffer, chunks } = encode(drafts);
+    const answer = await this.#access.call(
+      "append",
+      { topic, partition, buffer, chunks, check: idsToCheck(drafts), fence: fence && fenceOf(fence) },
+      buffer,
+    );
+    const result = appended(topic, partition, drafts, answer);
+    if (result.duplicates.size < drafts.length) {
+      const head = answer.firstSeq + drafts.length - result.duplicates.size - 1;
+      this.#access.wake.send({ type: "appended", topic, partition, head });
+    }
+    return result;
+  }
+
+  read(topic: string, partition: number, options: ReadOptions): Promise<Page> {
+    return this.#read((reading) => {
+      const part = reading.topics.partIfAny(topic, partition);
+      if (part === undefined) return { events: [], through: options.after };
+      return readPage(reading.connection, reading.batches, part, options);
+    });
+  }
+
+  heads(topic: string): Promise<readonly PartitionHead[]> {
+    return this.#read(({ connection, topics }) => {
+      const row = topics.find(topic);
+      if (row === undefined) throw new BusError("NOT_FOUND", `topic "${topic}" is not defined`);
+      return connection
+        .sql("SELECT id, head, low, events, bytes FROM part WHERE id >= ? AND id < ? ORDER BY id")
+        .all<[id: number, head: number, low: number, events: number, bytes: number]>(
+          row.firstPart,
+          row.firstPart + row.partitions,
+        )
+        .map(([id, head, low, events, bytes]) => ({
+          partition: id - row.firstPart,
+          head,
+          low,
+          events,
+          bytes,
+        }));
+    });
+  }
+
+  seqAt(topic: string, partition: number, ts: number): Promise<Seq> {
+    return this.#read(({ connection, topics, batches }) => {
+      const part = topics.partIfAny(topic, partition);
+      return part === undefined ? 1 : seqAt(connection, batches, part, ts);
+    });
+  }
+
+  find(id: string): Promise<StoredEvent | null> {
+    return this.#read(({ connection, batches }) => {
+      const place = locate(connection, batches, id);
+      return (place && batches.event(place.part, place.seq)) ?? null;
+    });
+  }
+
+  latestByKey(topic: string, keys: readonly string[]): Promise<ReadonlyMap<string, StoredEvent>> {
+    return this.#read(({ connection, topics, batches }) => {
+      const row = topics.reload(topic);
+      return row === undefined ? new Map() : readNewest(connection, batches, row, keys);
+    });
+  }
+
+  history(topic: string, key: string, options: HistoryOptions): Promise<readonly StoredEvent[]> {
+    return this.#read(({ connection, topics, batches }) => {
+      const row = topics.reload(topic);
+      return row === undefined ? [] : readHistory(connection, batches, row, key, options);
+    });
+  }
+
+  /** In slices, so that appends are not kept waiting: a crash in between leaves less than asked for removed. */
+  async trim(topic: string, partition: number, through: Seq): Promise<number> {
+    if ((await this.#read(({ topics }) => topics.partIfAny(topic, partition))) === undefined) return 0;
+    let removed = 0;
+    for (;;) {
+      const slice = await this.#access.call("trim", { topic, partition, through });
+      removed += slice.removed;
+      if (slice.done) return removed;
+    }
+  }
+
+  async remove(topic: string, partition: number, seqs: readonly Seq[]): Promise<number> {
+    if ((await this.#read(({ topics }) => topics.partIfAny(topic, partition))) === undefined) return 0;
+    return this.#access.call("remove", { topic, partition, seqs: [...seqs] });
+  }
+
+  /** Completes the index by key of a topic whose older events are not in it yet. */
+  async fillKeys(topic: string): Promise<void> {
+    const row = await this.#read(({ topics }) => topics.reload(topic));
+    if (row === undefined || row.keys !== KEYS_FILLING) return;
+    for (let part = row.firstPart; part < row.firstPart + row.partitions; part++) {
+      let after: Seq | null = 0;
+      while (after !== null) after = (await this.#access.call("fillKeys", { topic, part, after })).through;
+    }
+    await this.#access.call("keysFilled", { topic });
+  }
+
+  /** Topics whose index by key was left unfinished. */
+  unfinishedKeys(): Promise<string[]> {
+    return this.#access.read((connection) =>
+      connection
+        .sql("SELECT name FROM topic WHERE keys = ?")
+        .all<[string]>(KEYS_FILLING)
+        .map(([name]) => name),
+    );
+  }
+
+  async #read<T>(work: (reading: Reading) => T): Promise<T> {
+    return this.#access.read((connection) => work(this.#on(connection)));
+  }
+
+  #on(connection: Connection): Reading {
+    if (this.#reading?.connection !== connection) {
+      const topics = new Topics(connection);
+      const batches = new Batches(connection, topics, (part, firstSeq, lastSeq) => {
+        // Appends to the partition stop as well. The reader hears of the damage by its own error.
+        this.#access.call("markDamage", { part, firstSeq, lastSeq }).catch(() => {});
+      });
+      this.#reading = { connection, topics, batches };
+    }
+    return this.#reading;
+  }
+}
+
+function idsToCheck(drafts: readonly EventDraft[]): "all" | "none" | number[] {
+  const stale: number[] = [];
+  for (let i = 0; i < drafts.length; i++) if (!drafts[i]?.freshId) stale.push(i);
+  if (stale.length === 0) return "none";
+  return stale.length === drafts.length ? "all" : stale;
+}
+
+function fenceOf({ ref, epoch }: Fence): Fence {
+  const { topic, group, partition } = ref;
+  return { ref: { topic, group, partition }, epoch };
+}
+
+function appended(
+  topic: string,
+  partition: number,
+  drafts: readonly EventDraft[],
+  { firstSeq, duplicates }: AppendAnswer,
+): AppendResult {
+  const events = new Array<StoredEvent>(drafts.length);
+  const known = new Map(duplicates.map((duplicate) => [duplicate.index, duplicate]));
+  let seq = firstSeq;
+  for (let i = 0; i < drafts.length; i++) {
+    const duplicate = known.size === 0 ? undefined : known.get(i);
+    events[i] =
+      duplicate === undefined
+        ? new StoredEvent(topic, partition, seq++, drafts[i] as EventDraft)
+        : firstOf(duplicate, events);
+  }
+  return { events, duplicates: known.size === 0 ? NO_DUPLICATES : new Set(known.keys()) };
+}
+
+function firstOf({ sameAs, event }: Duplicate, events: readonly StoredEvent[]): StoredEvent {
+  if (event === undefined) return events[sameAs ?? -1] as StoredEvent;
+  const { topic, partition, seq, ids, data } = event;
+  const cursor = new BatchCursor({ firstSeq: seq, ids: Buffer.from(ids), data: Buffer.from(data) });
+  cursor.next();
+  return cursor.event(topic, partition);
+}

@@ -1,0 +1,194 @@
+/**
+ * The outbox as a table, over any SQLite handle: in the store's own file, or in the caller's database. Each verb is one
+ * statement, hence atomic by itself and part of the caller's transaction if there is one (P10).
+ *
+ * Handles differ: parameters are plain question marks (some take numbered ones for names), and never a single
+ * value that could be taken for an object of named ones.
+ */
+import { BusError } from "../../model/errors.js";
+import { canonicalText, jsonBody } from "../../model/json.js";
+import type {
+  ClaimOptions,
+  OutboxClaim,
+  OutboxEntry,
+  OutboxRow,
+  OutboxStats,
+  OutboxStatus,
+} from "../../ports/outbox.js";
+import type { Row, SqlValue } from "./sqlite.js";
+
+/** `at_ms`: end of the lease while claimed, earliest next try while pending, time of sending once sent. */
+export const OUTBOX_TABLE = `
+  CREATE TABLE IF NOT EXISTS promethean_outbox (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    key TEXT,
+    entry TEXT NOT NULL,
+    status TEXT NOT NULL,
+    failures INTEGER NOT NULL,
+    error TEXT,
+    token TEXT,
+    at_ms INTEGER NOT NULL,
+    added_ms INTEGER NOT NULL
+  );
+  CREATE INDEX IF NOT EXISTS promethean_outbox_unsent
+    ON promethean_outbox (number, status, at_ms) WHERE status <> 'sent';
+  CREATE INDEX IF NOT EXISTS promethean_outbox_keys
+    ON promethean_outbox (key, number, status, at_ms) WHERE status <> 'sent' AND key IS NOT NULL;
+  CREATE INDEX IF NOT EXISTS promethean_outbox_sent
+    ON promethean_outbox (at_ms) WHERE status = 'sent';
+`;
+
+/** Runs one statement. */
+export interface SqlRunner {
+  /** Returns how many rows changed. */
+  run(text: string, values: readonly SqlValue[]): number;
+  all(text: string, values: readonly SqlValue[]): readonly Row[];
+}
+
+export class OutboxTable {
+  readonly #sql: SqlRunner;
+
+  constructor(sql: SqlRunner) {
+    this.#sql = sql;
+  }
+
+  /** True if it is new; the same content again is harmless. */
+  add(entry: OutboxEntry, nowMs: number): boolean {
+    const text = entryText(entry);
+    const added = this.#sql.run(
+      `INSERT INTO promethean_outbox (id, key, entry, status, failures, at_ms, added_ms)
+       VALUES (?, ?, ?, 'pending', 0, 0, ?) ON CONFLICT (id) DO NOTHING`,
+      [entry.id, entry.key ?? null, text, nowMs],
+    );
+    if (added > 0) return true;
+    const known = this.#sql.all("SELECT entry FROM promethean_outbox WHERE id = ? AND number > ?", [
+      entry.id,
+      0,
+    ])[0];
+    if (known === undefined || !saysTheSame(entryOf(known[0]), JSON.parse(text))) {
+      throw new BusError("ID_CONFLICT", `the outbox holds another entry with id "${entry.id}"`, {
+        details: { id: entry.id },
+      });
+    }
+    return false;
+  }
+
+  /**
+   * An entry waits while an earlier one of its key is unsent and cannot go along with it. `claim` is never used again: with
+   * the entry's number it makes the token.
+   */
+  claim(count: number, claim: string, o: ClaimOptions): OutboxClaim[] {
+    const rows = this.#sql.all(
+      `UPDATE promethean_outbox SET status = 'claimed', token = ? || '/' || number, at_ms = ? WHERE number IN (
+         SELECT o.number FROM promethean_outbox o
+         WHERE o.status <> 'sent' AND o.status = 'pending' AND o.at_ms <= ? AND NOT EXISTS (
+           SELECT 1 FROM promethean_outbox e
+           WHERE e.status <> 'sent' AND e.key IS NOT NULL AND e.key = o.key AND e.number < o.number
+           AND NOT (e.status = 'pending' AND e.at_ms <= ?))
+         ORDER BY o.number LIMIT ?)
+       RETURNING number, entry, failures, token`,
+      [claim, o.nowMs + o.leaseMs, o.nowMs, o.nowMs, count],
+    );
+    return [...rows]
+      .sort((a, b) => Number(a[0]) - Number(b[0]))
+      .map(([, entry, failures, token]) => ({
+        ...entryOf(entry),
+        token: String(token),
+        failures: Number(failures),
+      }));
+  }
+
+  markSent(id: string, token: string, nowMs: number): boolean {
+    return (
+      this.#sql.run(
+        `UPDATE promethean_outbox SET status = 'sent', token = NULL, at_ms = ?
+         WHERE id = ? AND token = ? AND status = 'claimed'`,
+        [nowMs, id, token],
+      ) > 0
+    );
+  }
+
+  markError(id: string, token: string, o: { error: string; retryAtMs: number; dead: boolean }): boolean {
+    return (
+      this.#sql.run(
+        `UPDATE promethean_outbox SET status = ?, failures = failures + 1, error = ?, token = NULL, at_ms = ?
+         WHERE id = ? AND token = ? AND status = 'claimed'`,
+        [o.dead ? "dead" : "pending", o.error, o.retryAtMs, id, token],
+      ) > 0
+    );
+  }
+
+  requeueExpired(nowMs: number): number {
+    return this.#sql.run(
+      `UPDATE promethean_outbox SET status = 'pending', token = NULL, at_ms = ?
+       WHERE status <> 'sent' AND status = 'claimed' AND at_ms <= ?`,
+      [0, nowMs],
+    );
+  }
+
+  requeueDead(ids: readonly string[] | undefined): number {
+    return this.#sql.run(
+      `UPDATE promethean_outbox SET status = 'pending', token = NULL, at_ms = ?, failures = 0, error = NULL
+       WHERE status <> 'sent' AND status = 'dead' AND (? OR id IN (SELECT value FROM json_each(?)))`,
+      [0, ids === undefined ? 1 : 0, JSON.stringify(ids ?? [])],
+    );
+  }
+
+  discardDead(ids: readonly string[]): number {
+    return this.#sql.run(
+      `DELETE FROM promethean_outbox
+       WHERE status <> 'sent' AND status = ? AND id IN (SELECT value FROM json_each(?))`,
+      ["dead", JSON.stringify(ids)],
+    );
+  }
+
+  purge(sentBeforeMs: number): number {
+    return this.#sql.run("DELETE FROM promethean_outbox WHERE status = 'sent' AND at_ms < ? AND number > ?", [
+      sentBeforeMs,
+      0,
+    ]);
+  }
+
+  stats(): OutboxStats {
+    const counts: Record<OutboxStatus, number> = { pending: 0, claimed: 0, sent: 0, dead: 0 };
+    const rows = this.#sql.all(
+      "SELECT status, count(*), min(added_ms) FROM promethean_outbox GROUP BY status",
+      [],
+    );
+    let oldestMs: number | null = null;
+    for (const [status, count, addedMs] of rows) {
+      counts[status as OutboxStatus] = Number(count);
+      if (status !== "sent") oldestMs = Math.min(oldestMs ?? Number(addedMs), Number(addedMs));
+    }
+    return { ...counts, oldestMs };
+  }
+
+  list({ status, limit }: { status: OutboxStatus; limit: number }): OutboxRow[] {
+    return this.#sql
+      .all(
+        `SELECT entry, failures, error, added_ms FROM promethean_outbox WHERE status = ? ORDER BY number LIMIT ?`,
+        [status, limit],
+      )
+      .map(([entry, failures, error, addedMs]) => ({
+        ...entryOf(entry),
+        status,
+        failures: Number(failures),
+        addedMs: Number(addedMs),
+        ...(error === null ? undefined : { error: String(error) }),
+      }));
+  }
+}
+
+function entryText(entry: OutboxEntry): string {
+  return jsonBody(entry, { maxBytes: Number.POSITIVE_INFINITY, maxDepth: 200 }).text;
+}
+
+function entryOf(text: unknown): OutboxEntry {
+  return JSON.parse(String(text)) as OutboxEntry;
+}
+
+/** Topic, key and payload count, as they do in the log (P3). */
+function saysTheSame(a: OutboxEntry, b: OutboxEntry): boolean {
+  return a.topic === b.topic && a.key === b.key && canonicalText(a.payload) === canonicalText(b.payload);
+}

@@ -1,0 +1,154 @@
+/**
+ * What the writing thread can be asked to do. Arguments and answers cross between threads: plain data only, and
+ * whatever is stored as text (documents, cursors, entries) crosses as text.
+ */
+import type { Seq } from "../../model/event.js";
+import type { TopicConfig } from "../../model/topic.js";
+import type { ViewIndex, WriteResult } from "../../ports/documents.js";
+import type { Epoch, Fence, GroupPartition, GroupRef, Session } from "../../ports/groups.js";
+import type { ClaimOptions, OutboxClaim, OutboxEntry } from "../../ports/outbox.js";
+import type { Chunk } from "./codec.js";
+import type { PackedError } from "./errors.js";
+
+export interface AppendRequest {
+  readonly topic: string;
+  readonly partition: number;
+  readonly buffer: ArrayBuffer;
+  readonly chunks: readonly Chunk[];
+  /** Which ids may be in the store already, by index; none if the bus just made them all. */
+  readonly check: "all" | "none" | readonly number[];
+  readonly fence: Fence | undefined;
+}
+
+/** A draft whose id was there before: as an event of the log, or earlier in the same request. */
+export interface Duplicate {
+  readonly index: number;
+  readonly sameAs?: number;
+  readonly event?: {
+    readonly topic: string;
+    readonly partition: number;
+    readonly seq: Seq;
+    readonly ids: Uint8Array;
+    readonly data: Uint8Array;
+  };
+}
+
+export interface AppendAnswer {
+  /** Seq of the first new event; the others follow, in order. */
+  readonly firstSeq: Seq;
+  readonly duplicates: readonly Duplicate[];
+}
+
+export interface Slice {
+  readonly removed: number;
+  readonly done: boolean;
+}
+
+/** The cursor as text, with where it belongs. */
+export interface CursorText {
+  readonly ref: GroupPartition;
+  readonly epoch: Epoch;
+  readonly cursor: string;
+  /** The floor that must be stored now. */
+  readonly expectedFloor?: Seq | undefined;
+}
+
+/** A document write with its fields as JSON text. */
+export interface TextWrite {
+  readonly op: "upsert" | "delete" | "increment";
+  readonly key: string;
+  readonly ts: number;
+  readonly version: number | undefined;
+  readonly expected: number | null | undefined;
+  readonly fields: string | undefined;
+  readonly by: Readonly<Record<string, number>> | undefined;
+}
+
+export interface ViewWrites {
+  readonly view: string;
+  readonly writes: readonly TextWrite[];
+}
+
+export interface Operations {
+  append(request: AppendRequest): AppendAnswer;
+  trim(o: { topic: string; partition: number; through: Seq }): Slice;
+  remove(o: { topic: string; partition: number; seqs: readonly Seq[] }): number;
+  markDamage(o: { part: number; firstSeq: Seq; lastSeq: Seq }): void;
+  fillKeys(o: { topic: string; part: number; after: Seq }): { through: Seq | null };
+  keysFilled(o: { topic: string }): void;
+
+  openSession(o: { session: Session; process: string | null; nowMs: number; ttlMs: number }): GroupRef[];
+  beat(o: { member: string; nowMs: number; ttlMs: number }): boolean;
+  closeSession(o: { member: string }): GroupRef[];
+  join(o: { ref: GroupRef; member: string }): boolean;
+  leave(o: { ref: GroupRef; member: string }): boolean;
+  start(o: { ref: GroupRef; floors: readonly Seq[] }): boolean;
+  claim(o: { ref: GroupPartition; member: string; nowMs: number }): {
+    epoch: Epoch;
+    cursor: string;
+    clean: boolean;
+  } | null;
+  commit(o: CursorText): void;
+  release(o: CursorText): void;
+  move(o: { ref: GroupPartition; cursor: string }): void;
+  removeGroup(o: { ref: GroupRef }): boolean;
+
+  defineView(o: { view: string; indexes: readonly ViewIndex[] }): void;
+  writeDocuments(o: { parts: readonly ViewWrites[]; cursor: CursorText | undefined }): WriteResult;
+  dropView(o: { view: string }): void;
+  purgeView(o: { view: string; beforeTs: number }): number;
+
+  outboxAdd(o: { entry: OutboxEntry; nowMs: number }): boolean;
+  outboxClaim(o: ClaimOptions & { count: number; claim: string }): OutboxClaim[];
+  outboxSent(o: { id: string; token: string; nowMs: number }): boolean;
+  outboxError(o: { id: string; token: string; error: string; retryAtMs: number; dead: boolean }): boolean;
+  outboxExpire(o: { nowMs: number }): number;
+  outboxRequeue(o: { ids: readonly string[] | undefined }): number;
+  outboxDiscard(o: { ids: readonly string[] }): number;
+  outboxPurge(o: { sentBeforeMs: number }): number;
+
+  defineTopic(o: { config: TopicConfig; ifAbsent: boolean }): { config: TopicConfig; changed: boolean };
+  putSchema(o: { topic: string; version: number; entry: string; expectedLatest: number }): void;
+  putToken(o: { name: string; value: string | null; expected: number }): number;
+  audit(o: { entry: string }): void;
+}
+
+export type OperationName = keyof Operations;
+export type ArgumentOf<K extends OperationName> = Parameters<Operations[K]>[0];
+export type AnswerOf<K extends OperationName> = ReturnType<Operations[K]>;
+
+export interface Request {
+  readonly number: number;
+  readonly name: OperationName;
+  readonly argument: unknown;
+}
+
+export type Reply =
+  | { readonly number: number; readonly answer: unknown }
+  | { readonly number: number; readonly error: PackedError };
+
+/** To the writing thread. */
+export type ToWriter =
+  | { readonly type: "requests"; readonly requests: readonly Request[] }
+  /** Whether to look for what other processes commit while there is nothing to write. */
+  | { readonly type: "watch"; readonly on: boolean }
+  /** Finish, put everything into the main file, close. */
+  | { readonly type: "close" };
+
+/** From the writing thread. */
+export type FromWriter =
+  | { readonly type: "ready" }
+  | { readonly type: "failed"; readonly error: PackedError }
+  | { readonly type: "replies"; readonly replies: readonly Reply[] }
+  /** Another process has written since this was last said. */
+  | { readonly type: "foreign" }
+  | { readonly type: "warning"; readonly message: string }
+  | { readonly type: "closed" };
+
+export interface WriterOptions {
+  readonly path: string;
+  readonly durability: "sync" | "os";
+  readonly busyTimeoutMs: number;
+  readonly maxBytes: number | undefined;
+  readonly pollMs: number;
+}

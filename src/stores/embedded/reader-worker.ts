@@ -1,0 +1,30 @@
+/** The reading thread: for reads that may take long, so that the event loop does not wait for them. */
+import { type MessagePort, parentPort, workerData } from "node:worker_threads";
+import { findDocuments } from "./document-reader.js";
+import { busError, packError } from "./errors.js";
+import type { LongReads, ReaderOptions, ReadReply, ReadRequest } from "./reader-thread.js";
+import { Connection } from "./sqlite.js";
+
+function serve(port: MessagePort, { path, busyTimeoutMs }: ReaderOptions): void {
+  let connection: Connection | undefined;
+  const opened = (): Connection => {
+    connection ??= new Connection(path, { busyTimeoutMs });
+    return connection;
+  };
+  const reads: LongReads = {
+    find: ({ view, query }) => opened().snapshot(() => findDocuments(opened(), view, query)),
+    // A consistent copy, defragmented. Readers and writers of the file go on meanwhile.
+    backup: ({ target }) => void opened().prepare("VACUUM INTO ?").run(target),
+  };
+  port.on("message", ({ number, name, argument }: ReadRequest) => {
+    let reply: ReadReply;
+    try {
+      reply = { number, answer: (reads[name] as (argument: unknown) => unknown)(argument) };
+    } catch (error) {
+      reply = { number, error: packError(busError(error, path)) };
+    }
+    port.postMessage(reply);
+  });
+}
+
+if (parentPort !== null) serve(parentPort, workerData as ReaderOptions);

@@ -1,0 +1,123 @@
+/** Topics, schemas, tokens and audit, in the writing thread: every compare-and-set is one step of a transaction. */
+import { BusError } from "../../model/errors.js";
+import type { TopicConfig } from "../../model/topic.js";
+import type { KeyIndex } from "./key-index.js";
+import type { AnswerOf, ArgumentOf, Operations } from "./protocol.js";
+import type { Connection } from "./sqlite.js";
+import { KEYS_FILLING, KEYS_NONE, KEYS_READY, type Topics } from "./topics.js";
+
+type RegistryOperations = Pick<Operations, "defineTopic" | "putSchema" | "putToken" | "audit" | "keysFilled">;
+
+export class RegistryWriter implements RegistryOperations {
+  readonly #connection: Connection;
+  readonly #topics: Topics;
+  readonly #keys: KeyIndex;
+
+  constructor(connection: Connection, topics: Topics, keys: KeyIndex) {
+    this.#connection = connection;
+    this.#topics = topics;
+    this.#keys = keys;
+  }
+
+  defineTopic({ config, ifAbsent }: ArgumentOf<"defineTopic">): AnswerOf<"defineTopic"> {
+    const row = this.#connection.sql("SELECT config FROM topic WHERE name = ?").get<[string]>(config.name);
+    if (row === undefined) {
+      this.#create(config);
+      return { config, changed: true };
+    }
+    const present = JSON.parse(row[0]) as TopicConfig;
+    if (ifAbsent) return { config: present, changed: false };
+    if (present.partitions !== config.partitions) {
+      throw new BusError(
+        "TOPIC_CONFLICT",
+        `topic "${config.name}" has ${present.partitions} partitions; they cannot become ${config.partitions}`,
+        { details: { topic: config.name, partitions: present.partitions } },
+      );
+    }
+    this.#update(config);
+    return { config, changed: true };
+  }
+
+  keysFilled({ topic }: ArgumentOf<"keysFilled">): void {
+    this.#connection
+      .sql("UPDATE topic SET keys = ? WHERE name = ? AND keys = ?")
+      .run(KEYS_READY, topic, KEYS_FILLING);
+    this.#topics.forget();
+  }
+
+  putSchema({ topic, version, entry, expectedLatest }: ArgumentOf<"putSchema">): void {
+    const latest =
+      this.#connection
+        .sql("SELECT max(version) FROM schema_entry WHERE topic = ?")
+        .get<[number | null]>(topic)?.[0] ?? 0;
+    if (latest !== expectedLatest || version <= latest) {
+      throw new BusError(
+        "SCHEMA_CONFLICT",
+        `version ${version} of "${topic}" was to follow version ${expectedLatest}, but the newest is ${latest}`,
+        { details: { topic, latest } },
+      );
+    }
+    this.#connection
+      .sql("INSERT INTO schema_entry (topic, version, entry) VALUES (?, ?, ?)")
+      .run(topic, version, entry);
+  }
+
+  putToken({ name, value, expected }: ArgumentOf<"putToken">): number {
+    const key = Buffer.from(name, "utf8");
+    const revision =
+      this.#connection.sql("SELECT revision FROM token WHERE name = ?").get<[number]>(key)?.[0] ?? 0;
+    if (revision !== expected) {
+      throw new BusError("WRITE_CONFLICT", `token "${name}" is at revision ${revision}, not at ${expected}`, {
+        details: { token: name, revision },
+      });
+    }
+    if (value === null) {
+      this.#connection.sql("DELETE FROM token WHERE name = ?").run(key);
+      return 0;
+    }
+    this.#connection
+      .sql("INSERT OR REPLACE INTO token (name, value, revision) VALUES (?, ?, ?)")
+      .run(key, value, revision + 1);
+    return revision + 1;
+  }
+
+  audit({ entry }: ArgumentOf<"audit">): void {
+    this.#connection.sql("INSERT INTO audit (entry) VALUES (?)").run(entry);
+  }
+
+  #create(config: TopicConfig): void {
+    const firstPart = Number(this.#connection.sql("SELECT coalesce(max(id), 0) + 1 FROM part").get()?.[0]);
+    this.#connection
+      .sql("INSERT INTO topic (name, partitions, first_part, config, keys) VALUES (?, ?, ?, ?, ?)")
+      .run(
+        config.name,
+        config.partitions,
+        firstPart,
+        JSON.stringify(config),
+        keepsKeys(config) ? KEYS_READY : KEYS_NONE,
+      );
+    const insert = this.#connection.sql(
+      "INSERT INTO part (id, head, low, events, bytes, run_ts, damage) VALUES (?, 0, 1, 0, 0, NULL, NULL)",
+    );
+    for (let partition = 0; partition < config.partitions; partition++) insert.run(firstPart + partition);
+  }
+
+  #update(config: TopicConfig): void {
+    const before = this.#topics.reload(config.name);
+    let keys = before?.keys ?? KEYS_NONE;
+    if (keepsKeys(config)) {
+      if (keys === KEYS_NONE) keys = KEYS_FILLING;
+    } else {
+      if (keys !== KEYS_NONE && before !== undefined) this.#keys.clear(before.id);
+      keys = KEYS_NONE;
+    }
+    this.#connection
+      .sql("UPDATE topic SET config = ?, keys = ? WHERE name = ?")
+      .run(JSON.stringify(config), keys, config.name);
+    this.#topics.forget();
+  }
+}
+
+function keepsKeys(config: TopicConfig): boolean {
+  return config.compaction === true || config.keyed === true;
+}

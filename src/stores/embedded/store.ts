@@ -1,0 +1,241 @@
+/**
+ * A store in one SQLite file. One thread writes (and waits for the disk), the event loop reads. Several processes may
+ * open the same file; SQLite's own locks keep their transactions apart.
+ */
+import { mkdir, open, rename, rm, stat } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
+import { BusError, describeThrown } from "../../model/errors.js";
+import type { Capabilities, Signal, Store } from "../../ports/store.js";
+import { Access } from "./access.js";
+import { EmbeddedDocuments } from "./documents.js";
+import { EmbeddedGroups } from "./groups.js";
+import { EmbeddedLog } from "./log.js";
+import { EmbeddedOutbox } from "./outbox.js";
+import { Reader } from "./reader.js";
+import { ReaderThread } from "./reader-thread.js";
+import { EmbeddedRegistry } from "./registry.js";
+import { Writer } from "./writer.js";
+
+export type Durability = "sync" | "os";
+
+export interface EmbeddedStoreOptions {
+  /** The file; it is made, with its folder, if it is missing. */
+  readonly path: string;
+  /**
+   * "sync" (default): an answer means that the disk has it. "os": that the operating system has it; the end of the process
+   * loses nothing, a power failure may lose the last moments, and a warning says so.
+   */
+  readonly durability?: Durability;
+  /** The file grows no larger than this; beyond it writes fail with STORE_FULL until something is removed. */
+  readonly maxBytes?: number;
+  /** How long to wait for another process that holds the file before STORE_LOCKED. Default 5,000. */
+  readonly busyTimeoutMs?: number;
+  /** Default: `process.emitWarning`. */
+  readonly onWarning?: (message: string) => void;
+}
+
+export interface EmbeddedStore extends Store {
+  readonly path: string;
+  readonly durability: Durability;
+  /** Writes a copy of the present state to `path` while the store goes on. The file appears whole or not at all. */
+  backup(path: string): Promise<void>;
+}
+
+/**
+ * A durable store on one machine with nothing to install.
+ *
+ * @example
+ * const bus = await createBus({ store: embeddedStore({ path: "data/bus.db" }) });
+ */
+export function embeddedStore(options: EmbeddedStoreOptions): EmbeddedStore {
+  return new SqliteStore(options);
+}
+
+const BUSY_TIMEOUT_MS = 5_000;
+/** How often to look for what other processes wrote, while somebody listens. */
+const POLL_MS = 20;
+
+class SqliteStore implements EmbeddedStore {
+  readonly name: string;
+  readonly path: string;
+  readonly durability: Durability;
+  readonly capabilities: Capabilities = Object.freeze({
+    durable: true,
+    sharedByProcesses: true,
+    transactions: true,
+    changeFeed: false,
+    defaultPartitions: 1,
+  });
+  readonly log: EmbeddedLog;
+  readonly groups: EmbeddedGroups;
+  readonly documents: EmbeddedDocuments;
+  readonly outbox: EmbeddedOutbox;
+  readonly registry: EmbeddedRegistry;
+  readonly #options: EmbeddedStoreOptions;
+  readonly #access: Access;
+  #users = 0;
+  #opening: Promise<void> | undefined;
+  #closing: Promise<void> | undefined;
+  #filling: Promise<void> = Promise.resolve();
+
+  constructor(options: EmbeddedStoreOptions) {
+    checkOptions(options);
+    this.#options = options;
+    this.path = resolve(options.path);
+    this.durability = options.durability ?? "sync";
+    this.name = `embedded ${this.path}${this.durability === "os" ? " (not synced)" : ""}`;
+    this.#access = new Access(this.path);
+    this.log = new EmbeddedLog(this.#access);
+    this.groups = new EmbeddedGroups(this.#access);
+    this.documents = new EmbeddedDocuments(this.#access);
+    this.outbox = new EmbeddedOutbox(this.#access);
+    this.registry = new EmbeddedRegistry(this.#access, (topic) => this.log.fillKeys(topic));
+  }
+
+  /** Several buses of one process may share it: each opens it and closes it, and the last one out ends it. */
+  async open(): Promise<void> {
+    await this.#closing;
+    this.#users++;
+    this.#opening ??= this.#open();
+    try {
+      await this.#opening;
+    } catch (error) {
+      this.#users--;
+      this.#opening = undefined;
+      throw error;
+    }
+  }
+
+  watch(listener: (signal: Signal) => void): () => void {
+    return this.#access.wake.listen(listener);
+  }
+
+  async close(): Promise<void> {
+    if (this.#users === 0 || --this.#users > 0) return this.#closing;
+    this.#closing = this.#close();
+    return this.#closing;
+  }
+
+  async backup(path: string): Promise<void> {
+    if (this.#access.file === undefined)
+      throw new BusError("CLOSED", `the embedded store ${this.path} is not open`);
+    const target = resolve(path);
+    const partial = `${target}.partial`;
+    // A thread of its own: queries go on in the usual one.
+    const thread = new ReaderThread({ path: this.path, busyTimeoutMs: this.#busyTimeoutMs });
+    try {
+      await rm(partial, { force: true });
+      await thread.call("backup", { target: partial });
+      await sync(partial);
+      await rename(partial, target);
+      await sync(dirname(target));
+    } catch (error) {
+      await rm(partial, { force: true });
+      throw unavailable(`cannot back up to ${target}`, error);
+    } finally {
+      await thread.close();
+    }
+  }
+
+  get #busyTimeoutMs(): number {
+    return this.#options.busyTimeoutMs ?? BUSY_TIMEOUT_MS;
+  }
+
+  async #open(): Promise<void> {
+    await this.#prepareFolder();
+    const { path, durability } = this;
+    const busyTimeoutMs = this.#busyTimeoutMs;
+    const writer = await Writer.open(
+      { path, durability, busyTimeoutMs, maxBytes: this.#options.maxBytes, pollMs: POLL_MS },
+      {
+        onForeign: () => this.#access.wake.send({ type: "any" }),
+        onWarning: (message) => this.#warn(message),
+      },
+    );
+    try {
+      const reader = new Reader(path, busyTimeoutMs);
+      this.#access.file = { writer, reader, readerThread: new ReaderThread({ path, busyTimeoutMs }) };
+    } catch (error) {
+      await writer.close();
+      throw error;
+    }
+    if (durability === "os") {
+      this.#warn(`the store ${path} is not synced: a power failure may lose events that were acknowledged`);
+    }
+    this.#filling = this.#finishKeys();
+  }
+
+  async #close(): Promise<void> {
+    await this.#opening?.catch(() => {});
+    const file = this.#access.file;
+    await file?.writer.close();
+    await this.#filling;
+    file?.reader.close();
+    await file?.readerThread.close();
+    this.#access.file = undefined;
+    this.#access.wake.clear();
+    this.#opening = undefined;
+  }
+
+  /** Goes on with indexes by key that an earlier process left unfinished. Until then reads by key walk. */
+  async #finishKeys(): Promise<void> {
+    try {
+      for (const topic of await this.log.unfinishedKeys()) await this.log.fillKeys(topic);
+    } catch (error) {
+      if (!BusError.is(error, "CLOSED"))
+        this.#warn(`an index by key is still unfinished: ${describeThrown(error)}`);
+    }
+  }
+
+  async #prepareFolder(): Promise<void> {
+    const { path } = this;
+    const there = await stat(path).catch(() => undefined);
+    if (there?.isDirectory()) {
+      throw new BusError(
+        "STORE_UNAVAILABLE",
+        `${path} is a folder; give the path of a file, such as ${path}/bus.db`,
+        {
+          retryable: false,
+          details: { path },
+        },
+      );
+    }
+    try {
+      await mkdir(dirname(path), { recursive: true });
+    } catch (error) {
+      throw unavailable(`the folder of ${path} cannot be made`, error);
+    }
+  }
+
+  #warn(message: string): void {
+    if (this.#options.onWarning !== undefined) this.#options.onWarning(message);
+    else process.emitWarning(message, "PrometheanWarning");
+  }
+}
+
+function unavailable(words: string, cause: unknown): BusError {
+  if (BusError.is(cause)) return cause;
+  return new BusError("STORE_UNAVAILABLE", `${words}: ${describeThrown(cause)}`, { cause, retryable: false });
+}
+
+/** A rename is on disk only once the folder is. */
+async function sync(path: string): Promise<void> {
+  const handle = await open(path, "r");
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+function checkOptions({ path, maxBytes }: EmbeddedStoreOptions): void {
+  if (typeof path !== "string" || path === "" || path.startsWith(":") || path.startsWith("file:")) {
+    throw new BusError(
+      "INVALID_OPTION",
+      `embeddedStore needs the path of a file, not ${JSON.stringify(path)}`,
+    );
+  }
+  if (maxBytes !== undefined && !(maxBytes >= 1_048_576)) {
+    throw new BusError("INVALID_OPTION", `maxBytes is ${maxBytes}; a store needs at least 1,048,576`);
+  }
+}

@@ -1,0 +1,88 @@
+/**
+ * Names of topics and the numbers of their partitions in the file: partition p of a topic is number first + p. Numbers
+ * never change, so what was looked up once stays right; whether a topic keeps an index by key may change.
+ */
+import { BusError } from "../../model/errors.js";
+import type { Connection } from "./sqlite.js";
+
+/** State of a topic's index by key: none, being filled with older events, complete. */
+export const KEYS_NONE = 0;
+export const KEYS_FILLING = 1;
+export const KEYS_READY = 2;
+
+export interface TopicRow {
+  readonly id: number;
+  readonly name: string;
+  readonly partitions: number;
+  readonly firstPart: number;
+  readonly keys: number;
+}
+
+type Columns = [id: number, name: string, partitions: number, firstPart: number, keys: number];
+const COLUMNS = "id, name, partitions, first_part, keys";
+
+export class Topics {
+  readonly #connection: Connection;
+  #known = new Map<string, TopicRow>();
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  /** The topic as it was when first looked up. */
+  find(name: string): TopicRow | undefined {
+    return this.#known.get(name) ?? this.reload(name);
+  }
+
+  /** The topic as it is now. */
+  reload(name: string): TopicRow | undefined {
+    const row = this.#connection.sql(`SELECT ${COLUMNS} FROM topic WHERE name = ?`).get<Columns>(name);
+    if (row === undefined) return undefined;
+    const topic = topicOf(row);
+    this.#known.set(name, topic);
+    return topic;
+  }
+
+  /** Number of a partition; NOT_FOUND if the topic is not defined or has no such partition. */
+  part(name: string, partition: number): { topic: TopicRow; part: number } {
+    const topic = this.find(name);
+    if (topic === undefined) throw new BusError("NOT_FOUND", `topic "${name}" is not defined`);
+    if (!(partition >= 0 && partition < topic.partitions)) {
+      throw new BusError(
+        "NOT_FOUND",
+        `topic "${name}" has ${topic.partitions} partitions and no ${partition}`,
+      );
+    }
+    return { topic, part: topic.firstPart + partition };
+  }
+
+  /** The number, or undefined for what was never defined. */
+  partIfAny(name: string, partition: number): number | undefined {
+    const topic = this.find(name);
+    return topic === undefined || partition >= topic.partitions ? undefined : topic.firstPart + partition;
+  }
+
+  /** The names behind a number. */
+  owner(part: number): { topic: string; partition: number } {
+    for (const t of this.#known.values()) {
+      if (part >= t.firstPart && part < t.firstPart + t.partitions) {
+        return { topic: t.name, partition: part - t.firstPart };
+      }
+    }
+    const row = this.#connection
+      .sql(`SELECT ${COLUMNS} FROM topic WHERE first_part <= ? ORDER BY first_part DESC LIMIT 1`)
+      .get<Columns>(part);
+    if (row === undefined) throw new BusError("STORE_DAMAGED", `no topic owns partition number ${part}`);
+    const topic = topicOf(row);
+    this.#known.set(topic.name, topic);
+    return { topic: topic.name, partition: part - topic.firstPart };
+  }
+
+  forget(): void {
+    this.#known = new Map();
+  }
+}
+
+function topicOf([id, name, partitions, firstPart, keys]: Columns): TopicRow {
+  return { id, name, partitions, firstPart, keys };
+}

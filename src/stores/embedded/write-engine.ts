@@ -1,0 +1,224 @@
+/**
+ * The writing thread's work without the thread: takes a group of requests, runs them as one transaction, commits (which
+ * syncs), and only then answers them all (P1). A request that fails is undone alone, by a savepoint; the others go on.
+ *
+ *   BEGIN IMMEDIATE · [SAVEPOINT · request · RELEASE | ROLLBACK TO]* · COMMIT
+ *
+ * What is remembered between groups (heads, topics, recent ids) is dropped whenever it may be wrong: another process has
+ * written, or something was rolled back.
+ */
+import { BusError } from "../../model/errors.js";
+import { Batches } from "./batches.js";
+import { DocumentWriter } from "./document-writer.js";
+import { busError, isUncertain, packError } from "./errors.js";
+import { IdWriter } from "./id-writer.js";
+import { KeyIndex } from "./key-index.js";
+import { LeaseWriter } from "./lease-writer.js";
+import { LogRemover } from "./log-remover.js";
+import { LogWriter } from "./log-writer.js";
+import { OutboxTable } from "./outbox-table.js";
+import { Partitions } from "./partitions.js";
+import { ProcessWatch } from "./process-identity.js";
+import type { OperationName, Operations, Reply, Request, WriterOptions } from "./protocol.js";
+import { RegistryWriter } from "./registry-writer.js";
+import { prepareSchema } from "./schema.js";
+import { Connection } from "./sqlite.js";
+import { Topics } from "./topics.js";
+
+/** Batches whose keys are indexed in one request, so that appends are not kept waiting. */
+const FILL_BATCHES = 64;
+
+export class WriteEngine {
+  readonly #connection: Connection;
+  readonly #topics: Topics;
+  readonly #partitions: Partitions;
+  readonly #batches: Batches;
+  readonly #ids: IdWriter;
+  readonly #operations: Operations;
+  #dataVersion = -1;
+
+  constructor(options: WriterOptions) {
+    const connection = openForWriting(options);
+    this.#connection = connection;
+    this.#topics = new Topics(connection);
+    this.#partitions = new Partitions(connection);
+    this.#batches = new Batches(connection, this.#topics, () => {});
+    this.#ids = new IdWriter(connection, this.#batches, Date.now);
+    this.#operations = this.#wire();
+  }
+
+  /** Runs requests as one transaction. Never throws: what went wrong is in the replies. */
+  run(requests: readonly Request[]): { replies: Reply[]; foreign: boolean } {
+    let foreign = false;
+    let replies: Reply[];
+    try {
+      this.#connection.exec("BEGIN IMMEDIATE");
+      foreign = this.#checkOthers();
+      replies = requests.map((request) => this.#perform(request, requests.length > 1));
+    } catch (error) {
+      return { replies: this.#undo(requests, error, false), foreign };
+    }
+    try {
+      this.#connection.exec("COMMIT");
+      return { replies, foreign };
+    } catch (error) {
+      return { replies: this.#undo(requests, error, isUncertain(error)), foreign };
+    }
+  }
+
+  /** Whether another connection has written since the last look. */
+  checkOthers(): boolean {
+    return this.#checkOthers();
+  }
+
+  /** Gives up to `pages` free pages back to the file system; returns how many are still free. */
+  reclaim(pages: number): number {
+    this.#connection.exec(`PRAGMA incremental_vacuum(${pages})`);
+    return Number(this.#connection.pragma("freelist_count"));
+  }
+
+  freePages(): { free: number; total: number } {
+    return {
+      free: Number(this.#connection.pragma("freelist_count")),
+      total: Number(this.#connection.pragma("page_count")),
+    };
+  }
+
+  close(): void {
+    try {
+      // The main file then holds everything, also if another process keeps the log beside it open.
+      this.#connection.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+    } finally {
+      this.#connection.close();
+    }
+  }
+
+  #perform(request: Request, among: boolean): Reply {
+    const { number, name, argument } = request;
+    if (among) this.#connection.exec("SAVEPOINT request");
+    try {
+      const answer = this.#call(name, argument);
+      if (among) this.#connection.exec("RELEASE request");
+      return { number, answer };
+    } catch (error) {
+      // SQLite itself ends the whole transaction on some faults, a full disk for one: then all have failed.
+      if (!among || !this.#connection.inTransaction) throw error;
+      this.#connection.exec("ROLLBACK TO request; RELEASE request");
+      this.#forget();
+      return { number, error: packError(busError(error, this.#connection.path)) };
+    }
+  }
+
+  #call(name: OperationName, argument: unknown): unknown {
+    return (this.#operations[name] as (argument: unknown) => unknown)(argument);
+  }
+
+  #undo(requests: readonly Request[], error: unknown, uncertain: boolean): Reply[] {
+    if (this.#connection.inTransaction) this.#connection.exec("ROLLBACK");
+    this.#forget();
+    const { path } = this.#connection;
+    const fault = uncertain
+      ? new BusError(
+          "OUTCOME_UNKNOWN",
+          `the device of ${path} failed during a commit: ${(error as Error).message}`,
+        )
+      : busError(error, path);
+    const packed = packError(fault);
+    return requests.map(({ number }) => ({ number, error: packed }));
+  }
+
+  #checkOthers(): boolean {
+    const version = Number(this.#connection.sql("PRAGMA data_version").get()?.[0]);
+    if (version === this.#dataVersion) return false;
+    const first = this.#dataVersion < 0;
+    this.#dataVersion = version;
+    this.#forget();
+    this.#ids.restart();
+    return !first;
+  }
+
+  #forget(): void {
+    this.#topics.forget();
+    this.#partitions.forget();
+    this.#batches.forget();
+  }
+
+  #wire(): Operations {
+    const connection = this.#connection;
+    const topics = this.#topics;
+    const partitions = this.#partitions;
+    const batches = this.#batches;
+    const ids = this.#ids;
+    const keys = new KeyIndex(connection);
+    const leases = new LeaseWriter(connection, new ProcessWatch());
+    const log = new LogWriter({ connection, topics, partitions, batches, ids, keys, leases });
+    const remover = new LogRemover({ connection, topics, partitions, batches, ids, keys });
+    const documents = new DocumentWriter(connection, leases);
+    const registry = new RegistryWriter(connection, topics, keys);
+    const outbox = new OutboxTable({
+      run: (text, values) => connection.sql(text).run(...values),
+      all: (text, values) => connection.sql(text).all(...values),
+    });
+    return {
+      append: (o) => log.append(o),
+      trim: (o) => remover.trim(o),
+      remove: (o) => remover.remove(o),
+      markDamage: (o) => remover.markDamage(o),
+      fillKeys: ({ topic, part, after }) => {
+        const row = topics.find(topic);
+        return { through: row === undefined ? null : keys.fill(row.id, part, after, batches, FILL_BATCHES) };
+      },
+      keysFilled: (o) => registry.keysFilled(o),
+      openSession: (o) => leases.openSession(o),
+      beat: (o) => leases.beat(o),
+      closeSession: (o) => leases.closeSession(o),
+      join: (o) => leases.join(o),
+      leave: (o) => leases.leave(o),
+      start: (o) => leases.start(o),
+      claim: (o) => leases.claim(o),
+      commit: (o) => leases.commit(o),
+      release: (o) => leases.release(o),
+      move: (o) => leases.move(o),
+      removeGroup: (o) => leases.removeGroup(o),
+      defineView: (o) => documents.defineView(o),
+      writeDocuments: (o) => documents.writeDocuments(o),
+      dropView: (o) => documents.dropView(o),
+      purgeView: (o) => documents.purgeView(o),
+      outboxAdd: ({ entry, nowMs }) => outbox.add(entry, nowMs),
+      outboxClaim: ({ count, claim, ...o }) => outbox.claim(count, claim, o),
+      outboxSent: ({ id, token, nowMs }) => outbox.markSent(id, token, nowMs),
+      outboxError: ({ id, token, ...o }) => outbox.markError(id, token, o),
+      outboxExpire: ({ nowMs }) => outbox.requeueExpired(nowMs),
+      outboxRequeue: ({ ids: wanted }) => outbox.requeueDead(wanted),
+      outboxDiscard: ({ ids: wanted }) => outbox.discardDead(wanted),
+      outboxPurge: ({ sentBeforeMs }) => outbox.purge(sentBeforeMs),
+      defineTopic: (o) => registry.defineTopic(o),
+      putSchema: (o) => registry.putSchema(o),
+      putToken: (o) => registry.putToken(o),
+      audit: (o) => registry.audit(o),
+    };
+  }
+}
+
+/** Pages of the log beside the main file before it is folded back in: 16 MiB. */
+const CHECKPOINT_PAGES = 4_096;
+
+function openForWriting(options: WriterOptions): Connection {
+  const { path } = options;
+  try {
+    const connection = new Connection(path, options);
+    // Only counts for a file that has no tables yet.
+    connection.exec("PRAGMA auto_vacuum = INCREMENTAL");
+    connection.pragma("journal_mode = WAL");
+    connection.exec(`PRAGMA synchronous = ${options.durability === "sync" ? "FULL" : "NORMAL"}`);
+    connection.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}; PRAGMA journal_size_limit = 67108864`);
+    prepareSchema(connection);
+    if (options.maxBytes !== undefined) {
+      const pages = Math.ceil(options.maxBytes / Number(connection.pragma("page_size")));
+      connection.pragma(`max_page_count = ${pages}`);
+    }
+    return connection;
+  } catch (error) {
+    throw busError(error, path);
+  }
+}

@@ -1,0 +1,103 @@
+/**
+ * The writing thread. Takes everything that waits as one group, so that one sync serves all who asked while the last
+ * one was under way; answers a group at once. Between groups it gives free space back, and it notices what other
+ * processes wrote.
+ */
+import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
+import { BusError } from "../../model/errors.js";
+import { packError } from "./errors.js";
+import type { FromWriter, Request, ToWriter, WriterOptions } from "./protocol.js";
+import { WriteEngine } from "./write-engine.js";
+
+/** Requests taken into one transaction at most. */
+const MAX_GROUP = 4_096;
+/** Free pages that may stay for later use, and how many go back at a time. */
+const KEEP_FREE_PAGES = 256;
+const RECLAIM_PAGES = 512;
+/** Operations that leave free pages behind. */
+const FREEING = new Set<Request["name"]>(["trim", "remove", "dropView", "purgeView", "outboxPurge"]);
+
+function serve(port: MessagePort, options: WriterOptions): void {
+  const post = (message: FromWriter): void => port.postMessage(message);
+  let engine: WriteEngine;
+  try {
+    engine = new WriteEngine(options);
+  } catch (error) {
+    post({ type: "failed", error: packError(BusError.from(error)) });
+    port.close();
+    return;
+  }
+
+  let watching: NodeJS.Timeout | undefined;
+  let reclaiming: NodeJS.Immediate | undefined;
+
+  /** Work nobody waits for: if it fails (the file is locked just now), the next occasion will do. */
+  const spare = (work: () => void): void => {
+    try {
+      work();
+    } catch (error) {
+      post({ type: "warning", message: BusError.from(error).message });
+    }
+  };
+
+  const look = (): void => {
+    if (engine.checkOthers()) post({ type: "foreign" });
+  };
+
+  const reclaim = (): void => {
+    reclaiming = undefined;
+    const { free, total } = engine.freePages();
+    if (free <= KEEP_FREE_PAGES + total / 10) return;
+    engine.reclaim(RECLAIM_PAGES);
+    reclaiming = setImmediate(spare, reclaim);
+  };
+
+  const run = (requests: readonly Request[]): void => {
+    const { replies, foreign } = engine.run(requests);
+    post({ type: "replies", replies });
+    if (foreign) post({ type: "foreign" });
+    if (reclaiming === undefined && requests.some(({ name }) => FREEING.has(name))) {
+      reclaiming = setImmediate(spare, reclaim);
+    }
+  };
+
+  const close = (): void => {
+    clearInterval(watching);
+    clearImmediate(reclaiming);
+    spare(() => engine.close());
+    post({ type: "closed" });
+    port.close();
+  };
+
+  port.on("message", (message: ToWriter) => {
+    if (message.type === "watch") {
+      clearInterval(watching);
+      watching = message.on ? setInterval(spare, options.pollMs, look) : undefined;
+    } else if (message.type === "close") {
+      close();
+    } else {
+      const { group, rest } = gather(port, message.requests);
+      run(group);
+      if (rest?.type === "close") close();
+      else if (rest !== undefined) port.emit("message", rest);
+    }
+  });
+  post({ type: "ready" });
+}
+
+/** All requests that wait, up to the first message of another kind. */
+function gather(
+  port: MessagePort,
+  first: readonly Request[],
+): { group: readonly Request[]; rest?: ToWriter } {
+  const group = [...first];
+  while (group.length < MAX_GROUP) {
+    const next = receiveMessageOnPort(port)?.message as ToWriter | undefined;
+    if (next === undefined) break;
+    if (next.type !== "requests") return { group, rest: next };
+    group.push(...next.requests);
+  }
+  return { group };
+}
+
+if (parentPort !== null) serve(parentPort, workerData as WriterOptions);

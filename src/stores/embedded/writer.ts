@@ -1,0 +1,157 @@
+/**
+ * The writing thread as the event loop sees it: calls go out at once, in order, and the thread takes whatever waits as one
+ * group. Nothing here blocks. If the thread ends by itself, every call under way fails with an outcome that nobody knows.
+ */
+import type { Worker } from "node:worker_threads";
+import { BusError } from "../../model/errors.js";
+import { unpackError } from "./errors.js";
+import type {
+  AnswerOf,
+  ArgumentOf,
+  FromWriter,
+  OperationName,
+  Request,
+  ToWriter,
+  WriterOptions,
+} from "./protocol.js";
+import { startWorker } from "./worker-start.js";
+
+interface Waiting {
+  readonly resolve: (answer: unknown) => void;
+  readonly reject: (error: BusError) => void;
+}
+
+export interface WriterEvents {
+  /** Another process has written. */
+  onForeign(): void;
+  onWarning(message: string): void;
+}
+
+export class Writer {
+  readonly #worker: Worker;
+  readonly #path: string;
+  readonly #waiting = new Map<number, Waiting>();
+  readonly #closed: Promise<void>;
+  #outgoing: Request[] = [];
+  #transfer: ArrayBuffer[] = [];
+  #number = 0;
+  #state: "open" | "closing" | "ended" = "open";
+
+  /** Opens the file; throws a BusError that says what to do. */
+  static async open(options: WriterOptions, events: WriterEvents): Promise<Writer> {
+    const worker = await startWorker("writer-worker", options);
+    const writer = new Writer(worker, options.path);
+    await writer.#start(events);
+    return writer;
+  }
+
+  private constructor(worker: Worker, path: string) {
+    this.#worker = worker;
+    this.#path = path;
+    this.#closed = new Promise((resolve) => worker.once("exit", () => resolve()));
+  }
+
+  call<K extends OperationName>(
+    name: K,
+    argument: ArgumentOf<K>,
+    transfer?: ArrayBuffer,
+  ): Promise<AnswerOf<K>> {
+    if (this.#state !== "open") return Promise.reject(this.#closedError());
+    const number = ++this.#number;
+    if (this.#outgoing.length === 0) queueMicrotask(() => this.#flush());
+    this.#outgoing.push({ number, name, argument });
+    if (transfer !== undefined) this.#transfer.push(transfer);
+    return new Promise<unknown>((resolve, reject) => {
+      this.#waiting.set(number, { resolve, reject });
+      if (this.#waiting.size === 1) this.#worker.ref();
+    }) as Promise<AnswerOf<K>>;
+  }
+
+  watch(on: boolean): void {
+    if (this.#state === "open") this.#post({ type: "watch", on });
+  }
+
+  /** Waits for what is under way, then ends the thread. */
+  async close(): Promise<void> {
+    if (this.#state === "open") {
+      this.#flush();
+      this.#state = "closing";
+      this.#worker.ref();
+      this.#post({ type: "close" });
+    }
+    await this.#closed;
+  }
+
+  async #start(events: WriterEvents): Promise<void> {
+    await new Promise<void>((resolve, reject) => {
+      this.#worker.on("message", (message: FromWriter) => {
+        if (message.type === "ready") resolve();
+        else if (message.type === "failed") reject(unpackError(message.error));
+        else this.#receive(message, events);
+      });
+      this.#worker.on("error", (error) => {
+        reject(BusError.from(error, "STORE_UNAVAILABLE"));
+        this.#end(events, error);
+      });
+      this.#worker.on("exit", () => this.#end(events, undefined));
+    });
+    // An idle store does not keep the process alive; calls under way do.
+    if (this.#waiting.size === 0) this.#worker.unref();
+  }
+
+  #receive(message: FromWriter, events: WriterEvents): void {
+    if (message.type === "foreign") events.onForeign();
+    else if (message.type === "warning") events.onWarning(message.message);
+    else if (message.type === "replies") {
+      for (const reply of message.replies) {
+        const waiting = this.#waiting.get(reply.number);
+        this.#waiting.delete(reply.number);
+        if ("error" in reply) waiting?.reject(unpackError(reply.error));
+        else waiting?.resolve(reply.answer);
+      }
+      if (this.#waiting.size === 0 && this.#state === "open") this.#worker.unref();
+    }
+  }
+
+  #flush(): void {
+    if (this.#outgoing.length === 0) return;
+    const requests = this.#outgoing;
+    const transfer = this.#transfer;
+    this.#outgoing = [];
+    this.#transfer = [];
+    try {
+      this.#post({ type: "requests", requests }, transfer);
+    } catch (error) {
+      // Something in an argument cannot cross between threads. Nothing was sent.
+      for (const { number } of requests) this.#reject(number, BusError.from(error));
+    }
+  }
+
+  #reject(number: number, error: BusError): void {
+    this.#waiting.get(number)?.reject(error);
+    this.#waiting.delete(number);
+  }
+
+  #post(message: ToWriter, transfer: ArrayBuffer[] = []): void {
+    this.#worker.postMessage(message, transfer);
+  }
+
+  #end(events: WriterEvents, cause: unknown): void {
+    if (this.#state === "open" && cause !== undefined) {
+      events.onWarning(`the writing thread of ${this.#path} ended: ${BusError.from(cause).message}`);
+    }
+    this.#state = "ended";
+    for (const { reject } of this.#waiting.values()) {
+      reject(
+        new BusError("OUTCOME_UNKNOWN", `the writing thread of ${this.#path} ended before it answered`, {
+          cause,
+        }),
+      );
+    }
+    this.#waiting.clear();
+  }
+
+  #closedError(): BusError {
+    return new BusError("CLOSED", `the embedded store ${this.#path} is closed`);
+  }
+}
