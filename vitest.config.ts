@@ -37,6 +37,7 @@ export default defineConfig({
         test: {
           name: "stores",
           include: ["src/stores/**/*.test.ts", "test/stores/**/*.test.ts"],
+          globalSetup: ["test/support/mongo/global-setup.ts"],
           testTimeout: 30_000,
           hookTimeout: 60_000,
         },

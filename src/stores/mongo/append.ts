@@ -1,0 +1,292 @@
+/**
+ * Appending: dense seqs (P2) by ordered inserts under a unique index, without a counter and without a transaction.
+ *
+ * A writer inserts at tail + 1, tail + 2 … A seq that is taken means that another writer was there: look where the tail
+ * is now, renumber the rest, go on. An id that is taken is P3. An insert whose outcome is unknown is resolved by looking
+ * for the ids: since ids are unique, inserting them once more can never double them (P1, P3).
+ *
+ * A tail may be remembered for long (by a process that slept), and removal frees seqs. So after an insert, and before it
+ * is acknowledged, the writer makes sure that its predecessor is still there, or that its own seqs lie in no removed
+ * range. If they do, the events count as removed already; they are taken out and appended again at the true end.
+ */
+import { type AggregateOptions, type ClientSession, type Document, MongoBulkWriteError } from "mongodb";
+import type { BusError } from "../../model/errors.js";
+import { type EventDraft, type Seq, StoredEvent } from "../../model/event.js";
+import type { AppendResult } from "../../ports/log.js";
+import { type EventDocument, PLACE_INDEX } from "./collections.js";
+import type { Connection } from "./connection.js";
+import { busError, duplicateIndex, mayHaveHappened } from "./errors.js";
+import { documentAfter, EMPTY_TAIL, type Tail, tailOf } from "./event-document.js";
+import type { EventLookup, Place } from "./event-lookup.js";
+
+/** What became of one ordered insert: how many are in for sure, and what stopped the rest. */
+interface Inserted {
+  readonly count: number;
+  readonly stop: "none" | "seq taken" | "id taken" | "unknown" | "refused";
+  readonly error?: unknown;
+}
+
+/** How long an append goes on through failovers before it gives up: an election and a bit. */
+const PATIENCE_MS = 20_000;
+/** Tails remembered at once; forgetting one costs a look. */
+const MAX_TAILS = 20_000;
+
+export class Appender {
+  readonly #connection: Connection;
+  readonly #lookup: EventLookup;
+  readonly #removeAgain: (place: Place, seqs: readonly Seq[]) => Promise<unknown>;
+  readonly #queryable: boolean;
+  readonly #tails = new Map<string, Tail>();
+
+  constructor(
+    connection: Connection,
+    lookup: EventLookup,
+    o: { queryable: boolean; remove: (place: Place, seqs: readonly Seq[]) => Promise<unknown> },
+  ) {
+    this.#connection = connection;
+    this.#lookup = lookup;
+    this.#queryable = o.queryable;
+    this.#removeAgain = o.remove;
+  }
+
+  async append(place: Place, drafts: readonly EventDraft[]): Promise<AppendResult> {
+    const batch = new AppendBatch(drafts);
+    const untilMs = performance.now() + PATIENCE_MS;
+    for (let round = 0; ; round++) {
+      let trouble: BusError | undefined;
+      try {
+        if (round === 0) batch.found(await this.#lookup.retainedOrFree(batch.unsureIds()));
+        if (batch.waiting.length > 0) trouble = await this.#insertWaiting(place, batch);
+      } catch (error) {
+        this.#tails.delete(nameOf(place));
+        trouble = busError(error, batch.inDoubt ? "possible" : "none");
+        if (batch.inDoubt) batch.doubt();
+      }
+      if (batch.waiting.length === 0) return batch.result();
+      if (trouble === undefined) continue;
+      // The driver has waited for a server already. What is in doubt is worth more patience than what never began.
+      if (!batch.inDoubt || performance.now() > untilMs) return batch.result(trouble);
+      await pauseAtRandom();
+    }
+  }
+
+  /** One round: as many of the waiting drafts as go in. Returns what keeps the rest out, if it is more than a rival. */
+  async #insertWaiting(place: Place, batch: AppendBatch): Promise<BusError | undefined> {
+    const tail = this.#tails.get(nameOf(place)) ?? (await this.#readTail(place, batch.contended));
+    const documents = documentsAfter(tail, place, batch.waitingDrafts(), this.#queryable);
+    batch.inDoubt = true;
+    const { count, stop, error } = await this.#insert(documents);
+    if (stop !== "none" && stop !== "id taken") this.#tails.delete(nameOf(place));
+    if (stop === "unknown") {
+      batch.doubt();
+      batch.confirmed(await this.#lookup.settled(batch.waitingIds()));
+      return busError(error, "possible");
+    }
+    if (count > 0) {
+      const placed = documents.slice(0, count);
+      if (await this.#follows(place, tail)) batch.placed(placed, place);
+      else {
+        this.#tails.delete(nameOf(place));
+        await this.#takeOut(place, placed);
+        batch.inDoubt = false;
+        return undefined;
+      }
+      if (stop !== "seq taken") this.#remember(place, tailOf(placed.at(-1) as EventDocument));
+    }
+    batch.inDoubt = false;
+    batch.contended = stop === "seq taken";
+    if (stop === "id taken") batch.found(await this.#lookup.settled(batch.waitingIds().slice(0, 1)));
+    return stop === "refused" ? busError(error, "none") : undefined;
+  }
+
+  async #insert(documents: readonly EventDocument[]): Promise<Inserted> {
+    try {
+      await this.#connection.collections.events.insertMany(documents, { ordered: true });
+      return { count: documents.length, stop: "none" };
+    } catch (error) {
+      if (mayHaveHappened(error)) return { count: 0, stop: "unknown", error };
+      if (!(error instanceof MongoBulkWriteError)) return { count: 0, stop: "refused", error };
+      const [first] = [error.writeErrors].flat();
+      const count = first?.index ?? 0;
+      if (first?.code !== 11000) return { count, stop: "refused", error };
+      return { count, stop: duplicateIndex(first.errmsg) === PLACE_INDEX ? "seq taken" : "id taken" };
+    }
+  }
+
+  /** Whether what was inserted after `tail` stands where nothing was ever removed. The document at seq 1 never goes. */
+  async #follows(place: Place, tail: Tail): Promise<boolean> {
+    if (tail.seq === 0) return true;
+    if (tail.id !== null && (await this.#lookup.isEventAt(tail.id, tail.seq))) return true;
+    return (await this.#lookup.removedRange(place, tail.seq + 1, "local")) === null;
+  }
+
+  /** Undoes an insert into removed seqs. Those beyond the range are removed as well, so that the order of the batch holds. */
+  async #takeOut(place: Place, documents: readonly EventDocument[]): Promise<void> {
+    const first = documents[0] as EventDocument;
+    const range = await this.#lookup.removedRange(place, first.seq, "local");
+    const inside = documents.filter((d) => range !== null && d.seq <= range.to);
+    await this.#connection.collections.events.deleteMany({
+      _id: { $in: inside.map((d) => d._id) },
+      topic: place.topic,
+      partition: place.partition,
+      seq: { $lte: range?.to ?? 0 },
+    });
+    const beyond = documents.slice(inside.length).map((d) => d.seq);
+    if (beyond.length > 0) await this.#removeAgain(place, beyond);
+  }
+
+  /**
+   * The end of the partition, as a majority holds it: a writer that counted on more could leave a hole behind when the
+   * primary changes. After losing a race it waits until a majority has what was in the way, instead of running into it
+   * again and again.
+   */
+  async #readTail(place: Place, contended: boolean): Promise<Tail> {
+    if (!contended) return await this.tail(place);
+    return await this.#connection.client.withSession(async (session) => {
+      await this.tail(place, { session, readConcern: { level: "local" } });
+      return await this.tail(place, { session });
+    });
+  }
+
+  async tail(place: Place, options: AggregateOptions = {}): Promise<Tail> {
+    const { events } = this.#connection.collections;
+    const newest = (match: object, sort: Record<string, -1>): Document[] => [
+      { $match: { topic: place.topic, partition: place.partition, ...match } },
+      { $sort: sort },
+      { $limit: 1 },
+      { $project: { seq: 1, to: 1, maxTs: 1, sumBytes: 1 } },
+    ];
+    const removed = newest({ to: { $exists: true } }, { to: -1 });
+    const pipeline = [
+      ...newest({}, { seq: -1 }),
+      { $unionWith: { coll: events.collectionName, pipeline: removed } },
+    ];
+    const tails = (await events.aggregate<EventDocument>(pipeline, options).toArray()).map(tailOf);
+    return tails.reduce((a, b) => (b.seq > a.seq || (b.seq === a.seq && b.id === null) ? b : a), EMPTY_TAIL);
+  }
+
+  /** In a transaction of the caller's: the tail is read in it, so nothing can have moved. */
+  async appendIn(session: ClientSession, place: Place, drafts: readonly EventDraft[]): Promise<AppendResult> {
+    const batch = new AppendBatch(drafts);
+    batch.found(await this.#lookup.retainedOrFree(batch.unsureIds(), session));
+    if (batch.waiting.length > 0) {
+      const tail = await this.tail(place, { session });
+      const documents = documentsAfter(tail, place, batch.waitingDrafts(), this.#queryable);
+      await this.#connection.collections.events.insertMany(documents, { ordered: true, session });
+      batch.placed(documents, place);
+    }
+    return batch.result();
+  }
+
+  #remember(place: Place, tail: Tail): void {
+    if (this.#tails.size >= MAX_TAILS) this.#tails.clear();
+    this.#tails.set(nameOf(place), tail);
+  }
+}
+
+/** What is known of each draft of one append. */
+class AppendBatch {
+  /** Indexes of drafts that are neither in the log nor known to be there. */
+  waiting: number[] = [];
+  /** An insert of waiting drafts was sent, and whether it took place is not known. */
+  inDoubt = false;
+  /** The last insert ran into another writer's. */
+  contended = false;
+  readonly #drafts: readonly EventDraft[];
+  readonly #events: (StoredEvent | undefined)[];
+  readonly #duplicates = new Set<number>();
+  /** Drafts that an earlier round may have put in: finding them is no surprise. */
+  readonly #doubtful = new Set<number>();
+  /** Index of the draft that brought the id first. */
+  readonly #firsts = new Map<string, number>();
+
+  constructor(drafts: readonly EventDraft[]) {
+    this.#drafts = drafts;
+    this.#events = new Array(drafts.length);
+    drafts.forEach((draft, i) => {
+      if (this.#firsts.has(draft.id)) this.#duplicates.add(i);
+      else {
+        this.#firsts.set(draft.id, i);
+        this.waiting.push(i);
+      }
+    });
+  }
+
+  unsureIds(): string[] {
+    return this.#drafts.filter((draft) => !draft.freshId).map((draft) => draft.id);
+  }
+
+  waitingDrafts(): EventDraft[] {
+    return this.waiting.map((i) => this.#drafts[i] as EventDraft);
+  }
+
+  waitingIds(): string[] {
+    return this.waitingDrafts().map((draft) => draft.id);
+  }
+
+  /** The first of the waiting drafts are in the log. */
+  placed(documents: readonly EventDocument[], place: Place): void {
+    documents.forEach(({ seq }, n) => {
+      const i = this.waiting[n] as number;
+      this.#events[i] = new StoredEvent(place.topic, place.partition, seq, this.#drafts[i] as EventDraft);
+    });
+    this.waiting = this.waiting.slice(documents.length);
+  }
+
+  /** What became of the waiting drafts is not known for now. */
+  doubt(): void {
+    for (const i of this.waiting) this.#doubtful.add(i);
+  }
+
+  /** These were in the log before (P3), unless an earlier round put them there. */
+  found(events: readonly StoredEvent[]): void {
+    for (const { id } of events) {
+      const i = this.#firsts.get(id) as number;
+      if (!this.#doubtful.has(i)) this.#duplicates.add(i);
+    }
+    this.confirmed(events);
+  }
+
+  /** These are in the log; as far as anybody can tell, by us. */
+  confirmed(events: readonly StoredEvent[]): void {
+    for (const event of events) this.#events[this.#firsts.get(event.id) as number] = event;
+    this.waiting = this.waiting.filter((i) => this.#events[i] === undefined);
+  }
+
+  result(error?: BusError): AppendResult {
+    const events: StoredEvent[] = [];
+    for (const [i, draft] of this.#drafts.entries()) {
+      const event = this.#events[i] ?? this.#events[this.#firsts.get(draft.id) as number];
+      if (event === undefined) break;
+      events.push(event);
+    }
+    const duplicates = new Set([...this.#duplicates].filter((i) => i < events.length));
+    return error === undefined ? { events, duplicates } : { events, duplicates, error };
+  }
+}
+
+function documentsAfter(
+  tail: Tail,
+  place: Place,
+  drafts: readonly EventDraft[],
+  queryable: boolean,
+): EventDocument[] {
+  let last = tail;
+  const documents = drafts.map((draft) => {
+    const document = documentAfter(last, place, draft, queryable);
+    last = { seq: document.seq, maxTs: document.maxTs, sumBytes: document.sumBytes, id: draft.id };
+    return document;
+  });
+  const end = documents.at(-1);
+  if (end !== undefined) documents[documents.length - 1] = { ...end, last: true };
+  return documents;
+}
+
+function nameOf(place: Place): string {
+  return `${place.topic}/${place.partition}`;
+}
+
+/** Between 2 and 40 ms: writers that got in each other's way, or in that of an election, spread out. */
+function pauseAtRandom(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 2 + Math.random() * 38));
+}

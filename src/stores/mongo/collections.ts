@@ -1,0 +1,225 @@
+/** The collections of a store, what their documents look like, and the indexes they need. */
+import type { Binary, Collection, Db, Document, ObjectId, Timestamp } from "mongodb";
+import type { Seq } from "../../model/event.js";
+import type { Cursor } from "../../ports/groups.js";
+import type { OutboxStatus } from "../../ports/outbox.js";
+
+/** A string, or the escaped form of one that UTF-8 cannot hold. */
+export type Text = string | Binary;
+
+/**
+ * An event, or a range of removed ones: then `to` is there, the range is [seq, to], and what the event said is gone.
+ *
+ * Every seq up to the head is taken by an event or lies in a range; ranges never touch. The document at seq 1 always
+ * exists and carries what the partition counts.
+ */
+export interface EventDocument {
+  /** The event's id. Ranges keep that of the event they began with, until somebody publishes it again. */
+  readonly _id: Text | ObjectId;
+  readonly topic: string;
+  readonly partition: number;
+  readonly seq: Seq;
+  readonly ts: number;
+  /** Highest ts up to here, and bytes up to here. The writer of a seq knows its predecessor's, so these are exact. */
+  readonly maxTs: number;
+  readonly sumBytes: number;
+  readonly key?: Text;
+  readonly headers?: Document;
+  readonly caused_by?: readonly Text[];
+  readonly tags?: readonly Text[];
+  readonly sid?: Text;
+  /** JSON text. */
+  readonly payload?: string;
+  /** The payload once more, as a document, for queries by hand; never read back. */
+  readonly body?: unknown;
+  /** On the last event of an append: those who watch look for these only. */
+  readonly last?: true;
+  readonly to?: Seq;
+  /** On the document at seq 1: removed events above the range that begins there, and how often something was removed. */
+  readonly holes?: number;
+  readonly removals?: number;
+}
+
+/** `_id` = topic/partition/group. Without a cursor the group was removed, and only the epoch is remembered. */
+export interface CursorDocument {
+  readonly _id: string;
+  readonly topic: string;
+  readonly group: string;
+  readonly partition: number;
+  readonly epoch: number;
+  readonly owner: string | null;
+  /** The last owner gave it back, or there was none. */
+  readonly clean: boolean;
+  readonly cursor?: Cursor;
+  /** Counts fenced appends, so that such an append and a change of owner exclude each other. */
+  readonly fenced?: number;
+}
+
+/** A session and the groups its member joined. `open` is missing if it joined without (or after) a session. */
+export interface MemberDocument {
+  readonly _id: string;
+  readonly open?: true;
+  readonly host?: string;
+  readonly pid?: number;
+  readonly processStart?: string;
+  readonly expiresAt: Date;
+  /** topic/group */
+  readonly groups?: readonly string[];
+}
+
+/** One document: the version of the newest change of a group, and the latest changes. */
+export interface ChangesDocument {
+  readonly _id: string;
+  readonly version: number;
+  readonly latest: readonly { readonly version: number; readonly ref: string }[];
+}
+
+export interface ViewRow {
+  readonly _id: Text;
+  readonly version: number;
+  readonly ts: number;
+  readonly fields?: Document;
+  readonly gone?: true;
+}
+
+export interface OutboxDocument {
+  readonly _id: Text;
+  readonly topic: string;
+  readonly payload: string;
+  readonly key?: Text;
+  readonly headers?: Document;
+  readonly ts?: number;
+  readonly caused_by?: readonly Text[];
+  readonly tags?: readonly Text[];
+  readonly sid?: Text;
+  /** Order of addition: the server's logical time, then the adder's own count. */
+  readonly at: Timestamp | Date;
+  readonly nth: string;
+  readonly status: OutboxStatus;
+  readonly failures: number;
+  readonly error?: string;
+  readonly token?: string;
+  readonly addedMs: number;
+  /** End of the lease while claimed, earliest next try while pending, time of sending once sent. */
+  readonly dueMs: number;
+}
+
+export interface TopicDocument extends Document {
+  readonly _id: string;
+  readonly partitions: number;
+}
+
+export interface SchemaDocument {
+  readonly _id: string;
+  readonly topic: string;
+  readonly version: number;
+  /** The version it follows: two that follow the same one exclude each other. */
+  readonly follows: number;
+  readonly compat: string;
+  readonly document: string;
+  readonly createdMs: number;
+}
+
+export interface TokenDocument {
+  readonly _id: string;
+  readonly value: string;
+  readonly revision: number;
+}
+
+export interface AuditDocument {
+  readonly _id: number;
+  readonly atMs: number;
+  readonly actor: string;
+  readonly action: string;
+  readonly target: string;
+  readonly details?: string;
+}
+
+/** The handles of one store's collections in one database. */
+export class Collections {
+  readonly db: Db;
+  readonly prefix: string;
+  readonly events: Collection<EventDocument>;
+  readonly cursors: Collection<CursorDocument>;
+  readonly members: Collection<MemberDocument>;
+  readonly changes: Collection<ChangesDocument>;
+  readonly outbox: Collection<OutboxDocument>;
+  readonly topics: Collection<TopicDocument>;
+  readonly schemas: Collection<SchemaDocument>;
+  readonly tokens: Collection<TokenDocument>;
+  readonly audit: Collection<AuditDocument>;
+
+  constructor(db: Db, prefix = "") {
+    this.db = db;
+    this.prefix = prefix;
+    this.events = db.collection(`${prefix}events`);
+    this.cursors = db.collection(`${prefix}cursors`);
+    this.members = db.collection(`${prefix}members`);
+    this.changes = db.collection(`${prefix}changes`);
+    this.outbox = db.collection(`${prefix}outbox`);
+    this.topics = db.collection(`${prefix}topics`);
+    this.schemas = db.collection(`${prefix}schemas`);
+    this.tokens = db.collection(`${prefix}tokens`);
+    this.audit = db.collection(`${prefix}audit`);
+  }
+
+  view(name: string): Collection<ViewRow> {
+    return this.db.collection(this.viewPrefix + name);
+  }
+
+  get viewPrefix(): string {
+    return `${this.prefix}view.`;
+  }
+}
+
+/** Names of the indexes that code looks for in messages. */
+export const PLACE_INDEX = "place";
+
+/** How long a session that ran out is remembered: its bus may have slept. */
+const SWEEP_AFTER_SECONDS = 3_600;
+
+/**
+ * Creates every index that is missing; harmless when they are there.
+ *
+ * @example
+ * await ensureIndexes(client.db("app"));
+ */
+export async function ensureIndexes(db: Db, options: { readonly prefix?: string } = {}): Promise<void> {
+  const c = new Collections(db, options.prefix);
+  await c.events.createIndexes([
+    { key: { topic: 1, partition: 1, seq: 1 }, unique: true, name: PLACE_INDEX },
+    { key: { topic: 1, partition: 1, to: 1 }, name: "removed", partialFilterExpression: exists("to") },
+    { key: { topic: 1, key: 1, seq: -1 }, name: "key", partialFilterExpression: exists("key") },
+    {
+      key: { "headers.correlationId": 1 },
+      name: "correlation",
+      partialFilterExpression: exists("headers.correlationId"),
+    },
+    { key: { caused_by: 1 }, name: "cause", partialFilterExpression: exists("caused_by") },
+  ]);
+  await c.cursors.createIndexes([
+    { key: { topic: 1, group: 1, partition: 1 }, name: "group" },
+    { key: { owner: 1 }, name: "owner", partialFilterExpression: { owner: { $type: "string" } } },
+  ]);
+  await c.members.createIndexes([
+    { key: { groups: 1 }, name: "groups" },
+    { key: { expiresAt: 1 }, name: "sweep", expireAfterSeconds: SWEEP_AFTER_SECONDS },
+  ]);
+  await ensureOutboxIndexes(c.outbox);
+  await c.schemas.createIndexes([{ key: { topic: 1, follows: 1 }, unique: true, name: "succession" }]);
+}
+
+export async function ensureOutboxIndexes(outbox: Collection<OutboxDocument>): Promise<void> {
+  await outbox.createIndexes([
+    { key: { status: 1, at: 1, nth: 1 }, name: "queue" },
+    {
+      key: { key: 1, at: 1, nth: 1 },
+      name: "unsent_by_key",
+      partialFilterExpression: { key: { $exists: true }, status: { $in: ["pending", "claimed", "dead"] } },
+    },
+  ]);
+}
+
+function exists(field: string): Document {
+  return { [field]: { $exists: true } };
+}

@@ -1,0 +1,142 @@
+/**
+ * The connection to one database: the client (ours, or the caller's), the concern levels of every call, and what the
+ * server at the other end can do.
+ *
+ * Every write is acknowledged by a majority, from the journal; every read sees only what a majority holds (P1). What
+ * the address or the caller's client says about that is overridden.
+ */
+import {
+  type ClientSession,
+  type Db,
+  type DbOptions,
+  MongoClient,
+  type MongoClientOptions,
+  ReadConcern,
+} from "mongodb";
+import { BusError } from "../../model/errors.js";
+import { Collections } from "./collections.js";
+import { busError } from "./errors.js";
+import { Gate } from "./gate.js";
+
+export interface ConnectionOptions {
+  /** Address of the server: `mongodb://…` or `mongodb+srv://…`. This or `client`. */
+  readonly url?: string;
+  /** A client of the caller's, who also closes it. */
+  readonly client?: MongoClient;
+  /** Name of the database. Default: the one in the address, else "promethean". */
+  readonly db?: string;
+  /** Put before the name of every collection, so that several stores fit into one database. */
+  readonly prefix?: string;
+  /** Told of limits and fallbacks. Default: `process.emitWarning`. */
+  readonly onWarning?: (message: string) => void;
+}
+
+/** Fits a default election (10 s) and notices a frozen server within seconds; the address may say otherwise. */
+const CLIENT_DEFAULTS: MongoClientOptions = {
+  serverSelectionTimeoutMS: 15_000,
+  connectTimeoutMS: 5_000,
+  heartbeatFrequencyMS: 2_000,
+  appName: "promethean",
+};
+
+const DURABLE = { w: "majority", journal: true } as const;
+
+const DB_OPTIONS: DbOptions = {
+  readPreference: "primary",
+  readConcern: new ReadConcern("majority"),
+  writeConcern: DURABLE,
+  ignoreUndefined: true,
+  promoteValues: true,
+  promoteLongs: true,
+  promoteBuffers: false,
+  useBigInt64: false,
+};
+
+/** MongoDB 6.0. */
+const MIN_WIRE_VERSION = 17;
+
+export class Connection {
+  readonly gate = new Gate();
+  readonly collections: Collections;
+  readonly client: MongoClient;
+  readonly db: Db;
+  readonly warn: (message: string) => void;
+  readonly #ownsClient: boolean;
+  #replicaSet = true;
+  #setName = "";
+
+  constructor(options: ConnectionOptions) {
+    this.client = options.client ?? connectTo(options.url);
+    this.#ownsClient = options.client === undefined;
+    this.db = this.client.db(options.db ?? databaseIn(options.url) ?? "promethean", DB_OPTIONS);
+    this.collections = new Collections(this.db, options.prefix ?? "");
+    this.warn = options.onWarning ?? ((message) => process.emitWarning(message, "PrometheanWarning"));
+  }
+
+  /** Transactions and change streams exist. Known after `open`; assumed before. */
+  get replicaSet(): boolean {
+    return this.#replicaSet;
+  }
+
+  /** For people: where the data are. */
+  get name(): string {
+    const { databaseName } = this.db;
+    const prefix = this.collections.prefix === "" ? "" : ` ${this.collections.prefix}*`;
+    return `mongodb ${this.#setName === "" ? "" : `${this.#setName}/`}${databaseName}${prefix}`;
+  }
+
+  /** Connects and looks whom it is talking to. */
+  async open(): Promise<void> {
+    const hello = await this.db.admin().command({ hello: 1 });
+    if (typeof hello.maxWireVersion !== "number" || hello.maxWireVersion < MIN_WIRE_VERSION) {
+      throw new BusError("STORE_INCOMPATIBLE", "the MongoDB server is too old: 6.0 or newer is needed");
+    }
+    this.#setName = typeof hello.setName === "string" ? hello.setName : "";
+    this.#replicaSet = this.#setName !== "" || hello.msg === "isdbgrid";
+    if (!this.#replicaSet) {
+      this.warn(
+        `the MongoDB server of "${this.db.databaseName}" is a standalone one: no transactional projections (P9), ` +
+          "fenced appends and removals are not atomic, new events are found by polling. Make it a replica set " +
+          "(one node is enough): start mongod with --replSet and run rs.initiate().",
+      );
+    }
+  }
+
+  /** Runs `body` in one transaction: all of it is committed, or none. It may run several times. */
+  async transact<T>(body: (session: ClientSession) => Promise<T>): Promise<T> {
+    return await this.client.withSession((session) =>
+      session.withTransaction(() => body(session), {
+        readConcern: { level: "snapshot" },
+        writeConcern: DURABLE,
+        readPreference: "primary",
+      }),
+    );
+  }
+
+  /** Waits for calls under way, then lets go of the client if it is ours. */
+  async close(): Promise<void> {
+    await this.gate.close();
+    if (this.#ownsClient) await this.client.close();
+  }
+}
+
+function connectTo(url: string | undefined): MongoClient {
+  if (url === undefined) {
+    throw new BusError("INVALID_OPTION", "mongoStore needs `url` (mongodb://…) or `client`");
+  }
+  const said = url.toLowerCase();
+  const options = Object.entries(CLIENT_DEFAULTS).filter(
+    ([name]) => !said.includes(`${name.toLowerCase()}=`),
+  );
+  try {
+    return new MongoClient(url, Object.fromEntries(options));
+  } catch (error) {
+    throw busError(error, "none");
+  }
+}
+
+/** The database named in an address, which may list several hosts and thus is no URL to a URL parser. */
+function databaseIn(url: string | undefined): string | undefined {
+  const name = /^[a-z+]+:\/\/[^/]+\/([^?]+)/i.exec(url ?? "")?.[1];
+  return name === undefined || name === "" ? undefined : decodeURIComponent(name);
+}

@@ -1,0 +1,301 @@
+/**
+ * Views in MongoDB: one collection each, one document per key. A deleted document stays as a tombstone (`gone`) with
+ * its version until it is purged.
+ */
+import {
+  type AnyBulkWriteOperation,
+  type ClientSession,
+  type Collection,
+  MongoBulkWriteError,
+} from "mongodb";
+import { BusError } from "../../model/errors.js";
+import type { JsonObject } from "../../model/json.js";
+import type {
+  DocumentPage,
+  DocumentQuery,
+  Documents,
+  DocumentWrite,
+  Unit,
+  ViewDocument,
+  ViewIndex,
+  ViewInfo,
+  WriteResult,
+} from "../../ports/documents.js";
+import { bsonPath, bsonText, fromBson, plainName, plainText } from "./bson-json.js";
+import type { ViewRow } from "./collections.js";
+import type { Connection } from "./connection.js";
+import { leaseLost, ownedBy, storedCursor } from "./cursor-document.js";
+import { stretchesOf, tokenAfter } from "./document-query.js";
+import { updateFor } from "./document-write.js";
+import { duplicateIndex, isDuplicateKey } from "./errors.js";
+
+const TOMBSTONES = "tombstones";
+const MAX_TRIES = 20;
+const FIELDS_PREFIX = "fields.";
+
+export class MongoDocuments implements Documents {
+  readonly #connection: Connection;
+  /** Views that exist for sure: a transaction should not have to create collections. */
+  readonly #known = new Set<string>();
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  define(view: string, indexes: readonly ViewIndex[]): Promise<void> {
+    return this.#connection.gate.write(async () => {
+      const rows = await this.#ensure(view);
+      try {
+        for (const index of indexes) await createIndex(rows, index);
+      } catch (error) {
+        throw isDuplicateKey(error) ? duplicateValues(view, error) : error;
+      }
+    });
+  }
+
+  write(view: string, writes: readonly DocumentWrite[]): Promise<WriteResult> {
+    return this.#connection.gate.write(async () => {
+      if (writes.some((write) => write.expected !== undefined)) {
+        throw new BusError("INVALID_OPTION", "`expected` is for transact; write does not compare");
+      }
+      const rows = await this.#ensure(view);
+      let operations = writes.map(updateFor);
+      let applied = 0;
+      for (let tries = 0; operations.length > 0; tries++) {
+        const done = await apply(rows, operations);
+        applied += done.applied;
+        // Two writers that create one document at once: the one that lost finds it the second time.
+        if (done.error !== undefined) {
+          const retry = duplicateIndex(done.error.errmsg) === "_id_" && tries < MAX_TRIES;
+          if (!retry) throw done.error.code === 11000 ? duplicateValues(view, done.cause) : done.cause;
+        }
+        operations = operations.slice(done.count);
+      }
+      return { applied, stale: writes.length - applied };
+    });
+  }
+
+  transact(unit: Unit): Promise<WriteResult> {
+    return this.#connection.gate.write(async () => {
+      if (!this.#connection.replicaSet) {
+        throw new BusError(
+          "UNSUPPORTED",
+          "a standalone MongoDB server has no transactions: make it a replica set",
+        );
+      }
+      for (const { view } of unit.writes) await this.#ensure(view);
+      for (let tries = 1; ; tries++) {
+        try {
+          return await this.#connection.transact((session) => this.#commit(unit, session));
+        } catch (error) {
+          if (!isDuplicateKey(error)) throw error;
+          const onKey = duplicateIndex((error as Error).message) === "_id_";
+          if (!onKey || tries >= MAX_TRIES)
+            throw duplicateValues(unit.writes.map((w) => w.view).join(", "), error);
+        }
+      }
+    });
+  }
+
+  async #commit(unit: Unit, session: ClientSession): Promise<WriteResult> {
+    if (unit.cursor !== undefined) {
+      const { ref, epoch, cursor } = unit.cursor;
+      const { matchedCount } = await this.#connection.collections.cursors.updateOne(
+        ownedBy(ref, epoch),
+        { $set: { cursor: storedCursor(cursor) } },
+        { session },
+      );
+      if (matchedCount === 0) throw leaseLost(ref, epoch);
+    }
+    let applied = 0;
+    let count = 0;
+    for (const { view, writes } of unit.writes) {
+      const rows = this.#connection.collections.view(view);
+      for (const batch of splitAtExpectations(writes)) {
+        await checkExpected(rows, view, batch[0], session);
+        const result = await rows.bulkWrite(batch.map(updateFor), { session, ordered: true });
+        applied += result.modifiedCount + result.upsertedCount;
+        count += batch.length;
+      }
+    }
+    return { applied, stale: count - applied };
+  }
+
+  get(view: string, keys: readonly string[]): Promise<ReadonlyMap<string, ViewDocument>> {
+    return this.#connection.gate.read(async () => {
+      if (keys.length === 0) return new Map();
+      const rows = await this.#connection.collections
+        .view(view)
+        .find({ _id: { $in: keys.map(bsonText) }, gone: { $exists: false } })
+        .toArray();
+      return new Map(rows.map((row) => [plainText(row._id), documentOf(row)]));
+    });
+  }
+
+  find(view: string, query: DocumentQuery): Promise<DocumentPage> {
+    return this.#connection.gate.read(async () => {
+      const collection = this.#connection.collections.view(view);
+      const found: { row: ViewRow; rank: Parameters<typeof tokenAfter>[1] }[] = [];
+      for (const { rank, filter, sort } of stretchesOf(query)) {
+        // One more than asked tells whether there is another page.
+        const wanted = query.limit + 1 - found.length;
+        if (wanted <= 0) break;
+        const rows = await collection.find(filter).sort(sort).limit(wanted).toArray();
+        found.push(...rows.map((row) => ({ row, rank })));
+      }
+      const page = found.slice(0, query.limit);
+      const last = page.at(-1);
+      const more = found.length > page.length && last !== undefined;
+      return {
+        documents: page.map(({ row }) => documentOf(row)),
+        next: more ? tokenAfter(last.row, last.rank, query) : null,
+      };
+    });
+  }
+
+  views(): Promise<readonly ViewInfo[]> {
+    return this.#connection.gate.read(async () => {
+      const { viewPrefix } = this.#connection.collections;
+      const collections = await this.#connection.db.listCollections({}, { nameOnly: true }).toArray();
+      const names = collections.map(({ name }) => name).filter((name) => name.startsWith(viewPrefix));
+      const infos = names.sort().map((name) => this.#info(name.slice(viewPrefix.length)));
+      return await Promise.all(infos);
+    });
+  }
+
+  async #info(view: string): Promise<ViewInfo> {
+    const rows = this.#connection.collections.view(view);
+    const [all, gone, indexes] = await Promise.all([
+      rows.estimatedDocumentCount(),
+      rows.countDocuments({ gone: true }),
+      rows.indexes(),
+    ]);
+    return {
+      view,
+      documents: Math.max(0, all - gone),
+      indexes: indexes.flatMap((index) => viewIndex(index)),
+    };
+  }
+
+  drop(view: string): Promise<void> {
+    return this.#connection.gate.write(async () => {
+      this.#known.delete(view);
+      await this.#connection.collections.view(view).drop();
+    });
+  }
+
+  purge(view: string, beforeTs: number): Promise<number> {
+    return this.#connection.gate.write(async () => {
+      const rows = this.#connection.collections.view(view);
+      return (await rows.deleteMany({ gone: true, ts: { $lt: beforeTs } })).deletedCount;
+    });
+  }
+
+  async #ensure(view: string): Promise<Collection<ViewRow>> {
+    const rows = this.#connection.collections.view(view);
+    if (!this.#known.has(view)) {
+      await rows.createIndex({ ts: 1 }, { name: TOMBSTONES, partialFilterExpression: { gone: true } });
+      this.#known.add(view);
+    }
+    return rows;
+  }
+}
+
+interface Applied {
+  readonly applied: number;
+  /** Operations that are through. */
+  readonly count: number;
+  readonly error?: { readonly code: number; readonly errmsg?: string | undefined };
+  readonly cause?: unknown;
+}
+
+async function apply(
+  rows: Collection<ViewRow>,
+  operations: readonly AnyBulkWriteOperation<ViewRow>[],
+): Promise<Applied> {
+  try {
+    const { modifiedCount, upsertedCount } = await rows.bulkWrite(operations, { ordered: true });
+    return { applied: modifiedCount + upsertedCount, count: operations.length };
+  } catch (error) {
+    if (!(error instanceof MongoBulkWriteError) || error.result.getWriteConcernError() !== undefined)
+      throw error;
+    const [first] = [error.writeErrors].flat();
+    if (first === undefined) throw error;
+    const { modifiedCount, upsertedCount } = error.result;
+    return { applied: modifiedCount + upsertedCount, count: first.index, error: first, cause: error };
+  }
+}
+
+/** Runs of writes, each of which begins with the only one in it that expects something. */
+function splitAtExpectations(writes: readonly DocumentWrite[]): [DocumentWrite, ...DocumentWrite[]][] {
+  const runs: [DocumentWrite, ...DocumentWrite[]][] = [];
+  for (const write of writes) {
+    const run = runs.at(-1);
+    if (run === undefined || write.expected !== undefined) runs.push([write]);
+    else run.push(write);
+  }
+  return runs;
+}
+
+async function checkExpected(
+  rows: Collection<ViewRow>,
+  view: string,
+  write: DocumentWrite,
+  session: ClientSession,
+): Promise<void> {
+  if (write.expected === undefined) return;
+  const row = await rows.findOne({ _id: bsonText(write.key) }, { session });
+  const version = row === null || row.gone ? null : row.version;
+  if (version === write.expected) return;
+  throw new BusError(
+    "WRITE_CONFLICT",
+    `document "${write.key}" of view "${view}" is at version ${version}, not at ${write.expected}`,
+    { details: { view, key: write.key, version } },
+  );
+}
+
+/** Ends with the key, which breaks ties in the order of pages; a document that lacks a field is not held to be unique. */
+async function createIndex(rows: Collection<ViewRow>, index: ViewIndex): Promise<void> {
+  const paths = Object.entries(index.keys).map(
+    ([field, direction]) => [storedField(field), direction] as const,
+  );
+  if (!index.unique) {
+    await rows.createIndex(new Map([...paths, ["_id", 1]]));
+    return;
+  }
+  const present = Object.fromEntries(paths.map(([path]) => [path, { $exists: true }]));
+  await rows.createIndex(new Map(paths), { unique: true, partialFilterExpression: present });
+}
+
+function storedField(field: string): string {
+  return field === "_key" ? "_id" : FIELDS_PREFIX + bsonPath(field);
+}
+
+/** The index as it was asked for; none if it is one of our own. */
+function viewIndex(index: { key: object; name?: string; unique?: boolean }): ViewIndex[] {
+  const entries = Object.entries(index.key) as [string, 1 | -1][];
+  const fields = entries.filter(([path]) => path.startsWith(FIELDS_PREFIX));
+  if (fields.length === 0) return [];
+  const keys = fields.map(([path, direction]) => {
+    return [path.slice(FIELDS_PREFIX.length).split(".").map(plainName).join("."), direction] as const;
+  });
+  return [{ keys: Object.fromEntries(keys), ...(index.unique ? { unique: true } : undefined) }];
+}
+
+function duplicateValues(view: string, cause: unknown): BusError {
+  return new BusError(
+    "WRITE_CONFLICT",
+    `a document has the same values as another one in a unique index of view "${view}"`,
+    { cause, retryable: false, details: { view } },
+  );
+}
+
+function documentOf(row: ViewRow): ViewDocument {
+  const { version, ts } = row;
+  return Object.freeze({
+    key: plainText(row._id),
+    version,
+    ts,
+    fields: fromBson(row.fields ?? {}) as JsonObject,
+  });
+}

@@ -1,0 +1,159 @@
+/**
+ * What went wrong in MongoDB, as codes of ours with what to do about it. The only place that knows the driver's error
+ * classes and the server's numbers.
+ *
+ * A failed read had no effect. A failed write may have had one unless the server said otherwise: the driver retries by
+ * itself and then shows only the last failure, so that even "no server found" may hide a write that went through.
+ */
+import {
+  MongoAPIError,
+  MongoBulkWriteError,
+  MongoClientClosedError,
+  MongoError,
+  MongoInvalidArgumentError,
+  MongoMissingCredentialsError,
+  MongoNetworkError,
+  MongoNotConnectedError,
+  MongoParseError,
+  MongoServerError,
+  MongoServerSelectionError,
+  MongoTopologyClosedError,
+  MongoWriteConcernError,
+} from "mongodb";
+import { BusError, describeThrown, type ErrorCode } from "../../model/errors.js";
+
+/** Whether a call that failed may have changed something. */
+export type Effect = "none" | "possible";
+
+interface Verdict {
+  readonly code: ErrorCode;
+  readonly advice: string;
+  readonly retryable?: boolean;
+}
+
+const NOT_SERVING: Verdict = {
+  code: "STORE_UNAVAILABLE",
+  advice:
+    "the MongoDB server cannot serve just now (it is shutting down, or another primary is being elected)",
+};
+const TOO_LARGE: Verdict = {
+  code: "PAYLOAD_TOO_LARGE",
+  advice: "MongoDB takes 16 MiB per document at most",
+};
+const FULL: Verdict = { code: "STORE_FULL", advice: "MongoDB has no room left: free or add disk space" };
+
+const BY_SERVER_CODE: ReadonlyMap<number, Verdict> = new Map([
+  ...[6, 7, 89, 91, 189, 9001, 10058, 10107, 11600, 11602, 13435, 13436, 134, 133].map(
+    (code) => [code, NOT_SERVING] as const,
+  ),
+  [18, refused("MongoDB refused the credentials: check user, password and authSource in the address")],
+  [8000, refused("MongoDB refused the credentials: check user, password and authSource in the address")],
+  [13, refused("the MongoDB user lacks rights: give it readWrite on this database")],
+  [20, { code: "UNSUPPORTED", advice: "this needs a replica set; the server is a standalone one" }],
+  [50, { code: "STORE_UNAVAILABLE", advice: "MongoDB did not finish in time" }],
+  [262, { code: "STORE_UNAVAILABLE", advice: "MongoDB did not finish in time" }],
+  [
+    100,
+    {
+      code: "STORE_UNAVAILABLE",
+      advice: "the replica set has too few data nodes for a majority: bring them back",
+    },
+  ],
+  [112, { code: "WRITE_CONFLICT", advice: "another writer changed the same documents" }],
+  [251, { code: "WRITE_CONFLICT", advice: "the transaction was ended by the server" }],
+  [10334, TOO_LARGE],
+  [17419, TOO_LARGE],
+  [17420, TOO_LARGE],
+  [14031, FULL],
+  [12501, FULL],
+  [10003, FULL],
+]);
+
+function refused(advice: string): Verdict {
+  return { code: "STORE_UNAVAILABLE", advice, retryable: false };
+}
+
+/** Any thrown value as a BusError. */
+export function busError(error: unknown, effect: Effect): BusError {
+  if (error instanceof BusError) return error;
+  if (!(error instanceof MongoError)) return BusError.from(error);
+  const { code, advice, retryable } = verdictOn(error, effect);
+  return new BusError(code, `${advice}: ${describeThrown(error)}`, {
+    cause: error,
+    ...(retryable === undefined ? undefined : { retryable }),
+  });
+}
+
+function verdictOn(error: MongoError, effect: Effect): Verdict {
+  if (
+    error instanceof MongoNotConnectedError ||
+    error instanceof MongoTopologyClosedError ||
+    error instanceof MongoClientClosedError
+  ) {
+    return { code: "CLOSED", advice: "the MongoDB client is closed" };
+  }
+  const known = serverCodeOf(error);
+  const verdict = known === undefined ? undefined : BY_SERVER_CODE.get(known);
+  if (verdict !== undefined && verdict.code !== "STORE_UNAVAILABLE") return verdict;
+  if (verdict?.retryable === false) return verdict;
+  if (effect === "possible" && mayHaveHappened(error)) {
+    return { code: "OUTCOME_UNKNOWN", advice: "the connection to MongoDB was lost in the middle of a write" };
+  }
+  if (verdict !== undefined) return verdict;
+  if (error instanceof MongoServerSelectionError) {
+    return {
+      code: "STORE_UNAVAILABLE",
+      advice: "no MongoDB server that takes writes was found: check that it runs, and its address",
+    };
+  }
+  if (error instanceof MongoNetworkError) {
+    return { code: "STORE_UNAVAILABLE", advice: "the connection to MongoDB was lost" };
+  }
+  if (isDuplicateKey(error)) {
+    return { code: "WRITE_CONFLICT", advice: "a unique index forbids it", retryable: false };
+  }
+  if (
+    error instanceof MongoParseError ||
+    error instanceof MongoInvalidArgumentError ||
+    error instanceof MongoMissingCredentialsError
+  ) {
+    return { code: "INVALID_OPTION", advice: "MongoDB's driver does not accept this" };
+  }
+  return {
+    code: "INTERNAL",
+    advice: error instanceof MongoAPIError ? "MongoDB's driver failed" : "MongoDB failed",
+  };
+}
+
+/** Credentials are refused while connecting, and show only as the reason why no server was found. */
+function serverCodeOf(error: MongoError): number | undefined {
+  if (typeof error.code === "number") return error.code;
+  if (error instanceof MongoServerSelectionError) {
+    for (const server of error.reason?.servers.values() ?? []) {
+      const code = server.error?.code;
+      if (code === 18 || code === 13) return code;
+    }
+  }
+  return undefined;
+}
+
+/** Whether a write that failed like this may still have been done, or be undone by a failover. */
+export function mayHaveHappened(error: unknown): boolean {
+  if (error instanceof MongoServerSelectionError || error instanceof MongoNetworkError) return true;
+  if (error instanceof MongoWriteConcernError) return true;
+  if (error instanceof MongoBulkWriteError && error.result.getWriteConcernError() !== undefined) return true;
+  if (!(error instanceof MongoError)) return false;
+  if (error.hasErrorLabel("NoWritesPerformed")) return false;
+  if (error.hasErrorLabel("RetryableWriteError") || error.hasErrorLabel("PoolRequestedRetry")) return true;
+  const verdict = typeof error.code === "number" ? BY_SERVER_CODE.get(error.code) : undefined;
+  return verdict?.code === "STORE_UNAVAILABLE" && verdict.retryable !== false;
+}
+
+export function isDuplicateKey(error: unknown): boolean {
+  return error instanceof MongoServerError && error.code === 11000;
+}
+
+/** The name of the unique index that a write ran into. */
+export function duplicateIndex(message: string | undefined): string | undefined {
+  return /index: (\S+)/.exec(message ?? "")?.[1];
+}

@@ -1,0 +1,94 @@
+/**
+ * Events as documents and back.
+ *
+ * The payload is kept as JSON text: it comes back exactly as it was published (`__proto__`, `$where`, `a.b`, member order
+ * and long numbers included), one string costs less to write and far less to read than a tree, and nobody parses it
+ * before somebody looks. A store with `queryablePayloads` adds the payload as a document, for queries by hand.
+ */
+import type { Binary, Document } from "mongodb";
+import { type EventDraft, type EventMeta, type Seq, StoredEvent } from "../../model/event.js";
+import { freezeJson, JsonBody, type JsonValue } from "../../model/json.js";
+import { bsonText, fromBson, plainText, toBson } from "./bson-json.js";
+import type { EventDocument } from "./collections.js";
+
+/** Where a partition ends, as far as its next writer must know. */
+export interface Tail {
+  readonly seq: Seq;
+  readonly maxTs: number;
+  readonly sumBytes: number;
+  /** Id of the event at `seq`; null if it was removed, or if there never was one. */
+  readonly id: string | null;
+}
+
+export const EMPTY_TAIL: Tail = { seq: 0, maxTs: 0, sumBytes: 0, id: null };
+
+/** What an event counts for beside its payload. */
+const OVERHEAD_BYTES = 120;
+
+/** The document of the event that follows `tail`. */
+export function documentAfter(
+  tail: Tail,
+  place: { readonly topic: string; readonly partition: number },
+  draft: EventDraft,
+  queryable: boolean,
+): EventDocument {
+  const payload = draft.body.text;
+  const document: { -readonly [K in keyof EventDocument]: EventDocument[K] } = {
+    _id: bsonText(draft.id),
+    topic: place.topic,
+    partition: place.partition,
+    seq: tail.seq + 1,
+    ts: draft.ts,
+    maxTs: Math.max(tail.maxTs, draft.ts),
+    sumBytes: tail.sumBytes + payload.length + (draft.key?.length ?? 0) + OVERHEAD_BYTES,
+    payload,
+  };
+  if (draft.key !== undefined) document.key = bsonText(draft.key);
+  if (draft.meta !== undefined) Object.assign(document, metaDocument(draft.meta));
+  if (queryable) document.body = toBson(draft.body.value as JsonValue);
+  return document;
+}
+
+export function tailOf(document: EventDocument): Tail {
+  const { seq, to, maxTs, sumBytes } = document;
+  return { seq: to ?? seq, maxTs, sumBytes, id: to === undefined ? plainText(document._id) : null };
+}
+
+export function storedEvent(document: EventDocument): StoredEvent {
+  return new StoredEvent(document.topic, document.partition, document.seq, {
+    id: plainText(document._id),
+    ts: document.ts,
+    key: document.key === undefined ? undefined : plainText(document.key),
+    meta: metaOf(document),
+    body: JsonBody.ofText(document.payload ?? "null"),
+  });
+}
+
+type MetaFields = Pick<EventDocument, "headers" | "caused_by" | "tags" | "sid">;
+
+export function metaDocument(meta: EventMeta): MetaFields {
+  const { headers, caused_by, tags, sid } = meta;
+  return {
+    ...(headers === undefined ? undefined : { headers: toBson(headers) as Document }),
+    ...(caused_by === undefined ? undefined : { caused_by: caused_by.map(bsonText) }),
+    ...(tags === undefined ? undefined : { tags: tags.map(bsonText) }),
+    ...(sid === undefined ? undefined : { sid: bsonText(sid) }),
+  };
+}
+
+export function metaOf(document: MetaFields): EventMeta | undefined {
+  const { headers, caused_by, tags, sid } = document;
+  if (headers === undefined && caused_by === undefined && tags === undefined && sid === undefined) {
+    return undefined;
+  }
+  return Object.freeze({
+    ...(headers === undefined ? undefined : { headers: fromBson(headers) as Record<string, string> }),
+    ...(caused_by === undefined ? undefined : { caused_by: texts(caused_by) }),
+    ...(tags === undefined ? undefined : { tags: texts(tags) }),
+    ...(sid === undefined ? undefined : { sid: plainText(sid) }),
+  });
+}
+
+function texts(stored: readonly (string | Binary)[]): readonly string[] {
+  return freezeJson(stored.map(plainText));
+}

@@ -1,0 +1,145 @@
+/**
+ * Finding events by id, and telling whether a place in a partition was removed. An event that lies in a removed range
+ * is a leftover of an interrupted removal, or of a writer that came too late; it counts as gone.
+ */
+import { type ClientSession, ObjectId, type ReadConcernLevel } from "mongodb";
+import type { Seq, StoredEvent } from "../../model/event.js";
+import { bsonText } from "./bson-json.js";
+import type { EventDocument } from "./collections.js";
+import type { Connection } from "./connection.js";
+import { storedEvent } from "./event-document.js";
+
+export interface Place {
+  readonly topic: string;
+  readonly partition: number;
+}
+
+/** Removed seqs, both ends included. */
+export interface RemovedRange {
+  readonly from: Seq;
+  readonly to: Seq;
+}
+
+/** How long to wait until a majority holds what the primary holds already. */
+const SETTLE_MS = 10_000;
+
+export class EventLookup {
+  readonly #connection: Connection;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  /** The events under these ids that a majority holds and that were not removed. */
+  async retained(ids: readonly string[]): Promise<StoredEvent[]> {
+    return (await this.#sort(ids)).retained.map(storedEvent);
+  }
+
+  /** As `retained`; ids that are kept only by something removed are made free, so that they can be published again. */
+  async retainedOrFree(ids: readonly string[], session?: ClientSession): Promise<StoredEvent[]> {
+    const { retained, leftovers } = await this.#sort(ids, session);
+    for (const document of leftovers) await this.#free(document, session);
+    return retained.map(storedEvent);
+  }
+
+  /** As `retainedOrFree`, but waits until what the primary has under these ids is held by a majority, or is gone. */
+  async settled(ids: readonly string[]): Promise<StoredEvent[]> {
+    const untilMs = performance.now() + SETTLE_MS;
+    const _id = { $in: ids.map(bsonText) };
+    const { events } = this.#connection.collections;
+    for (;;) {
+      const found = await this.retainedOrFree(ids);
+      if (found.length === ids.length || performance.now() > untilMs) return found;
+      const present = await events.countDocuments({ _id }, { readConcern: { level: "local" } });
+      if (present <= found.length) return found;
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  }
+
+  async isEventAt(id: string, seq: Seq): Promise<boolean> {
+    const document = await this.#connection.collections.events.findOne(
+      { _id: bsonText(id) },
+      { projection: { _id: 0, seq: 1, to: 1 }, readConcern: { level: "local" } },
+    );
+    return document !== null && document.to === undefined && document.seq === seq;
+  }
+
+  /** The removed range that `seq` lies in, or null. */
+  async removedRange(place: Place, seq: Seq, level: ReadConcernLevel): Promise<RemovedRange | null> {
+    const { topic, partition } = place;
+    const document = await this.#connection.collections.events.findOne(
+      { topic, partition, to: { $gte: seq } },
+      { sort: { to: 1 }, projection: { _id: 0, seq: 1, to: 1 }, readConcern: { level } },
+    );
+    if (document?.to === undefined || document.seq > seq) return null;
+    return { from: document.seq, to: document.to };
+  }
+
+  async #sort(
+    ids: readonly string[],
+    session?: ClientSession,
+  ): Promise<{ retained: EventDocument[]; leftovers: EventDocument[] }> {
+    if (ids.length === 0) return { retained: [], leftovers: [] };
+    const documents = await this.#connection.collections.events
+      .find({ _id: { $in: ids.map(bsonText) } }, within(session))
+      .toArray();
+    const retained: EventDocument[] = [];
+    const leftovers = documents.filter((document) => document.to !== undefined);
+    for (const group of byPlace(documents.filter((document) => document.to === undefined))) {
+      const ranges = await this.#rangesAround(group, session);
+      for (const document of group) {
+        const gone = ranges.some(({ from, to }) => from <= document.seq && document.seq <= to);
+        (gone ? leftovers : retained).push(document);
+      }
+    }
+    return { retained, leftovers };
+  }
+
+  /** Removed ranges that any of these events of one partition could lie in. */
+  async #rangesAround(
+    documents: readonly EventDocument[],
+    session: ClientSession | undefined,
+  ): Promise<RemovedRange[]> {
+    const { topic, partition } = documents[0] as EventDocument;
+    const seqs = documents.map((document) => document.seq);
+    const ranges = await this.#connection.collections.events
+      .find(
+        { topic, partition, to: { $gte: Math.min(...seqs) }, seq: { $lte: Math.max(...seqs) } },
+        { projection: { _id: 0, seq: 1, to: 1 }, ...within(session) },
+      )
+      .toArray();
+    return ranges.map(({ seq, to }) => ({ from: seq, to: to as Seq }));
+  }
+
+  /** A leftover goes; a range that still has the id of the event it began with takes another. */
+  async #free(document: EventDocument, session: ClientSession | undefined): Promise<void> {
+    const { events } = this.#connection.collections;
+    const { _id, seq, to } = document;
+    if (to === undefined) {
+      await events.deleteOne({ _id, seq, to: { $exists: false } }, within(session));
+      return;
+    }
+    const rename = async (inside?: ClientSession): Promise<void> => {
+      const { deletedCount } = await events.deleteOne({ _id, to }, within(inside));
+      if (deletedCount === 1) await events.insertOne({ ...document, _id: new ObjectId() }, within(inside));
+    };
+    if (session !== undefined) await rename(session);
+    else if (this.#connection.replicaSet) await this.#connection.transact(rename);
+    else await rename();
+  }
+}
+
+function byPlace(documents: readonly EventDocument[]): Iterable<EventDocument[]> {
+  const groups = new Map<string, EventDocument[]>();
+  for (const document of documents) {
+    const name = `${document.topic}/${document.partition}`;
+    const group = groups.get(name);
+    if (group === undefined) groups.set(name, [document]);
+    else group.push(document);
+  }
+  return groups.values();
+}
+
+function within(session: ClientSession | undefined): { session?: ClientSession } {
+  return session === undefined ? {} : { session };
+}

@@ -1,0 +1,64 @@
+/**
+ * Which groups changed since a version: one document with a version that grows by one per change, and the latest
+ * changes. Reading it costs one look at an unchanged document; whoever is too far behind is told of every group.
+ *
+ * A change is recorded after it was made, so that whoever hears of it finds it.
+ */
+import type { GroupChanges, GroupRef } from "../../ports/groups.js";
+import type { Connection } from "./connection.js";
+import { groupName, groupRef } from "./cursor-document.js";
+
+const DOCUMENT_ID = "groups";
+const MAX_LATEST = 128;
+
+export class GroupChangeLog {
+  readonly #connection: Connection;
+  readonly #heard: (refs: readonly GroupRef[]) => void;
+
+  /** `heard` is told of changes of this process at once. */
+  constructor(connection: Connection, heard: (refs: readonly GroupRef[]) => void) {
+    this.#connection = connection;
+    this.#heard = heard;
+  }
+
+  /** Makes the document, so that no two changes fight over creating it. */
+  async prepare(): Promise<void> {
+    await this.#connection.collections.changes.updateOne(
+      { _id: DOCUMENT_ID },
+      { $setOnInsert: { version: 0, latest: [] } },
+      { upsert: true },
+    );
+  }
+
+  async record(refs: readonly GroupRef[]): Promise<void> {
+    if (refs.length === 0) return;
+    const added = refs.map((ref, i) => ({
+      version: { $add: ["$version", i + 1] },
+      ref: { $literal: groupName(ref) },
+    }));
+    await this.#connection.collections.changes.updateOne({ _id: DOCUMENT_ID }, [
+      {
+        $set: {
+          version: { $add: ["$version", refs.length] },
+          latest: { $slice: [{ $concatArrays: ["$latest", added] }, -MAX_LATEST] },
+        },
+      },
+    ]);
+    this.#heard(refs);
+  }
+
+  /** What changed above `version`; `everything` is asked when that is too long ago to be told. */
+  async since(version: number, everything: () => Promise<GroupRef[]>): Promise<GroupChanges> {
+    const document = await this.#connection.collections.changes.findOne({
+      _id: DOCUMENT_ID,
+      version: { $ne: version },
+    });
+    if (document === null) return { version, groups: [] };
+    const oldest = document.latest[0]?.version ?? document.version + 1;
+    if (version > document.version || version + 1 < oldest) {
+      return { version: document.version, groups: await everything() };
+    }
+    const names = new Set(document.latest.filter((c) => c.version > version).map((c) => c.ref));
+    return { version: document.version, groups: [...names].map(groupRef) };
+  }
+}

@@ -1,0 +1,222 @@
+/**
+ * The log in MongoDB: one collection of events, read by the index of their places. What the pages, positions and marks of
+ * a partition are follows from its documents alone; there is no counter that could disagree with them.
+ */
+import { BusError } from "../../model/errors.js";
+import type { EventDraft, Seq, StoredEvent } from "../../model/event.js";
+import type { Fence } from "../../ports/groups.js";
+import type { AppendResult, HistoryOptions, Log, Page, PartitionHead, ReadOptions } from "../../ports/log.js";
+import type { Signal } from "../../ports/store.js";
+import { Appender } from "./append.js";
+import { bsonText } from "./bson-json.js";
+import type { EventDocument } from "./collections.js";
+import type { Connection } from "./connection.js";
+import { holdLease } from "./cursor-document.js";
+import { isDuplicateKey } from "./errors.js";
+import { storedEvent } from "./event-document.js";
+import { EventLookup, type Place } from "./event-lookup.js";
+import { PageBuilder } from "./page-builder.js";
+import { Removal } from "./removal.js";
+
+/** Partitions asked at once when a whole topic is looked at. */
+const AT_ONCE = 32;
+const MAX_TRIES = 20;
+
+export interface MongoLogOptions {
+  readonly queryablePayloads: boolean;
+  /** Tells listeners in this process at once; those elsewhere hear from the server. */
+  readonly signal: (signal: Signal) => void;
+}
+
+export class MongoLog implements Log {
+  readonly #connection: Connection;
+  readonly #signal: (signal: Signal) => void;
+  readonly #lookup: EventLookup;
+  readonly #removal: Removal;
+  readonly #appender: Appender;
+
+  constructor(connection: Connection, options: MongoLogOptions) {
+    this.#connection = connection;
+    this.#signal = options.signal;
+    this.#lookup = new EventLookup(connection);
+    this.#removal = new Removal(connection);
+    this.#appender = new Appender(connection, this.#lookup, {
+      queryable: options.queryablePayloads,
+      remove: (place, seqs) => this.#removal.remove(place, seqs),
+    });
+  }
+
+  append(
+    topic: string,
+    partition: number,
+    drafts: readonly EventDraft[],
+    fence?: Fence,
+  ): Promise<AppendResult> {
+    return this.#connection.gate.write(async () => {
+      const place = { topic, partition };
+      const result =
+        fence === undefined
+          ? await this.#appender.append(place, drafts)
+          : await this.#appendFenced(place, drafts, fence);
+      const head = result.events.findLast((_, i) => !result.duplicates.has(i))?.seq;
+      if (head !== undefined) this.#signal({ type: "appended", topic, partition, head });
+      return result;
+    });
+  }
+
+  /** The lease is held by the same commit that adds the events, so that no later owner can exist before them (P7). */
+  async #appendFenced(place: Place, drafts: readonly EventDraft[], fence: Fence): Promise<AppendResult> {
+    const { cursors } = this.#connection.collections;
+    if (!this.#connection.replicaSet) {
+      await holdLease(cursors, fence);
+      return await this.#appender.append(place, drafts);
+    }
+    for (let tries = 1; ; tries++) {
+      try {
+        return await this.#connection.transact(async (session) => {
+          await holdLease(cursors, fence, session);
+          return await this.#appender.appendIn(session, place, drafts);
+        });
+      } catch (error) {
+        // Another writer took the seq or brought the id: the next try reads where things stand.
+        if (!isDuplicateKey(error) || tries >= MAX_TRIES) throw error;
+      }
+    }
+  }
+
+  read(topic: string, partition: number, options: ReadOptions): Promise<Page> {
+    return this.#connection.gate.read(() => this.#page({ topic, partition }, options));
+  }
+
+  async #page(place: Place, { after, limit, maxBytes }: ReadOptions): Promise<Page> {
+    const cursor = this.#connection.collections.events
+      .find({ ...place, seq: { $gt: after } }, { projection: { body: 0 } })
+      .sort({ seq: 1 })
+      .limit(limit)
+      .batchSize(limit);
+    const page = new PageBuilder(after, maxBytes ?? Number.POSITIVE_INFINITY);
+    let documents = 0;
+    try {
+      while (!page.full && (await cursor.hasNext())) {
+        const batch = cursor.readBufferedDocuments();
+        documents += batch.length;
+        // Nothing is missing before an event that follows at once; else something was removed, maybe from below `after`.
+        if (page.untouched && batch[0]?.seq !== after + 1) page.cover(await this.#rangeAbove(place, after));
+        for (const document of batch) page.add(document);
+      }
+    } finally {
+      await cursor.close();
+    }
+    if (documents === 0) page.cover(await this.#rangeAbove(place, after));
+    return page.finish();
+  }
+
+  /** End of the removed range that `after + 1` lies in. */
+  async #rangeAbove(place: Place, after: Seq): Promise<Seq> {
+    return (await this.#lookup.removedRange(place, after + 1, "majority"))?.to ?? after;
+  }
+
+  heads(topic: string): Promise<readonly PartitionHead[]> {
+    return this.#connection.gate.read(async () => {
+      const config = await this.#connection.collections.topics.findOne({ _id: topic });
+      if (config === null) throw new BusError("NOT_FOUND", `topic "${topic}" is not defined`);
+      const heads: PartitionHead[] = [];
+      while (heads.length < config.partitions) {
+        const count = Math.min(AT_ONCE, config.partitions - heads.length);
+        const partitions = Array.from({ length: count }, (_, i) => heads.length + i);
+        heads.push(...(await Promise.all(partitions.map((partition) => this.#head({ topic, partition })))));
+      }
+      return heads;
+    });
+  }
+
+  async #head(place: Place): Promise<PartitionHead> {
+    const { events } = this.#connection.collections;
+    const [first, tail] = await Promise.all([
+      events.findOne({ ...place, seq: 1 }, { projection: { to: 1, holes: 1, sumBytes: 1 } }),
+      this.#appender.tail(place),
+    ]);
+    const head = tail.seq;
+    const low = (first?.to ?? 0) + 1;
+    const spread = head - low + 1;
+    const present = Math.max(0, spread - (first?.holes ?? 0));
+    const bytes = tail.sumBytes - (first?.to === undefined ? 0 : first.sumBytes);
+    // Events removed in between are taken to have been of average size.
+    return {
+      partition: place.partition,
+      head,
+      low,
+      events: present,
+      bytes: spread === 0 ? 0 : Math.round((bytes * present) / spread),
+    };
+  }
+
+  /** Binary search: the highest ts up to a seq only grows with the seq. */
+  seqAt(topic: string, partition: number, ts: number): Promise<Seq> {
+    return this.#connection.gate.read(async () => {
+      const place = { topic, partition };
+      const { events } = this.#connection.collections;
+      const head = (await this.#appender.tail(place)).seq;
+      let low = 1;
+      let high = head + 1;
+      while (low < high) {
+        const middle = Math.floor((low + high) / 2);
+        const document = await events.findOne(
+          { ...place, seq: { $gte: middle } },
+          { sort: { seq: 1 }, projection: { _id: 0, seq: 1, maxTs: 1 } },
+        );
+        if (document === null || document.maxTs >= ts) high = middle;
+        else low = Math.max(middle, document.seq) + 1;
+      }
+      // The event that raised the maximum may have been removed since: then the first one after it counts.
+      const found = await events.findOne(
+        { ...place, seq: { $gte: low }, to: { $exists: false }, ts: { $gte: ts } },
+        { sort: { seq: 1 }, projection: { _id: 0, seq: 1 } },
+      );
+      return found?.seq ?? head + 1;
+    });
+  }
+
+  find(id: string): Promise<StoredEvent | null> {
+    return this.#connection.gate.read(async () => (await this.#lookup.retained([id]))[0] ?? null);
+  }
+
+  latestByKey(topic: string, keys: readonly string[]): Promise<ReadonlyMap<string, StoredEvent>> {
+    return this.#connection.gate.read(async () => {
+      const cursor = this.#connection.collections.events.aggregate<{ event: EventDocument }>([
+        { $match: { topic, key: { $in: [...new Set(keys)].map(bsonText) } } },
+        { $sort: { key: 1, seq: -1 } },
+        { $group: { _id: "$key", event: { $first: "$$ROOT" } } },
+      ]);
+      const newest = new Map<string, StoredEvent>();
+      for await (const { event } of cursor) {
+        const stored = storedEvent(event);
+        if (stored.key !== undefined) newest.set(stored.key, stored);
+      }
+      return newest;
+    });
+  }
+
+  history(topic: string, key: string, options: HistoryOptions): Promise<readonly StoredEvent[]> {
+    return this.#connection.gate.read(async () => {
+      const seq = {
+        $gt: options.newestFirst ? 0 : (options.after ?? 0),
+        ...(options.through === undefined ? undefined : { $lte: options.through }),
+      };
+      const documents = await this.#connection.collections.events
+        .find({ topic, key: bsonText(key), seq }, { projection: { body: 0 } })
+        .sort({ seq: options.newestFirst ? -1 : 1 })
+        .limit(options.limit)
+        .toArray();
+      return documents.map(storedEvent);
+    });
+  }
+
+  trim(topic: string, partition: number, through: Seq): Promise<number> {
+    return this.#connection.gate.write(() => this.#removal.trim({ topic, partition }, through));
+  }
+
+  remove(topic: string, partition: number, seqs: readonly Seq[]): Promise<number> {
+    return this.#connection.gate.write(() => this.#removal.remove({ topic, partition }, seqs));
+  }
+}

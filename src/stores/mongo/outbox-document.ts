@@ -1,0 +1,69 @@
+/** Outbox entries as documents and back. */
+import type { Document } from "mongodb";
+import { canonicalText, freezeJson, jsonBody } from "../../model/json.js";
+import type { OutboxEntry, OutboxRow } from "../../ports/outbox.js";
+import { bsonText, plainText } from "./bson-json.js";
+import type { OutboxDocument } from "./collections.js";
+import { metaDocument, metaOf } from "./event-document.js";
+
+/** Members that come from the entry. Refuses what JSON cannot keep. */
+export function entryFields(entry: OutboxEntry): Document {
+  const { topic, payload, key, ts, headers, caused_by, tags, sid } = entry;
+  const body = jsonBody(payload, { maxBytes: Number.POSITIVE_INFINITY, maxDepth: 200 });
+  return {
+    topic,
+    payload: body.text,
+    ...(key === undefined ? undefined : { key: bsonText(key) }),
+    ...(ts === undefined ? undefined : { ts }),
+    ...metaDocument({
+      ...(headers === undefined ? undefined : { headers }),
+      ...(caused_by === undefined ? undefined : { caused_by }),
+      ...(tags === undefined ? undefined : { tags }),
+      ...(sid === undefined ? undefined : { sid }),
+    }),
+  };
+}
+
+export function entryOf(document: OutboxDocument): OutboxEntry {
+  const { _id, topic, payload, key, ts } = document;
+  return {
+    id: plainText(_id),
+    topic,
+    payload: freezeJson(JSON.parse(payload) as unknown),
+    ...(key === undefined ? undefined : { key: plainText(key) }),
+    ...(ts === undefined ? undefined : { ts }),
+    ...metaOf(document),
+  };
+}
+
+export function rowOf(document: OutboxDocument): OutboxRow {
+  const { status, failures, error, addedMs } = document;
+  return {
+    ...entryOf(document),
+    status,
+    failures,
+    addedMs,
+    ...(error === undefined ? undefined : { error }),
+  };
+}
+
+/** Topic, key and payload count, as they do in the log (P3). */
+export function saysTheSame(document: OutboxDocument, entry: OutboxEntry): boolean {
+  const present = entryOf(document);
+  return (
+    present.topic === entry.topic &&
+    present.key === entry.key &&
+    canonicalText(present.payload) === canonicalText(JSON.parse(entryFields(entry).payload as string))
+  );
+}
+
+/** Comes before in order of addition. */
+export function isBefore(a: OutboxDocument, b: OutboxDocument): boolean {
+  const order = compareTimes(a.at, b.at);
+  return order < 0 || (order === 0 && a.nth < b.nth);
+}
+
+function compareTimes(a: OutboxDocument["at"], b: OutboxDocument["at"]): number {
+  if (a instanceof Date || b instanceof Date) return Number(a) - Number(b);
+  return a.compare(b);
+}

@@ -1,0 +1,200 @@
+/** Topics, schemas, tokens and audit in MongoDB. Every compare-and-set is one conditional write or one unique index. */
+import { BusError } from "../../model/errors.js";
+import { freezeJson, type JsonValue } from "../../model/json.js";
+import type { TopicConfig } from "../../model/topic.js";
+import type { AuditEntry, Registry, SchemaEntry, Token } from "../../ports/registry.js";
+import type { Signal } from "../../ports/store.js";
+import type { AuditDocument, SchemaDocument, TopicDocument } from "./collections.js";
+import type { Connection } from "./connection.js";
+import { isDuplicateKey } from "./errors.js";
+
+export class MongoRegistry implements Registry {
+  readonly #connection: Connection;
+  readonly #signal: (signal: Signal) => void;
+
+  constructor(connection: Connection, signal: (signal: Signal) => void) {
+    this.#connection = connection;
+    this.#signal = signal;
+  }
+
+  defineTopic(config: TopicConfig, o: { ifAbsent?: boolean } = {}): Promise<TopicConfig> {
+    return this.#connection.gate.write(async () => {
+      const { topics } = this.#connection.collections;
+      const { name, ...rest } = config;
+      const { upsertedCount } = await this.#insertTopic(config);
+      const present = await topics.findOne({ _id: name });
+      if (upsertedCount === 0 && present !== null && o.ifAbsent) return topicOf(present);
+      const { matchedCount } = await topics.replaceOne({ _id: name, partitions: config.partitions }, rest);
+      if (matchedCount === 0) {
+        throw new BusError(
+          "TOPIC_CONFLICT",
+          `topic "${name}" has ${present?.partitions} partitions; they cannot become ${config.partitions}`,
+          { details: { topic: name, partitions: present?.partitions } },
+        );
+      }
+      this.#signal({ type: "topic", topic: name });
+      return topicOf({ _id: name, ...rest });
+    });
+  }
+
+  /** Of two that create it at once, one inserts it and the other finds it. */
+  async #insertTopic({ name, ...rest }: TopicConfig): Promise<{ upsertedCount: number }> {
+    try {
+      return await this.#connection.collections.topics.updateOne(
+        { _id: name },
+        { $setOnInsert: rest },
+        { upsert: true },
+      );
+    } catch (error) {
+      if (!isDuplicateKey(error)) throw error;
+      return { upsertedCount: 0 };
+    }
+  }
+
+  topic(name: string): Promise<TopicConfig | null> {
+    return this.#connection.gate.read(async () => {
+      const document = await this.#connection.collections.topics.findOne({ _id: name });
+      return document === null ? null : topicOf(document);
+    });
+  }
+
+  topics(): Promise<readonly TopicConfig[]> {
+    return this.#connection.gate.read(async () => {
+      const documents = await this.#connection.collections.topics.find().sort({ _id: 1 }).toArray();
+      return documents.map(topicOf);
+    });
+  }
+
+  putSchema(entry: SchemaEntry, o: { expectedLatest: number }): Promise<void> {
+    return this.#connection.gate.write(async () => {
+      const { schemas } = this.#connection.collections;
+      const { topic, version, compat, createdMs } = entry;
+      const latest = (await schemas.findOne({ topic }, { sort: { version: -1 } }))?.version ?? 0;
+      if (latest !== o.expectedLatest || version <= latest)
+        throw schemaConflict(entry, o.expectedLatest, latest);
+      const document = JSON.stringify(entry.document);
+      try {
+        const _id = `${topic}/${version}`;
+        await schemas.insertOne({ _id, topic, version, follows: latest, compat, document, createdMs });
+      } catch (error) {
+        if (!isDuplicateKey(error)) throw error;
+        const newest = await schemas.findOne({ topic }, { sort: { version: -1 } });
+        throw schemaConflict(entry, o.expectedLatest, newest?.version ?? 0);
+      }
+    });
+  }
+
+  schemas(topic?: string): Promise<readonly SchemaEntry[]> {
+    return this.#connection.gate.read(async () => {
+      const documents = await this.#connection.collections.schemas
+        .find(topic === undefined ? {} : { topic })
+        .sort({ topic: 1, version: 1 })
+        .toArray();
+      return documents.map(schemaOf);
+    });
+  }
+
+  token(name: string): Promise<Token | null> {
+    return this.#connection.gate.read(async () => {
+      const document = await this.#connection.collections.tokens.findOne({ _id: name });
+      return document === null ? null : tokenOf(document);
+    });
+  }
+
+  putToken(name: string, value: JsonValue | null, o: { expected: number }): Promise<number> {
+    return this.#connection.gate.write(async () => {
+      const { tokens } = this.#connection.collections;
+      const revision = value === null ? 0 : o.expected + 1;
+      if (value === null) {
+        const { deletedCount } = await tokens.deleteOne({ _id: name, revision: o.expected });
+        if (deletedCount === 1) return revision;
+      } else if (o.expected > 0) {
+        const { matchedCount } = await tokens.updateOne(
+          { _id: name, revision: o.expected },
+          { $set: { value: JSON.stringify(value), revision } },
+        );
+        if (matchedCount === 1) return revision;
+      } else {
+        try {
+          await tokens.insertOne({ _id: name, value: JSON.stringify(value), revision });
+          return revision;
+        } catch (error) {
+          if (!isDuplicateKey(error)) throw error;
+        }
+      }
+      const present = (await tokens.findOne({ _id: name }))?.revision ?? 0;
+      // Removing what is absent, expecting it absent, is no conflict.
+      if (value === null && present === 0 && o.expected === 0) return revision;
+      throw new BusError(
+        "WRITE_CONFLICT",
+        `token "${name}" is at revision ${present}, not at ${o.expected}`,
+        {
+          details: { token: name, revision: present },
+        },
+      );
+    });
+  }
+
+  tokens(prefix: string): Promise<ReadonlyMap<string, Token>> {
+    return this.#connection.gate.read(async () => {
+      const found = await this.#connection.collections.tokens
+        .find({ _id: { $gte: prefix, $lt: `${prefix}\u{10ffff}` } })
+        .sort({ _id: 1 })
+        .toArray();
+      return new Map(found.map((document) => [document._id, tokenOf(document)]));
+    });
+  }
+
+  audit(entry: Omit<AuditEntry, "number">): Promise<void> {
+    return this.#connection.gate.write(async () => {
+      const { audit } = this.#connection.collections;
+      const { atMs, actor, action, target, details } = entry;
+      const text = details === undefined ? undefined : { details: JSON.stringify(details) };
+      for (;;) {
+        const newest = await audit.findOne({}, { sort: { _id: -1 }, projection: { _id: 1 } });
+        try {
+          await audit.insertOne({ _id: (newest?._id ?? 0) + 1, atMs, actor, action, target, ...text });
+          return;
+        } catch (error) {
+          if (!isDuplicateKey(error)) throw error;
+        }
+      }
+    });
+  }
+
+  audits(o: { limit: number; before?: number }): Promise<readonly AuditEntry[]> {
+    return this.#connection.gate.read(async () => {
+      const documents = await this.#connection.collections.audit
+        .find(o.before === undefined ? {} : { _id: { $lt: o.before } })
+        .sort({ _id: -1 })
+        .limit(o.limit)
+        .toArray();
+      return documents.map(auditOf);
+    });
+  }
+}
+
+function topicOf({ _id, ...rest }: TopicDocument): TopicConfig {
+  return freezeJson({ name: _id, ...rest });
+}
+
+function schemaOf({ topic, version, compat, document, createdMs }: SchemaDocument): SchemaEntry {
+  return freezeJson({ topic, version, compat, document: JSON.parse(document) as JsonValue, createdMs });
+}
+
+function tokenOf({ value, revision }: { value: string; revision: number }): Token {
+  return freezeJson({ value: JSON.parse(value) as JsonValue, revision });
+}
+
+function auditOf({ _id, details, ...rest }: AuditDocument): AuditEntry {
+  const parsed = details === undefined ? undefined : { details: JSON.parse(details) as JsonValue };
+  return freezeJson({ number: _id, ...rest, ...parsed });
+}
+
+function schemaConflict(entry: SchemaEntry, expected: number, latest: number): BusError {
+  return new BusError(
+    "SCHEMA_CONFLICT",
+    `version ${entry.version} of "${entry.topic}" was to follow version ${expected}, but the newest is ${latest}`,
+    { details: { topic: entry.topic, latest } },
+  );
+}

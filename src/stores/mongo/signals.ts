@@ -1,0 +1,158 @@
+/**
+ * Who is told what when something changed. Changes of this process are told at once; those of others come by one change
+ * stream over the store's collections, or, where that cannot be had, by looking now and then whether anything is new.
+ *
+ * The stream (or the looking) runs only while somebody listens. Of an append it sees the last event only.
+ */
+import type { Document } from "mongodb";
+import type { GroupRef } from "../../ports/groups.js";
+import type { Signal } from "../../ports/store.js";
+import { ChangeLoop } from "./change-loop.js";
+import type { Connection } from "./connection.js";
+import { groupRef } from "./cursor-document.js";
+import { Poller } from "./poller.js";
+
+type Listener = (signal: Signal) => void;
+
+/** Even a stream may miss what a writer that crashed in the middle of an append left behind. */
+const LOOK_AGAIN_MS = 5_000;
+
+export class Signals {
+  readonly #connection: Connection;
+  readonly #listeners = new Set<Listener>();
+  #source: Source | undefined;
+  /** Sources that were stopped and are not done yet. */
+  readonly #ending = new Set<Promise<void>>();
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  listen(listener: Listener): () => void {
+    // A wrapper per call: the same function may listen twice, and each stop ends its own.
+    const own = (signal: Signal): void => listener(signal);
+    this.#listeners.add(own);
+    this.#source ??= new Source(this.#connection, (signal) => this.send(signal));
+    return () => {
+      if (this.#listeners.delete(own) && this.#listeners.size === 0) this.#stopSource();
+    };
+  }
+
+  readonly send = (signal: Signal): void => {
+    for (const listener of [...this.#listeners]) callSafely(() => listener(signal));
+  };
+
+  readonly sendGroups = (refs: readonly GroupRef[]): void => {
+    for (const { topic, group } of refs) this.send({ type: "group", ref: { topic, group } });
+  };
+
+  async close(): Promise<void> {
+    this.#listeners.clear();
+    this.#stopSource();
+    await Promise.all(this.#ending);
+  }
+
+  #stopSource(): void {
+    const source = this.#source;
+    if (source === undefined) return;
+    this.#source = undefined;
+    const ended = source.stop().finally(() => this.#ending.delete(ended));
+    this.#ending.add(ended);
+  }
+}
+
+/** Where signals of other processes come from: a change stream first, polling if there is none. */
+class Source {
+  readonly #connection: Connection;
+  readonly #send: Listener;
+  readonly #lookAgain: NodeJS.Timeout;
+  #current: ChangeLoop | Poller;
+
+  constructor(connection: Connection, send: Listener) {
+    this.#connection = connection;
+    this.#send = send;
+    this.#lookAgain = setInterval(() => send({ type: "any" }), LOOK_AGAIN_MS);
+    this.#lookAgain.unref();
+    this.#current = connection.replicaSet ? this.#stream() : this.#poller();
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#lookAgain);
+    await this.#current.stop();
+  }
+
+  #poller(): Poller {
+    return new Poller(this.#connection, () => this.#send({ type: "any" }));
+  }
+
+  #stream(): ChangeLoop {
+    const { db, collections } = this.#connection;
+    const { events, topics, changes } = collections;
+    const pipeline = [
+      {
+        $match: {
+          operationType: { $in: ["insert", "update", "replace"] },
+          $or: [
+            { "ns.coll": events.collectionName, operationType: "insert", "fullDocument.last": true },
+            { "ns.coll": { $in: [topics.collectionName, changes.collectionName] } },
+          ],
+        },
+      },
+      {
+        $project: {
+          coll: "$ns.coll",
+          key: "$documentKey._id",
+          topic: "$fullDocument.topic",
+          partition: "$fullDocument.partition",
+          seq: "$fullDocument.seq",
+          latest: "$updateDescription.updatedFields",
+        },
+      },
+    ];
+    return new ChangeLoop({
+      open: (resumeAfter) =>
+        db.watch(pipeline, { maxAwaitTimeMS: 1_000, ...(resumeAfter ? { resumeAfter } : {}) }),
+      onChange: (change) => this.#tell(change),
+      onGap: () => this.#send({ type: "any" }),
+      onUnavailable: (reason) => {
+        this.#connection.warn(`MongoDB gives no change stream (${reason}): new events are found by polling`);
+        this.#current = this.#poller();
+      },
+    });
+  }
+
+  #tell(change: Document): void {
+    const { events, topics } = this.#connection.collections;
+    if (change.coll === events.collectionName) {
+      const { topic, partition, seq } = change;
+      this.#send({ type: "appended", topic, partition, head: seq });
+    } else if (change.coll === topics.collectionName) {
+      this.#send({ type: "topic", topic: String(change.key) });
+    } else {
+      for (const ref of changedGroups(change.latest)) this.#send({ type: "group", ref });
+    }
+  }
+}
+
+/** What an update of the change log added: whole, or piece by piece (`latest.17`). */
+function changedGroups(updatedFields: Document | undefined): GroupRef[] {
+  const entries: unknown[] = Object.entries(updatedFields ?? {})
+    .filter(([path]) => path === "latest" || path.startsWith("latest."))
+    .flatMap(([, value]) => value);
+  const names = entries.flatMap((entry) => {
+    const ref = (entry as { ref?: unknown } | null)?.ref;
+    return typeof ref === "string" ? [ref] : [];
+  });
+  return [...new Set(names)].map(groupRef);
+}
+
+/** Runs `call`; what it throws surfaces as an uncaught error of its own, and the others still hear. */
+export function callSafely(call: () => void): void {
+  try {
+    call();
+  } catch (error) {
+    queueMicrotask(() => {
+      throw error;
+    });
+  }
+}

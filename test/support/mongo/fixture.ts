@@ -1,0 +1,36 @@
+/** The MongoDB store for the conformance suite: a database of its own for each test, on the server that all share. */
+
+import type { Store } from "../../../src/ports/store.js";
+import { mongoStore } from "../../../src/stores/mongo/index.js";
+import type { StoreFixture } from "../../../src/testing/conformance/fixture.js";
+import { dropDatabase, newDatabaseName, sharedServerUrl } from "./shared-server.js";
+
+export function mongoFixture(serverUrl: () => Promise<string> = sharedServerUrl): StoreFixture {
+  return {
+    name: "mongo",
+    async create() {
+      const url = await serverUrl();
+      const db = newDatabaseName();
+      const opened: Store[] = [];
+      const open = async (): Promise<Store> => {
+        const store = mongoStore({ url, db, onWarning: () => undefined });
+        await store.open();
+        opened.push(store);
+        return store;
+      };
+      const store = await open();
+      return {
+        store,
+        another: open,
+        reopen: async () => {
+          await store.close();
+          return await open();
+        },
+        dispose: async () => {
+          await Promise.all(opened.map((handle) => handle.close()));
+          await dropDatabase(url, db);
+        },
+      };
+    },
+  };
+}

@@ -1,0 +1,46 @@
+/**
+ * One replica set for a whole vitest run. It is started when the first test asks for it, by this process, which
+ * outlives the workers; a run without MongoDB tests starts none.
+ */
+import { createServer, type Server, type Socket } from "node:net";
+import type { TestProject } from "vitest/node";
+import { ReplicaSet } from "./replica-set.js";
+
+declare module "vitest" {
+  interface ProvidedContext {
+    /** Port on which a test asks for the server's address. */
+    readonly mongoDoor: number;
+  }
+}
+
+let set: Promise<ReplicaSet> | undefined;
+let door: Server | undefined;
+
+export async function setup(project: TestProject): Promise<void> {
+  door = createServer((socket: Socket) => {
+    socket.on("error", () => socket.destroy());
+    set ??= ReplicaSet.start({ cacheGb: 0.5 });
+    set.then(
+      ({ url }) => socket.end(JSON.stringify({ url })),
+      (error: Error) => socket.end(JSON.stringify({ error: error.message })),
+    );
+  });
+  project.provide("mongoDoor", await listen(door));
+}
+
+export async function teardown(): Promise<void> {
+  await new Promise((resolve) => door?.close(resolve));
+  const started = await set?.catch(() => undefined);
+  await started?.dispose();
+}
+
+function listen(server: Server): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(0, "127.0.0.1", () => {
+      const address = server.address();
+      if (address === null || typeof address === "string") reject(new Error("no port was given"));
+      else resolve(address.port);
+    });
+  });
+}

@@ -1,0 +1,140 @@
+/**
+ * One mongod, kept by a small shell that holds the other end of a pipe to us. When this process ends, however it ends,
+ * the pipe closes and the shell kills its mongod: no server outlives the run that started it.
+ *
+ * The shell also keeps a dead mongod's pid from being given to somebody else until we have let go of it, so that a
+ * signal never hits a stranger.
+ */
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir } from "node:fs/promises";
+import { createServer } from "node:net";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+
+const run = promisify(execFile);
+const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..", "..");
+
+/** $1: what to remove when nobody is left to say anything, $2: the node's own folder; the rest: the command. */
+const KEEPER = `
+all=$1 dir=$2; shift 2
+"$@" </dev/null >/dev/null 2>&1 &
+pid=$!
+echo $pid
+read -r word
+kill -9 $pid 2>/dev/null
+wait $pid
+case "$word" in keep) ;; remove) rm -rf "$dir" ;; *) rm -rf "$all" ;; esac
+`;
+
+let mongodPath: Promise<string> | undefined;
+
+/** Path of a mongod that runs here; rejects with what to install if there is none. */
+export function findMongod(): Promise<string> {
+  mongodPath ??= run(process.execPath, [join(root, "scripts", "mongod.mjs"), "path"], {
+    timeout: 600_000,
+  }).then(
+    ({ stdout }) => stdout.trim(),
+    (error: { stderr?: string; message: string }) => {
+      throw new Error(error.stderr?.trim() || error.message);
+    },
+  );
+  return mongodPath;
+}
+
+/** A port that nobody listens on just now. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  await once(server, "close");
+  if (address === null || typeof address === "string") throw new Error("no port was given");
+  return address.port;
+}
+
+export interface NodeOptions {
+  readonly dir: string;
+  readonly port: number;
+  /** Name of the replica set; absent: a standalone server. */
+  readonly replSet?: string;
+  readonly cacheGb?: number;
+}
+
+export class NodeProcess {
+  readonly port: number;
+  readonly #options: NodeOptions;
+  #keeper: ChildProcess | undefined;
+  #pid: number | undefined;
+
+  constructor(options: NodeOptions) {
+    this.#options = options;
+    this.port = options.port;
+  }
+
+  get address(): string {
+    return `127.0.0.1:${this.port}`;
+  }
+
+  get running(): boolean {
+    return this.#pid !== undefined;
+  }
+
+  /** Starts mongod; it may need a moment until it answers. */
+  async start(): Promise<void> {
+    const { dir } = this.#options;
+    await mkdir(join(dir, "data"), { recursive: true });
+    const command = [await findMongod(), ...this.#arguments()];
+    const keeper = spawn("sh", ["-c", KEEPER, "mongod-keeper", dirname(dir), dir, ...command], {
+      stdio: ["pipe", "pipe", "ignore"],
+      // A group of its own: Ctrl-C in the terminal must not stop servers under tests that are still cleaning up.
+      detached: true,
+    });
+    keeper.unref();
+    const [line] = (await once(keeper.stdout, "data")) as [Buffer];
+    this.#pid = Number(line.toString().trim());
+    this.#keeper = keeper;
+    for (const stream of [keeper.stdin, keeper.stdout]) (stream as { unref?: () => void }).unref?.();
+  }
+
+  /** Sends a signal to mongod: SIGSTOP and SIGCONT for pauses. */
+  signal(signal: NodeJS.Signals): void {
+    if (this.#pid === undefined) throw new Error(`mongod on port ${this.port} does not run`);
+    process.kill(this.#pid, signal);
+  }
+
+  /** kill -9; the data stay, as after a power cut. */
+  async kill(): Promise<void> {
+    await this.#end("keep");
+  }
+
+  /** Ends it and removes its data. */
+  async dispose(): Promise<void> {
+    await this.#end("remove");
+  }
+
+  async #end(word: "keep" | "remove"): Promise<void> {
+    const keeper = this.#keeper;
+    if (keeper === undefined) return;
+    this.#keeper = undefined;
+    this.#pid = undefined;
+    keeper.ref();
+    const ended = once(keeper, "exit");
+    keeper.stdin?.end(`${word}\n`);
+    await ended;
+  }
+
+  #arguments(): string[] {
+    const { dir, port, replSet, cacheGb = 0.25 } = this.#options;
+    const parameters = ["enableTestCommands=1", "diagnosticDataCollectionEnabled=false"];
+    return [
+      ...["--dbpath", join(dir, "data"), "--logpath", join(dir, "mongod.log"), "--logappend"],
+      ...["--port", String(port), "--bind_ip", "127.0.0.1", "--nounixsocket"],
+      ...["--wiredTigerCacheSizeGB", String(cacheGb)],
+      ...(replSet === undefined ? [] : ["--replSet", replSet, "--oplogSize", "512"]),
+      ...parameters.flatMap((parameter) => ["--setParameter", parameter]),
+    ];
+  }
+}
