@@ -25,6 +25,9 @@ interface PartitionTail {
   bytes: number;
   /** Highest head heard of. */
   head: Seq;
+  /** How often it was said that there may be more, and how much of that a read of the end has answered. */
+  doubts: number;
+  answered: number;
   readonly listeners: Set<() => void>;
   /** Reads of the log under way, by `after`: groups that ask for the same get the same. */
   readonly reading: Map<Seq, Promise<TailPage>>;
@@ -45,7 +48,7 @@ export class Tail {
   read(topic: string, partition: number, after: Seq, limit: number): TailPage | Promise<TailPage> {
     const tail = this.#tail(topic, partition);
     if (after >= tail.from && after < tail.through) return keptPage(tail, after, limit);
-    if (after === tail.through && after >= tail.head && after > 0)
+    if (after === tail.through && after >= tail.head && after > 0 && !isDoubtful(tail))
       return { events: [], through: after, atHead: true };
     let reading = tail.reading.get(after);
     if (reading === undefined) {
@@ -74,7 +77,7 @@ export class Tail {
     for (const tails of this.#partitions.values()) {
       for (const tail of tails) {
         if (tail === undefined || tail.listeners.size === 0) continue;
-        tail.head = Math.max(tail.head, tail.through + 1);
+        tail.doubts++;
         for (const listener of tail.listeners) listener();
       }
     }
@@ -101,16 +104,20 @@ export class Tail {
   }
 
   async #readLog(tail: PartitionTail, after: Seq, limit: number): Promise<TailPage> {
+    const { doubts } = tail;
     const page = await this.#log.read(tail.topic, tail.partition, {
       after,
       limit,
       maxBytes: this.#limits.maxBufferedBytes / 4,
     });
     if (page.through >= tail.head) {
-      tail.head = page.through;
       this.#keepPage(tail, after, page);
+      // Other groups may stand at the old head: what this read found is news to them.
+      this.#hear(tail, page.through);
     }
-    return { ...page, atHead: page.events.length < limit && page.through >= tail.head };
+    const atEnd = page.events.length < limit && page.through >= tail.head;
+    if (atEnd) tail.answered = Math.max(tail.answered, doubts);
+    return { ...page, atHead: atEnd && !isDoubtful(tail) };
   }
 
   /** A page that ends at the head joins what is kept, or replaces it. */
@@ -173,6 +180,8 @@ export class Tail {
         through: 0,
         bytes: 0,
         head: 0,
+        doubts: 0,
+        answered: 0,
         listeners: new Set(),
         reading: new Map(),
       };
@@ -187,7 +196,11 @@ function keptPage(tail: PartitionTail, after: Seq, limit: number): TailPage {
   const events = tail.events.slice(start, start + limit);
   const whole = start + limit >= tail.events.length;
   const through = whole ? tail.through : (events.at(-1) as StoredEvent).seq;
-  return { events, through, atHead: whole && through >= tail.head };
+  return { events, through, atHead: whole && through >= tail.head && !isDoubtful(tail) };
+}
+
+function isDoubtful(tail: PartitionTail): boolean {
+  return tail.doubts > tail.answered;
 }
 
 /** Index of the first event with a seq above `after`: a guess that is right without removals, else a search. */
