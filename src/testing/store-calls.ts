@@ -109,8 +109,8 @@ export type Proceed = (args?: readonly unknown[]) => Promise<unknown>;
 
 export interface Interception {
   around(call: StoreCall, proceed: Proceed): Promise<unknown>;
-  /** A signal on its way to a listener; call `deliver` once, later, or not at all. */
-  signal?(signal: Signal, deliver: () => void): void;
+  /** A signal on its way to a listener; deliver it, another, later, or none at all. */
+  signal?(signal: Signal, deliver: (signal: Signal) => void): void;
   /** Default: the wrapped store's own. */
   open?(): Promise<void>;
   close?(): Promise<void>;
@@ -118,8 +118,8 @@ export interface Interception {
 
 /** The same store with `interception` around every call and signal. */
 export function interceptStore(store: Store, interception: Interception): Store {
-  const pass = (signal: Signal, deliver: () => void): void =>
-    interception.signal === undefined ? deliver() : interception.signal(signal, deliver);
+  const pass = (signal: Signal, deliver: (signal: Signal) => void): void =>
+    interception.signal === undefined ? deliver(signal) : interception.signal(signal, deliver);
   const watch = store.watch?.bind(store);
   return {
     name: store.name,
@@ -131,7 +131,7 @@ export function interceptStore(store: Store, interception: Interception): Store 
     registry: wrapPart(store, "registry", interception),
     open: () => (interception.open ?? store.open.bind(store))(),
     close: () => (interception.close ?? store.close.bind(store))(),
-    ...(watch && { watch: (listener) => watch((signal) => pass(signal, () => listener(signal))) }),
+    ...(watch && { watch: (listener) => watch((signal) => pass(signal, listener)) }),
   };
 }
 
@@ -153,7 +153,7 @@ function wrapPart<P extends StorePart>(store: Store, name: P, interception: Inte
 function withOutboxWatch(
   store: Store,
   outbox: Store["outbox"],
-  pass: (signal: Signal, deliver: () => void) => void,
+  pass: (signal: Signal, deliver: (signal: Signal) => void) => void,
 ): Store["outbox"] {
   const watch = store.outbox.watch?.bind(store.outbox);
   if (watch === undefined) return outbox;

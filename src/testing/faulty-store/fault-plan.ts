@@ -27,7 +27,11 @@ export type Fault =
 
 export type FaultType = Fault["type"];
 
-export type SignalFault = { readonly type: "drop" } | { readonly type: "delay"; readonly delayMs: number };
+export type SignalFault =
+  | { readonly type: "drop" }
+  /** It says only that something happened. */
+  | { readonly type: "blur" }
+  | { readonly type: "delay"; readonly delayMs: number };
 
 export interface FaultPlan {
   /** What happens to this call, or null. */
@@ -44,7 +48,7 @@ export interface SeededFaultOptions {
   readonly rates?: FaultRates;
   /** Replace `rates` for calls of these kinds. */
   readonly byKind?: Partial<Record<CallKind, FaultRates>>;
-  readonly signals?: { readonly drop?: number; readonly delay?: number };
+  readonly signals?: Partial<Record<SignalFault["type"], number>>;
   /** Shortest and longest wait of every fault that waits. */
   readonly delayMs?: readonly [number, number];
 }
@@ -95,9 +99,10 @@ export function seededFaults(options: SeededFaultOptions): SeededFaults {
     signal() {
       if (!active || options.signals === undefined) return null;
       const at = random();
-      const { drop = 0, delay = 0 } = options.signals;
+      const { drop = 0, blur = 0, delay = 0 } = options.signals;
       if (at < drop) return { type: "drop" };
-      return at < drop + delay ? { type: "delay", delayMs: wait() } : null;
+      if (at < drop + blur) return { type: "blur" };
+      return at < drop + blur + delay ? { type: "delay", delayMs: wait() } : null;
     },
     stop() {
       active = false;

@@ -243,6 +243,15 @@ describe("signals", () => {
     expect([dropped.store.injected["signal-dropped"], late.store.injected["signal-delayed"]]).toEqual([1, 1]);
   });
 
+  it("are blurred by plan: something happened, and that is all", async () => {
+    const { inner, store, time } = await setUp(seededFaults({ seed: 1, signals: { blur: 1 } }));
+    const heard: Signal[] = [];
+    store.watch?.((signal) => heard.push(signal));
+    await inner.log.append("t", 0, [draft("a")]);
+    await time.advance(0);
+    expect(heard).toEqual([{ type: "any" }]);
+  });
+
   it("stop when the listener leaves", async () => {
     const { inner, store, time } = await setUp(none);
     let heard = 0;

@@ -12,11 +12,11 @@ import { type Clock, pause, systemClock } from "../../model/clock.js";
 import { BusError } from "../../model/errors.js";
 import type { EventDraft } from "../../model/event.js";
 import type { AppendResult } from "../../ports/log.js";
-import type { Store } from "../../ports/store.js";
+import type { Signal, Store } from "../../ports/store.js";
 import { interceptStore, type Proceed, type StoreCall } from "../store-calls.js";
 import type { Fault, FaultPlan, FaultType } from "./fault-plan.js";
 
-export type Injected = Record<FaultType | "signal-dropped" | "signal-delayed", number>;
+export type Injected = Record<FaultType | "signal-dropped" | "signal-blurred" | "signal-delayed", number>;
 
 export interface FaultyStoreOptions {
   readonly clock?: Clock;
@@ -49,7 +49,7 @@ export function faultyStore(store: Store, plan: FaultPlan, options: FaultyStoreO
   const handle = new Handle(plan, options);
   const intercepted = interceptStore(store, {
     around: (call, proceed) => handle.around(call, proceed),
-    signal: (signal, deliver) => handle.signal(plan.signal?.(signal) ?? null, deliver),
+    signal: (signal, deliver) => handle.signal(signal, deliver),
     open: () => (options.shared ? Promise.resolve() : store.open()),
     close: () => handle.close(() => (options.shared ? Promise.resolve() : store.close())),
   });
@@ -73,6 +73,7 @@ class Handle {
     torn: 0,
     crash: 0,
     "signal-dropped": 0,
+    "signal-blurred": 0,
     "signal-delayed": 0,
   };
   state: FaultyStore["state"] = "live";
@@ -182,18 +183,27 @@ class Handle {
     }
   }
 
-  signal(fault: { type: "drop" } | { type: "delay"; delayMs: number } | null, deliver: () => void): void {
-    const arrive = (): void => {
-      if (this.state === "frozen") this.#held.push(arrive);
-      else if (this.state === "live") deliver();
+  signal(signal: Signal, deliver: (signal: Signal) => void): void {
+    const arrive = (what: Signal): void => {
+      if (this.state === "frozen") this.#held.push(() => arrive(what));
+      else if (this.state === "live") deliver(what);
     };
-    if (fault === null) {
-      arrive();
-    } else if (fault.type === "drop") {
-      this.injected["signal-dropped"]++;
-    } else {
-      this.injected["signal-delayed"]++;
-      this.#clock.setTimer(fault.delayMs, arrive);
+    const fault = this.#plan.signal?.(signal) ?? null;
+    switch (fault?.type) {
+      case undefined:
+        arrive(signal);
+        break;
+      case "drop":
+        this.injected["signal-dropped"]++;
+        break;
+      case "blur":
+        this.injected["signal-blurred"]++;
+        arrive({ type: "any" });
+        break;
+      case "delay":
+        this.injected["signal-delayed"]++;
+        this.#clock.setTimer(fault.delayMs, () => arrive(signal));
+        break;
     }
   }
 

@@ -117,7 +117,7 @@ const ROUGH: FaultRates = {
 
 function drawFaults(dice: Dice): Omit<SeededFaultOptions, "seed"> {
   const mood = dice.weighted({ calm: 1, slow: 1, rough: 4 });
-  const signals = { drop: dice.roll() * 0.3, delay: dice.roll() * 0.3 };
+  const signals = { drop: dice.roll() * 0.3, blur: dice.roll() * 0.2, delay: dice.roll() * 0.3 };
   if (mood === "calm") return { rates: CALM, signals };
   if (mood === "slow") return { rates: { delay: 0.5, reorder: 0.3 }, signals, delayMs: [1, 120] };
   return {

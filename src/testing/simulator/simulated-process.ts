@@ -120,8 +120,8 @@ export class SimulatedProcess {
       try {
         return await attempt();
       } catch (error) {
-        if (!isExplained(error)) throw error;
-        await pause(this.clock, 100);
+        if (!isExplained(error) || this.#state === "leaving" || this.gone) throw error;
+        await pause(this.handlerClock, 100);
       }
     }
   }
