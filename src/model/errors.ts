@@ -90,12 +90,19 @@ export class Fatal extends BusError {
 
 /** One line about whatever was thrown, safe for logs and cursors: no stack, bounded length. */
 export function describeThrown(thrown: unknown): string {
-  const text = thrown instanceof Error ? thrown.message || thrown.name : printable(thrown);
-  return text.length > 500 ? `${text.slice(0, 499)}…` : text;
+  let text: string;
+  try {
+    text = thrown instanceof Error ? String(thrown.message || thrown.name) : printable(thrown);
+  } catch {
+    text = "something that cannot be described was thrown";
+  }
+  const line = text.replace(/\s*[\r\n]+\s*/g, " ");
+  return line.length > 500 ? `${line.slice(0, 499)}…` : line;
 }
 
 function printable(value: unknown): string {
-  if (typeof value === "string") return value === "" ? "an empty string was thrown" : value;
+  if (value === "") return "an empty string was thrown";
+  if (value === null || typeof value !== "object") return String(value);
   try {
     return JSON.stringify(value) ?? String(value);
   } catch {

@@ -4,7 +4,7 @@
  *
  * Values are deep-frozen: ten groups may share one payload, and none can change it for the others.
  */
-import { BusError } from "./errors.js";
+import { BusError, describeThrown } from "./errors.js";
 
 export type JsonValue = null | boolean | number | string | readonly JsonValue[] | JsonObject;
 export interface JsonObject {
@@ -95,7 +95,7 @@ export interface JsonLimits {
  */
 export function jsonBody(value: unknown, limits: JsonLimits): JsonBody {
   const copier = new Copier(limits.maxDepth);
-  const copy = copier.copy(value, 0);
+  const copy = copier.copyWhole(value);
   const body = JsonBody.ofFrozen(copy, copier.size);
   // Escapes take at most 6 bytes a character, so only texts near the limit need to be measured.
   if (copier.size * 6 > limits.maxBytes) {
@@ -122,6 +122,16 @@ class Copier {
 
   constructor(maxDepth: number) {
     this.#maxDepth = maxDepth;
+  }
+
+  copyWhole(value: unknown): unknown {
+    try {
+      return this.copy(value, 0);
+    } catch (error) {
+      if (error instanceof BusError) throw error;
+      // Getters and proxies are the caller's code.
+      return this.#refuse(`reading it throws: ${describeThrown(error)}`);
+    }
   }
 
   copy(value: unknown, depth: number): unknown {
@@ -189,20 +199,18 @@ class Copier {
   }
 
   #copyMembers(value: object, depth: number): object {
-    if (
-      value instanceof Map ||
-      value instanceof Set ||
-      ArrayBuffer.isView(value) ||
-      value instanceof Error ||
-      value instanceof Promise
-    ) {
+    const prototype: unknown = Object.getPrototypeOf(value);
+    if (prototype !== Object.prototype && prototype !== null && holdsMoreThanMembers(value)) {
       this.#refuse(`a ${value.constructor.name} has no JSON form`);
     }
     const copy: Record<string, unknown> = {};
     for (const name of Object.keys(value)) {
-      const member = (value as Record<string, unknown>)[name];
-      if (member === undefined) continue;
       this.#path.push(name);
+      const member = (value as Record<string, unknown>)[name];
+      if (member === undefined) {
+        this.#path.pop();
+        continue;
+      }
       this.size += name.length + 4;
       const copied = this.copy(member, depth + 1);
       if (name === "__proto__") defineOwn(copy, name, copied);
@@ -216,6 +224,25 @@ class Copier {
     const at = this.#path.length === 0 ? "the payload" : `payload${this.#path.map(step).join("")}`;
     throw new BusError("INVALID_PAYLOAD", `${at}: ${why}`, { details: { path: [...this.#path] } });
   }
+}
+
+/** Kinds of objects whose content is not in their members: copied member by member they would end up empty. */
+const OPAQUE: readonly (new (...args: never[]) => object)[] = [
+  Map,
+  Set,
+  WeakMap,
+  WeakSet,
+  ArrayBuffer,
+  Error,
+  Promise,
+  RegExp,
+  Number,
+  String,
+  Boolean,
+];
+
+function holdsMoreThanMembers(value: object): boolean {
+  return ArrayBuffer.isView(value) || OPAQUE.some((kind) => value instanceof kind);
 }
 
 function step(part: string | number): string {

@@ -4,9 +4,14 @@ import { BusError } from "./errors.js";
 const NAME = /^[a-z0-9-]+(\.[a-z0-9-]+)*$/;
 const PATTERN = /^(\*\*|\*|[a-z0-9-]+)(\.(\*\*|\*|[a-z0-9-]+))*$/;
 const MAX_NAME_BYTES = 200;
+/** What prefixes and suffixes of derived topics may add to that. */
+const MAX_AFFIX_BYTES = 40;
 
 const DEAD_LETTER_PREFIX = "dlq.";
 const SNAPSHOT_SUFFIX = ".snapshot";
+
+/** Header of a redriven event: only this group gets it, for all others it counts as settled. */
+export const REDRIVE_GROUP_HEADER = "x-redrive-group";
 
 /** What a topic is, as the store keeps it. */
 export interface TopicConfig {
@@ -74,12 +79,16 @@ export function topicName(topic: TopicRef): string {
 
 /** Throws INVALID_TOPIC unless `name` is a topic name. */
 export function checkTopicName(name: unknown): asserts name is string {
-  if (typeof name !== "string" || !NAME.test(name) || baseTopic(name).length > MAX_NAME_BYTES) {
+  if (typeof name !== "string" || isTooLong(name) || !NAME.test(name)) {
     throw new BusError(
       "INVALID_TOPIC",
       `${quote(name)} is not a topic name: use lower-case letters, digits and "-" in segments joined by ".", ${MAX_NAME_BYTES} bytes at most`,
     );
   }
+}
+
+function isTooLong(name: string): boolean {
+  return name.length > MAX_NAME_BYTES + MAX_AFFIX_BYTES || baseTopic(name).length > MAX_NAME_BYTES;
 }
 
 /** The topic that `dlq.x` and `x.snapshot` belong to; rights on it are rights on them. */

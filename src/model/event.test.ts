@@ -1,0 +1,60 @@
+import { describe, expect, it } from "vitest";
+import { type EventDraft, StoredEvent, saysTheSame } from "./event.js";
+import { jsonBody } from "./json.js";
+
+const LIMITS = { maxBytes: 1_000_000, maxDepth: 64 };
+
+function draft(rest: Partial<EventDraft> & { payload?: unknown } = {}): EventDraft {
+  const { payload = { n: 1 }, ...given } = rest;
+  const base = { id: "id-1", ts: 5, key: undefined, meta: undefined, freshId: false };
+  return { ...base, body: jsonBody(payload, LIMITS), ...given };
+}
+
+describe("StoredEvent", () => {
+  it("shows one frozen record, with the parts it has and no others", () => {
+    const bare = new StoredEvent("t", 2, 7, draft());
+    expect(bare.record).toStrictEqual({
+      id: "id-1",
+      topic: "t",
+      partition: 2,
+      seq: 7,
+      ts: 5,
+      payload: { n: 1 },
+    });
+    expect(bare.record).toBe(bare.record);
+    expect(Object.isFrozen(bare.record)).toBe(true);
+    const meta = { headers: { "x-a": "1" }, tags: ["t"], caused_by: ["c"], sid: "s" };
+    const full = new StoredEvent("t", 0, 1, draft({ key: "", meta }));
+    expect(full.record).toStrictEqual({
+      id: "id-1",
+      topic: "t",
+      partition: 0,
+      seq: 1,
+      ts: 5,
+      key: "",
+      ...meta,
+      payload: { n: 1 },
+    });
+  });
+
+  it("P13: counts at least the bytes of its payload and key", () => {
+    const event = new StoredEvent("t", 0, 1, draft({ payload: "x".repeat(500), key: "k".repeat(50) }));
+    expect(event.size).toBeGreaterThanOrEqual(550);
+  });
+});
+
+describe("saysTheSame", () => {
+  const event = new StoredEvent("t", 0, 1, draft({ key: "k", payload: { a: 1, b: 2 } }));
+
+  it("P3: topic, key and payload count", () => {
+    expect(saysTheSame(event, "t", draft({ key: "k", payload: { b: 2, a: 1 } }))).toBe(true);
+    expect(saysTheSame(event, "t2", draft({ key: "k", payload: { a: 1, b: 2 } }))).toBe(false);
+    expect(saysTheSame(event, "t", draft({ payload: { a: 1, b: 2 } }))).toBe(false);
+    expect(saysTheSame(event, "t", draft({ key: "k", payload: { a: 1, b: 3 } }))).toBe(false);
+  });
+
+  it("P3: time and headers do not", () => {
+    const again = draft({ key: "k", payload: { a: 1, b: 2 }, ts: 99, meta: { sid: "other" } });
+    expect(saysTheSame(event, "t", again)).toBe(true);
+  });
+});

@@ -1,0 +1,77 @@
+import fc from "fast-check";
+import { validate, version } from "uuid";
+import { describe, expect, it } from "vitest";
+import { deadLetterId, derivedId, IdSource, idTimeMs } from "./ids.js";
+
+const zeros = (bytes: Uint8Array): void => void bytes.fill(0);
+const ones = (bytes: Uint8Array): void => void bytes.fill(255);
+
+describe("IdSource", () => {
+  it("makes UUIDv7 that carry the time", () => {
+    const id = new IdSource(() => 1_700_000_000_123, ones).next();
+    expect([validate(id), version(id), idTimeMs(id)]).toEqual([true, 7, 1_700_000_000_123]);
+  });
+
+  it.each([
+    ["zeros", zeros],
+    ["ones", ones],
+  ])("grows within a millisecond, and when the clock steps back, with random %s", (_, fill) => {
+    const times = [100, 100, 100, 101, 50, 50, 101, 102, 1, 200];
+    let i = 0;
+    const source = new IdSource(() => times[i++ % times.length] ?? 0, fill);
+    const ids = times.map(() => source.next());
+    expect(ids).toEqual([...ids].sort());
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(ids.map((id) => idTimeMs(id))).toEqual([100, 100, 100, 101, 101, 101, 101, 102, 102, 200]);
+  });
+
+  it("grows through a hundred thousand ids of one millisecond", () => {
+    const source = new IdSource(() => 7, ones);
+    let last = "";
+    for (let i = 0; i < 100_000; i++) {
+      const id = source.next();
+      if (id <= last) throw new Error(`${id} after ${last}`);
+      last = id;
+    }
+    expect(idTimeMs(last)).toBe(7);
+  });
+});
+
+describe("derived ids", () => {
+  it("P9: the same cause gives the same id, on every machine and in every release", () => {
+    expect(derivedId("g", "id-1", 0)).toBe("36a99ed9-72b7-5742-94d9-60724c6c9f3c");
+    expect(derivedId("g", "id-1", "0")).toBe(derivedId("g", "id-1", 0));
+    expect(version(derivedId("g", "id-1", 0))).toBe(5);
+  });
+
+  it("P8: a dead letter's id is its own", () => {
+    expect(deadLetterId("t", "g", "id-1")).toBe("d34df66d-90ab-5d92-a34a-5b849a2da70f");
+    expect(version(deadLetterId("t", "g", "id-1"))).toBe(5);
+  });
+
+  it("P8, P9: different causes give different ids, however their parts are cut", () => {
+    const part = fc.constantFrom("", "a", "b", "ab", '"', ",", '","', "dead-letter", "0", "1");
+    const cause = fc.tuple(part, part, part);
+    fc.assert(
+      fc.property(cause, cause, (one, other) => {
+        const same = one.join("\u0000") === other.join("\u0000");
+        expect(derivedId(...one) === derivedId(...other)).toBe(same);
+        expect(deadLetterId(...one) === deadLetterId(...other)).toBe(same);
+        expect(deadLetterId(...one)).not.toBe(derivedId(...other));
+      }),
+    );
+  });
+});
+
+describe("idTimeMs", () => {
+  it.each([
+    "",
+    "x",
+    "not-a-uuid",
+    derivedId("g", "x", 0),
+    "zzzzzzzz-zzzz-7zzz-8zzz-zzzzzzzzzzzz",
+    "7".repeat(36),
+  ])("knows no time of %j", (id) => {
+    expect(idTimeMs(id)).toBeUndefined();
+  });
+});

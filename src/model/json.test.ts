@@ -1,0 +1,254 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { BusError } from "./errors.js";
+import { canonicalText, freezeJson, JsonBody, jsonBody } from "./json.js";
+
+const LIMITS = { maxBytes: 1_000_000, maxDepth: 64 };
+
+const body = (value: unknown): JsonBody => jsonBody(value, LIMITS);
+
+function refusal(value: unknown, limits = LIMITS): BusError {
+  try {
+    jsonBody(value, limits);
+  } catch (error) {
+    if (error instanceof BusError) return error;
+    throw error;
+  }
+  throw new Error("the value was to be refused");
+}
+
+function isDeepFrozen(value: unknown): boolean {
+  if (value === null || typeof value !== "object") return true;
+  return Object.isFrozen(value) && Object.values(value).every(isDeepFrozen);
+}
+
+describe("jsonBody", () => {
+  it("keeps any JSON value, as JSON itself would", () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        const text = JSON.stringify(value);
+        expect(body(value).text).toBe(JSON.stringify(JSON.parse(text)));
+        expect(canonicalText(body(value).value)).toBe(canonicalText(JSON.parse(text)));
+      }),
+    );
+  });
+
+  it("gives a copy that is frozen all the way down, and apart from the original", () => {
+    const original = { list: [{ n: 1 }], at: { deep: { er: [1] } } };
+    const copy = body(original).value as typeof original;
+    expect(isDeepFrozen(copy)).toBe(true);
+    original.list.push({ n: 2 });
+    original.at.deep.er[0] = 9;
+    expect(copy).toEqual({ list: [{ n: 1 }], at: { deep: { er: [1] } } });
+    expect(() => copy.list.push({ n: 3 })).toThrow(TypeError);
+    expect(Object.isFrozen(original)).toBe(false);
+  });
+
+  it.each([
+    ["undefined", undefined],
+    ["NaN", Number.NaN],
+    ["Infinity", Number.POSITIVE_INFINITY],
+    ["a bigint", 1n],
+    ["a symbol", Symbol("s")],
+    ["a function", () => 1],
+    ["a Map", new Map([["a", 1]])],
+    ["a Set", new Set([1])],
+    ["a typed array", new Uint8Array(2)],
+    ["an ArrayBuffer", new ArrayBuffer(2)],
+    ["an Error", new Error("x")],
+    ["a Promise", Promise.resolve()],
+    ["a RegExp", /x/],
+    ["a boxed number", Object(1)],
+    ["a boxed string", Object("abc")],
+    ["a WeakMap", new WeakMap()],
+  ])("refuses what JSON would lose in silence, and says where: %s", (_, value) => {
+    expect(refusal(value)).toMatchObject({ code: "INVALID_PAYLOAD", details: { path: [] } });
+    if (value === undefined) return;
+    const nested = refusal({ items: [1, { bad: value }] });
+    expect(nested.code).toBe("INVALID_PAYLOAD");
+    expect(nested.message).toMatch(/^payload\.items\[1\]\.bad: /);
+    expect(nested.details).toEqual({ path: ["items", 1, "bad"] });
+  });
+
+  it("drops undefined members and turns undefined elements into null, as JSON does", () => {
+    const sparse = [1];
+    sparse[2] = 3;
+    expect(body({ a: undefined, b: [undefined, 1], sparse }).value).toEqual({
+      b: [null, 1],
+      sparse: [1, null, 3],
+    });
+    expect(Object.keys(body({ a: undefined }).value as object)).toEqual([]);
+  });
+
+  it("writes minus zero as zero", () => {
+    expect(Object.is(body(-0).value, 0)).toBe(true);
+    expect(body([-0]).text).toBe("[0]");
+  });
+
+  it("keeps a member called __proto__ as data, and pollutes nothing", () => {
+    const value = body(JSON.parse('{"__proto__":{"admin":true},"constructor":{"prototype":1}}'))
+      .value as object;
+    expect(Object.keys(value)).toEqual(["__proto__", "constructor"]);
+    expect(Object.getPrototypeOf(value)).toBe(Object.prototype);
+    expect(({} as { admin?: boolean }).admin).toBeUndefined();
+    expect(body(value).text).toBe('{"__proto__":{"admin":true},"constructor":{"prototype":1}}');
+  });
+
+  it("takes objects without a prototype, and own members only", () => {
+    const bare = Object.assign(Object.create(null), { a: 1 });
+    const inherited = Object.create({ no: 1 }, { yes: { value: 2, enumerable: true } });
+    expect(body(bare).text).toBe('{"a":1}');
+    expect(body(inherited).text).toBe('{"yes":2}');
+  });
+
+  it("asks toJSON, once, with the member's name", () => {
+    const asked: string[] = [];
+    const custom = { toJSON: (name: string) => asked.push(name) };
+    expect(body({ when: new Date(0), at: [custom], of: custom }).value).toEqual({
+      when: "1970-01-01T00:00:00.000Z",
+      at: [1],
+      of: 2,
+    });
+    expect(asked).toEqual(["0", "of"]);
+  });
+
+  it("refuses a toJSON that throws or gives nothing, and a getter that throws", () => {
+    const throwing = {
+      toJSON: () => {
+        throw new Error("secret");
+      },
+    };
+    const getter = {
+      get bad(): number {
+        throw new Error("no");
+      },
+    };
+    expect(refusal({ a: throwing }).message).toBe("payload.a: its toJSON() throws");
+    expect(refusal({ a: { toJSON: () => undefined } }).code).toBe("INVALID_PAYLOAD");
+    expect(refusal({ a: new Date(Number.NaN), b: getter })).toMatchObject({
+      code: "INVALID_PAYLOAD",
+      details: { path: ["b", "bad"] },
+    });
+  });
+
+  it("refuses what contains itself, directly or not, and says so", () => {
+    const self: Record<string, unknown> = {};
+    self.me = self;
+    const pair: unknown[] = [{ other: [] }];
+    (pair[0] as { other: unknown[] }).other.push(pair);
+    for (const value of [self, pair, { deep: [self] }]) {
+      const error = refusal(value);
+      expect([error.code, error.message]).toEqual([
+        "INVALID_PAYLOAD",
+        expect.stringContaining("contains itself"),
+      ]);
+    }
+    const forever = { toJSON: (): unknown => forever };
+    expect(refusal(forever).code).toBe("INVALID_PAYLOAD");
+  });
+
+  it("takes one object in two places", () => {
+    const shared = { n: 1 };
+    expect(body([shared, shared]).text).toBe('[{"n":1},{"n":1}]');
+  });
+
+  it("refuses deeper nesting than allowed, at exactly that depth", () => {
+    const nest = (levels: number): unknown => (levels === 0 ? 1 : [nest(levels - 1)]);
+    expect(jsonBody(nest(5), { ...LIMITS, maxDepth: 5 }).text).toBe("[[[[[1]]]]]");
+    const error = refusal(nest(6), { ...LIMITS, maxDepth: 5 });
+    expect([error.code, error.message]).toEqual([
+      "INVALID_PAYLOAD",
+      expect.stringContaining("nested deeper than 5 levels"),
+    ]);
+  });
+
+  it("P13: counts the bytes of the JSON text, escapes and UTF-8 included", () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        const bytes = Buffer.byteLength(JSON.stringify(JSON.parse(JSON.stringify(value))));
+        expect(jsonBody(value, { ...LIMITS, maxBytes: bytes }).size).toBeGreaterThan(0);
+        const error = refusal(value, { ...LIMITS, maxBytes: bytes - 1 });
+        expect([error.code, error.details]).toEqual(["PAYLOAD_TOO_LARGE", { bytes, maxBytes: bytes - 1 }]);
+      }),
+    );
+    for (const text of ["\u0000".repeat(10), "🙂".repeat(10), '"'.repeat(10), "\ud83d"]) {
+      const bytes = Buffer.byteLength(JSON.stringify(text));
+      expect(jsonBody(text, { ...LIMITS, maxBytes: bytes }).value).toBe(text);
+      expect(refusal(text, { ...LIMITS, maxBytes: bytes - 1 }).code).toBe("PAYLOAD_TOO_LARGE");
+    }
+  });
+});
+
+describe("JsonBody", () => {
+  it("is the same document in whichever form it came", () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        const text = JSON.stringify(value);
+        for (const form of [
+          JsonBody.ofText(text),
+          JsonBody.ofBytes(Buffer.from(text, "utf8")),
+          body(JSON.parse(text)),
+        ]) {
+          expect(canonicalText(form.value)).toBe(canonicalText(JSON.parse(text)));
+          expect(JSON.parse(form.text)).toEqual(JSON.parse(text));
+          expect(Buffer.from(form.bytes).toString("utf8")).toBe(form.text);
+          expect(isDeepFrozen(form.value)).toBe(true);
+          expect(form.equals(JsonBody.ofText(text))).toBe(true);
+        }
+      }),
+    );
+  });
+
+  it("makes each form once", () => {
+    for (const form of [
+      JsonBody.ofText('{"a":[1]}'),
+      body({ a: [1] }),
+      JsonBody.ofBytes(Buffer.from("null")),
+    ]) {
+      expect(form.value).toBe(form.value);
+      expect(form.bytes).toBe(form.bytes);
+      expect(form.text).toBe(form.text);
+    }
+  });
+
+  it("reads bytes in the middle of a larger buffer", () => {
+    const whole = Buffer.from('xx{"ü":"🙂"}yy', "utf8");
+    const part = new Uint8Array(whole.buffer, whole.byteOffset + 2, whole.length - 4);
+    expect(JsonBody.ofBytes(part).value).toEqual({ ü: "🙂" });
+  });
+
+  it("is handed on in the form at hand", () => {
+    const bytes = Buffer.from("[1]");
+    expect(JsonBody.ofBytes(bytes).encoded).toBe(bytes);
+    expect(JsonBody.ofText("[1]").encoded).toBe("[1]");
+    expect(body([1]).encoded).toBe("[1]");
+  });
+
+  it("P3: equal means the same value, whatever the order of members or the spelling", () => {
+    const one = JsonBody.ofText('{"a":1,"b":{"c":[1,2],"d":null}}');
+    expect(one.equals(JsonBody.ofText('{ "b": {"d":null,"c":[1.0,2e0]}, "a": 1 }'))).toBe(true);
+    for (const other of [
+      '{"a":1,"b":{"c":[2,1],"d":null}}',
+      '{"a":1,"b":{"c":[1,2]}}',
+      '{"a":"1","b":{"c":[1,2],"d":null}}',
+      '{"a":1,"b":{"c":[1,2],"d":null},"e":1}',
+    ]) {
+      expect(one.equals(JsonBody.ofText(other))).toBe(false);
+    }
+    expect(body(null).equals(body(null))).toBe(true);
+    expect(body(null).equals(body("null"))).toBe(false);
+    expect(body([]).equals(body({}))).toBe(false);
+  });
+
+  it("P3: canonical text does not mix up names that hold quotes or look alike", () => {
+    expect(canonicalText({ 'a":1,"b': 2 })).not.toBe(canonicalText({ a: 1, b: 2 }));
+    expect(canonicalText(JSON.parse('{"__proto__":1}'))).toBe('{"__proto__":1}');
+  });
+
+  it("freezeJson freezes in place and gives back what it was given", () => {
+    const value = { a: [{ b: 1 }] };
+    expect(freezeJson(value)).toBe(value);
+    expect(isDeepFrozen(value)).toBe(true);
+    expect(freezeJson("x")).toBe("x");
+  });
+});
