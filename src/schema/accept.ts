@@ -1,0 +1,159 @@
+/**
+ * Whether a value belongs to a node: yes, no, or undefined where code that we do not have decides. It confirms
+ * counter-examples and picks branches; payloads are validated by Zod or Ajv.
+ */
+import { canonicalText, type JsonValue } from "../model/json.js";
+import { hasFormat } from "./format.js";
+import {
+  type ArrayNode,
+  additionalOf,
+  deref,
+  type Node,
+  type NumberNode,
+  type ObjectNode,
+  type Side,
+  type StringNode,
+} from "./tree.js";
+
+/** undefined: nobody knows. */
+export type Answer = boolean | undefined;
+
+export function accepts(node: Node, value: JsonValue, side: Side): Answer {
+  switch (node.kind) {
+    case "any":
+      return true;
+    case "never":
+      return false;
+    case "enum":
+      return node.values.some((listed) => sameJson(listed, value));
+    case "number":
+      return typeof value === "number" && acceptsNumber(node, value);
+    case "string":
+      return typeof value === "string" && acceptsString(node, value);
+    case "array":
+      return Array.isArray(value) && acceptsArray(node, value, side);
+    case "object":
+      return isObject(value) && acceptsObject(node, value, side);
+    case "union":
+      return or(node.members, (member) => accepts(member, value, side));
+    case "intersection":
+      return and(node.members, (member) => accepts(member, value, side));
+    case "ref":
+      return accepts(deref(node), value, side);
+    case "opaque":
+      return undefined;
+  }
+}
+
+export function isObject(value: JsonValue | undefined): value is { readonly [name: string]: JsonValue } {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+export function sameJson(a: JsonValue, b: JsonValue): boolean {
+  if (a === b) return true;
+  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
+  return canonicalText(a) === canonicalText(b);
+}
+
+function and<T>(parts: Iterable<T>, ask: (part: T) => Answer): Answer {
+  let answer: Answer = true;
+  for (const part of parts) {
+    const said = ask(part);
+    if (said === false) return false;
+    if (said === undefined) answer = undefined;
+  }
+  return answer;
+}
+
+function or<T>(parts: Iterable<T>, ask: (part: T) => Answer): Answer {
+  const none = and(parts, (part) => not(ask(part)));
+  return not(none);
+}
+
+function not(answer: Answer): Answer {
+  return answer === undefined ? undefined : !answer;
+}
+
+function acceptsNumber(node: NumberNode, value: number): Answer {
+  if (node.integer && !Number.isInteger(value)) return false;
+  if (value < node.min || (node.minExclusive && value === node.min)) return false;
+  if (value > node.max || (node.maxExclusive && value === node.max)) return false;
+  return and(node.multiplesOf, (divisor) => isMultiple(value, divisor));
+}
+
+/** Validators differ in how they round: only what they agree on is sure. */
+function isMultiple(value: number, divisor: number): Answer {
+  if (Number.isSafeInteger(value) && Number.isSafeInteger(divisor)) return value % divisor === 0;
+  const quotient = value / divisor;
+  if (Number.isSafeInteger(quotient) && quotient * divisor === value && value % divisor === 0) return true;
+  return Math.abs(quotient - Math.round(quotient)) > 1e-6 && Math.abs(quotient) < 1e6 ? false : undefined;
+}
+
+export function acceptsString(node: StringNode, value: string): Answer {
+  if (node.minLength > 0 || node.maxLength < Infinity) {
+    const length = codePoints(value);
+    if (length < node.minLength || length > node.maxLength) return false;
+  }
+  return and(
+    [
+      and(node.patterns, (pattern) => patternOf(pattern)?.test(value)),
+      and(node.formats, (format) => hasFormat(format, value)),
+    ],
+    (answer) => answer,
+  );
+}
+
+function codePoints(text: string): number {
+  let count = 0;
+  for (const _ of text) count++;
+  return count;
+}
+
+const compiled = new Map<string, RegExp | undefined>();
+
+/** A JSON Schema pattern as an expression, with the `u` flag if it can carry it; undefined if it is not one. */
+export function patternOf(source: string): RegExp | undefined {
+  if (compiled.has(source)) return compiled.get(source);
+  if (compiled.size > 1_000) compiled.clear();
+  const expression = compile(source, "u") ?? compile(source, "");
+  compiled.set(source, expression);
+  return expression;
+}
+
+function compile(source: string, flags: string): RegExp | undefined {
+  try {
+    return new RegExp(source, flags);
+  } catch {
+    return undefined;
+  }
+}
+
+function acceptsArray(node: ArrayNode, value: readonly JsonValue[], side: Side): Answer {
+  if (value.length < node.minItems || value.length > node.maxItems) return false;
+  if (node.unique && new Set(value.map(canonicalText)).size < value.length) return false;
+  return and(value.entries(), ([i, item]) => accepts(node.prefix[i] ?? node.rest, item, side));
+}
+
+function acceptsObject(node: ObjectNode, value: { readonly [name: string]: JsonValue }, side: Side): Answer {
+  const names = Object.keys(value);
+  if (names.length < node.minProperties || names.length > node.maxProperties) return false;
+  const present = and(node.properties, ([name, { presence }]) => {
+    if (Object.hasOwn(value, name) || presence === "optional") return true;
+    return presence === "unsure" ? undefined : false;
+  });
+  if (present === false) return false;
+  const members = and(names, (name) => acceptsMember(node, name, value[name] as JsonValue, side));
+  return members && present === undefined ? undefined : members;
+}
+
+function acceptsMember(node: ObjectNode, name: string, value: JsonValue, side: Side): Answer {
+  const declared = node.properties.get(name);
+  if (declared !== undefined) return accepts(declared.node, value, side);
+  const matches = node.patterns.map(({ keys }) => acceptsString(keys, name));
+  const matching = node.patterns.filter((_, i) => matches[i] === true);
+  const answer = and(matching, (pattern) => accepts(pattern.node, value, side));
+  if (answer === false) return false;
+  // Whether a format fits the name decides what else applies.
+  if (matches.includes(undefined)) return undefined;
+  return matching.length > 0 ? answer : accepts(additionalOf(node, side), value, side);
+}

@@ -1,0 +1,155 @@
+/**
+ * Questions about sets of strings: is there a text that matches these patterns, misses those, and is so long? The
+ * answer "none" is a proof for both readings of a pattern, by code points (`u` flag) and by UTF-16 units; a text that
+ * is found is plain, so that both readings agree on it.
+ */
+import { Automaton, type Position } from "./automaton.js";
+import { complement, type SymbolSet } from "./pattern-syntax.js";
+
+export interface TextQuery {
+  readonly matches: readonly string[];
+  readonly misses: readonly string[];
+  /** In code points. */
+  readonly minLength: number;
+  readonly maxLength: number;
+}
+
+export type TextAnswer =
+  /** Still to be checked against patterns that automata cannot express. */
+  { readonly type: "found"; readonly text: string } | { readonly type: "none" } | { readonly type: "unsure" };
+
+const UNSURE: TextAnswer = { type: "unsure" };
+const NONE: TextAnswer = { type: "none" };
+
+const MAX_STEPS = 10_000;
+const MAX_TEXT = 100_000;
+/** Symbols that people can read come first in texts that are made. */
+const PREFERRED = [..."aA0-_. b1/:@x"].map((letter) => letter.charCodeAt(0));
+const SURROGATES: SymbolSet = [[0xd800, 0xdfff]];
+const BEYOND: SymbolSet = [
+  [0xd800, 0xdfff],
+  [0x10000, 0x10ffff],
+];
+
+export function findText(query: TextQuery): TextAnswer {
+  if (query.minLength > query.maxLength || query.misses.some((pattern) => query.matches.includes(pattern)))
+    return NONE;
+  if (query.matches.length + query.misses.length === 0) return plainText(query.minLength);
+  // A pattern to be matched that is not understood is left out: the set grows, so "none" stays true.
+  const inside = query.matches.map(automatonOf).filter((automaton) => automaton !== undefined);
+  const outside = query.misses.map(automatonOf).filter((automaton) => automaton !== undefined);
+  if (outside.length < query.misses.length) return UNSURE;
+  const found = walk({ inside, outside, alphabet: alphabet(inside, outside, complement(BEYOND)), query });
+  if (found.type !== "none") return found;
+  const beyond = walk({ inside, outside, alphabet: alphabet(inside, outside, complement([])), query });
+  return beyond.type === "none" ? NONE : UNSURE;
+}
+
+function plainText(length: number): TextAnswer {
+  return length > MAX_TEXT ? UNSURE : { type: "found", text: "a".repeat(length) };
+}
+
+const known = new Map<string, Automaton | undefined>();
+
+function automatonOf(pattern: string): Automaton | undefined {
+  if (!known.has(pattern)) {
+    if (known.size > 200) known.clear();
+    known.set(pattern, Automaton.of(pattern));
+  }
+  return known.get(pattern);
+}
+
+interface Walk {
+  readonly inside: readonly Automaton[];
+  readonly outside: readonly Automaton[];
+  readonly alphabet: readonly number[];
+  readonly query: TextQuery;
+}
+
+interface Place {
+  readonly positions: readonly Position[];
+  /** A text's code points are at least `plain` and at most `symbols`: two surrogates may make one. */
+  readonly symbols: number;
+  readonly plain: number;
+  readonly from: Place | undefined;
+  readonly symbol: number;
+}
+
+/** Breadth first, so that the text is a shortest one. */
+function walk({ inside, outside, alphabet, query }: Walk): TextAnswer {
+  const automata = [...inside, ...outside];
+  const counted = Math.max(query.minLength, query.maxLength === Infinity ? 0 : query.maxLength);
+  if (counted > MAX_TEXT) return UNSURE;
+  const first: Place = {
+    positions: automata.map((a) => a.start),
+    symbols: 0,
+    plain: 0,
+    from: undefined,
+    symbol: 0,
+  };
+  const queue = [first];
+  const seen = new Set([keyOf(first)]);
+  for (const place of queue) {
+    if (place.symbols >= query.minLength && fits(place, inside.length))
+      return { type: "found", text: spell(place) };
+    for (const symbol of alphabet) {
+      const surrogate = symbol >= 0xd800 && symbol <= 0xdfff;
+      const plain = query.maxLength === Infinity || surrogate ? place.plain : place.plain + 1;
+      if (plain > query.maxLength) continue;
+      const positions = place.positions.map((position, i) =>
+        (automata[i] as Automaton).step(position, symbol),
+      );
+      if (positions.some((position, i) => position.fate === (i < inside.length ? "failed" : "matched")))
+        continue;
+      const symbols = Math.min(place.symbols + 1, query.minLength);
+      const next: Place = { positions, symbols, plain, from: place, symbol };
+      const key = keyOf(next);
+      if (seen.has(key)) continue;
+      if (seen.size >= MAX_STEPS) return UNSURE;
+      seen.add(key);
+      queue.push(next);
+    }
+  }
+  return NONE;
+}
+
+function keyOf(place: Place): string {
+  return `${place.positions.map((position) => position.id).join()}|${place.symbols}|${place.plain}`;
+}
+
+function fits(place: Place, inside: number): boolean {
+  return place.positions.every((position, i) => position.accepting === i < inside);
+}
+
+function spell(place: Place): string {
+  const symbols: number[] = [];
+  for (let at = place; at.from !== undefined; at = at.from) symbols.push(at.symbol);
+  return symbols
+    .reverse()
+    .map((symbol) => String.fromCodePoint(symbol))
+    .join("");
+}
+
+/** One symbol for each class of symbols that no pattern tells apart, among those allowed. */
+function alphabet(inside: readonly Automaton[], outside: readonly Automaton[], allowed: SymbolSet): number[] {
+  const cuts = new Set<number>();
+  const cut = (set: SymbolSet): void => {
+    for (const [low, high] of set) cuts.add(low).add(high + 1);
+  };
+  cut(SURROGATES);
+  cut(allowed);
+  for (const automaton of [...inside, ...outside]) for (const set of automaton.sets()) cut(set);
+  const sorted = [...cuts].sort((a, b) => a - b);
+  const symbols: number[] = [];
+  for (const [i, low] of sorted.entries()) {
+    const high = (sorted[i + 1] ?? 0x110000) - 1;
+    if (!allowed.some(([from, to]) => from <= low && low <= to)) continue;
+    symbols.push(PREFERRED.find((symbol) => low <= symbol && symbol <= high) ?? low);
+  }
+  const rank = (symbol: number): number => {
+    const preferred = PREFERRED.indexOf(symbol);
+    if (preferred >= 0) return preferred;
+    return symbol >= 0x20 && symbol < 0x7f ? symbol : symbol + 0x110000;
+  };
+  return symbols.sort((a, b) => rank(a) - rank(b));
+}
