@@ -9,7 +9,7 @@
  * is acknowledged, the writer makes sure that its predecessor is still there, or that its own seqs lie in no removed
  * range. If they do, the events count as removed already; they are taken out and appended again at the true end.
  */
-import { type AggregateOptions, type ClientSession, type Document, MongoBulkWriteError } from "mongodb";
+import { type ClientSession, type FindOptions, MongoBulkWriteError } from "mongodb";
 import type { BusError } from "../../model/errors.js";
 import { type EventDraft, type Seq, StoredEvent } from "../../model/event.js";
 import type { AppendResult } from "../../ports/log.js";
@@ -148,21 +148,15 @@ export class Appender {
     });
   }
 
-  async tail(place: Place, options: AggregateOptions = {}): Promise<Tail> {
+  async tail(place: Place, options: FindOptions = {}): Promise<Tail> {
     const { events } = this.#connection.collections;
-    const newest = (match: object, sort: Record<string, -1>): Document[] => [
-      { $match: { topic: place.topic, partition: place.partition, ...match } },
-      { $sort: sort },
-      { $limit: 1 },
-      { $project: { seq: 1, to: 1, maxTs: 1, sumBytes: 1 } },
-    ];
-    const removed = newest({ to: { $exists: true } }, { to: -1 });
-    const pipeline = [
-      ...newest({}, { seq: -1 }),
-      { $unionWith: { coll: events.collectionName, pipeline: removed } },
-    ];
-    const tails = (await events.aggregate<EventDocument>(pipeline, options).toArray()).map(tailOf);
-    return tails.reduce((a, b) => (b.seq > a.seq || (b.seq === a.seq && b.id === null) ? b : a), EMPTY_TAIL);
+    const fields = { ...options, projection: { seq: 1, to: 1, maxTs: 1, sumBytes: 1 } };
+    const last = await events.findOne({ ...place }, { ...fields, sort: { seq: -1 } });
+    if (last === null) return EMPTY_TAIL;
+    if (last.to !== undefined) return tailOf(last);
+    // What a late writer left in a removed range is not the end.
+    const range = await events.findOne({ ...place, to: { $gte: last.seq } }, { ...fields, sort: { to: -1 } });
+    return tailOf(range ?? last);
   }
 
   /** In a transaction of the caller's: the tail is read in it, so nothing can have moved. */

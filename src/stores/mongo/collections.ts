@@ -164,10 +164,17 @@ export class Collections {
   }
 
   view(name: string): Collection<ViewRow> {
-    return this.db.collection(this.viewPrefix + name);
+    // "%" is in no view's name; MongoDB keeps "system." for itself.
+    return this.db.collection(this.#viewPrefix + name.replaceAll("system.", "%system."));
   }
 
-  get viewPrefix(): string {
+  /** The view that a collection holds, or undefined if it is none of our views. */
+  viewIn(collection: string): string | undefined {
+    if (!collection.startsWith(this.#viewPrefix)) return undefined;
+    return collection.slice(this.#viewPrefix.length).replaceAll("%", "");
+  }
+
+  get #viewPrefix(): string {
     return `${this.prefix}view.`;
   }
 }
@@ -189,7 +196,11 @@ export async function ensureIndexes(db: Db, options: { readonly prefix?: string 
   await c.events.createIndexes([
     { key: { topic: 1, partition: 1, seq: 1 }, unique: true, name: PLACE_INDEX },
     { key: { topic: 1, partition: 1, to: 1 }, name: "removed", partialFilterExpression: exists("to") },
-    { key: { topic: 1, key: 1, seq: -1 }, name: "key", partialFilterExpression: exists("key") },
+    {
+      key: { topic: 1, key: 1, seq: -1, partition: -1 },
+      name: "key",
+      partialFilterExpression: exists("key"),
+    },
     {
       key: { "headers.correlationId": 1 },
       name: "correlation",

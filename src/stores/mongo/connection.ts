@@ -87,6 +87,7 @@ export class Connection {
 
   /** Connects and looks whom it is talking to. */
   async open(): Promise<void> {
+    if (this.#ownsClient) await this.client.connect();
     const hello = await this.db.admin().command({ hello: 1 });
     if (typeof hello.maxWireVersion !== "number" || hello.maxWireVersion < MIN_WIRE_VERSION) {
       throw new BusError("STORE_INCOMPATIBLE", "the MongoDB server is too old: 6.0 or newer is needed");

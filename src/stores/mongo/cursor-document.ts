@@ -2,7 +2,7 @@
 import type { ClientSession, Collection, Filter } from "mongodb";
 import { BusError } from "../../model/errors.js";
 import { freezeJson } from "../../model/json.js";
-import type { Cursor, Epoch, Fence, GroupPartition, GroupRef } from "../../ports/groups.js";
+import type { Cursor, CursorWrite, Epoch, Fence, GroupPartition, GroupRef } from "../../ports/groups.js";
 import type { CursorDocument } from "./collections.js";
 
 /** Topic names have no slash, and a partition is a number, so whatever the group is called this is unambiguous. */
@@ -44,6 +44,27 @@ export async function holdLease(
     session === undefined ? {} : { session },
   );
   if (matchedCount === 0) throw leaseLost(fence.ref, fence.epoch);
+}
+
+/** Stores a cursor in a transaction with other things. */
+export async function commitCursor(
+  cursors: Collection<CursorDocument>,
+  { ref, epoch, cursor, expectedFloor }: CursorWrite,
+  session: ClientSession,
+): Promise<void> {
+  const before = await cursors.findOneAndUpdate(
+    ownedBy(ref, epoch),
+    { $set: { cursor: storedCursor(cursor) } },
+    { session, returnDocument: "before" },
+  );
+  if (before === null) throw leaseLost(ref, epoch);
+  const floor = before.cursor?.floor;
+  if (expectedFloor === undefined || floor === expectedFloor) return;
+  throw new BusError(
+    "WRITE_CONFLICT",
+    `group "${ref.group}" is at ${floor} in partition ${ref.partition} of "${ref.topic}", not at ${expectedFloor}`,
+    { details: { topic: ref.topic, group: ref.group, partition: ref.partition, floor } },
+  );
 }
 
 /** A copy with the fields of a cursor and no others, so that what is stored is what the port says. */

@@ -24,7 +24,7 @@ import type {
 import { bsonPath, bsonText, fromBson, plainName, plainText } from "./bson-json.js";
 import type { ViewRow } from "./collections.js";
 import type { Connection } from "./connection.js";
-import { leaseLost, ownedBy, storedCursor } from "./cursor-document.js";
+import { commitCursor } from "./cursor-document.js";
 import { stretchesOf, tokenAfter } from "./document-query.js";
 import { updateFor } from "./document-write.js";
 import { duplicateIndex, isDuplicateKey } from "./errors.js";
@@ -98,15 +98,8 @@ export class MongoDocuments implements Documents {
   }
 
   async #commit(unit: Unit, session: ClientSession): Promise<WriteResult> {
-    if (unit.cursor !== undefined) {
-      const { ref, epoch, cursor } = unit.cursor;
-      const { matchedCount } = await this.#connection.collections.cursors.updateOne(
-        ownedBy(ref, epoch),
-        { $set: { cursor: storedCursor(cursor) } },
-        { session },
-      );
-      if (matchedCount === 0) throw leaseLost(ref, epoch);
-    }
+    if (unit.cursor !== undefined)
+      await commitCursor(this.#connection.collections.cursors, unit.cursor, session);
     let applied = 0;
     let count = 0;
     for (const { view, writes } of unit.writes) {
@@ -155,11 +148,10 @@ export class MongoDocuments implements Documents {
 
   views(): Promise<readonly ViewInfo[]> {
     return this.#connection.gate.read(async () => {
-      const { viewPrefix } = this.#connection.collections;
-      const collections = await this.#connection.db.listCollections({}, { nameOnly: true }).toArray();
-      const names = collections.map(({ name }) => name).filter((name) => name.startsWith(viewPrefix));
-      const infos = names.sort().map((name) => this.#info(name.slice(viewPrefix.length)));
-      return await Promise.all(infos);
+      const { collections, db } = this.#connection;
+      const present = await db.listCollections({}, { nameOnly: true }).toArray();
+      const views = present.flatMap(({ name }) => collections.viewIn(name) ?? []);
+      return await Promise.all(views.sort().map((view) => this.#info(view)));
     });
   }
 

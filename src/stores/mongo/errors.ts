@@ -157,3 +157,13 @@ export function isDuplicateKey(error: unknown): boolean {
 export function duplicateIndex(message: string | undefined): string | undefined {
   return /index: (\S+)/.exec(message ?? "")?.[1];
 }
+
+/** Two upserts of the same new document may meet; the one that lost finds it the second time. */
+export async function retryDuplicates<T>(write: () => Promise<T>): Promise<T> {
+  try {
+    return await write();
+  } catch (error) {
+    if (!isDuplicateKey(error)) throw error;
+    return await write();
+  }
+}

@@ -9,8 +9,9 @@ export class Gate {
   readonly #underWay = new Set<Promise<unknown>>();
   #closed = false;
 
-  get closed(): boolean {
-    return this.#closed;
+  /** Lets calls pass again. */
+  open(): void {
+    this.#closed = false;
   }
 
   /** A call that changes nothing: when it fails, nothing happened. */

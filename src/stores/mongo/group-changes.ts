@@ -7,9 +7,11 @@
 import type { GroupChanges, GroupRef } from "../../ports/groups.js";
 import type { Connection } from "./connection.js";
 import { groupName, groupRef } from "./cursor-document.js";
+import { retryDuplicates } from "./errors.js";
 
 const DOCUMENT_ID = "groups";
 const MAX_LATEST = 128;
+const VERSION = { $ifNull: ["$version", 0] };
 
 export class GroupChangeLog {
   readonly #connection: Connection;
@@ -21,29 +23,19 @@ export class GroupChangeLog {
     this.#heard = heard;
   }
 
-  /** Makes the document, so that no two changes fight over creating it. */
-  async prepare(): Promise<void> {
-    await this.#connection.collections.changes.updateOne(
-      { _id: DOCUMENT_ID },
-      { $setOnInsert: { version: 0, latest: [] } },
-      { upsert: true },
-    );
-  }
-
   async record(refs: readonly GroupRef[]): Promise<void> {
     if (refs.length === 0) return;
     const added = refs.map((ref, i) => ({
-      version: { $add: ["$version", i + 1] },
+      version: { $add: [VERSION, i + 1] },
       ref: { $literal: groupName(ref) },
     }));
-    await this.#connection.collections.changes.updateOne({ _id: DOCUMENT_ID }, [
-      {
-        $set: {
-          version: { $add: ["$version", refs.length] },
-          latest: { $slice: [{ $concatArrays: ["$latest", added] }, -MAX_LATEST] },
-        },
-      },
-    ]);
+    const latest = { $concatArrays: [{ $ifNull: ["$latest", []] }, added] };
+    const update = [
+      { $set: { version: { $add: [VERSION, refs.length] }, latest: { $slice: [latest, -MAX_LATEST] } } },
+    ];
+    await retryDuplicates(() =>
+      this.#connection.collections.changes.updateOne({ _id: DOCUMENT_ID }, update, { upsert: true }),
+    );
     this.#heard(refs);
   }
 

@@ -30,7 +30,7 @@ import {
   ownedBy,
   storedCursor,
 } from "./cursor-document.js";
-import { isDuplicateKey } from "./errors.js";
+import { retryDuplicates } from "./errors.js";
 import type { GroupChangeLog } from "./group-changes.js";
 
 const ALIVE = { $expr: { $gt: ["$expiresAt", "$$NOW"] }, open: true } as const;
@@ -288,14 +288,4 @@ export class MongoGroups implements Groups {
 
 function keyOf(ref: GroupRef): { topic: string; group: string } {
   return { topic: ref.topic, group: ref.group };
-}
-
-/** Two upserts of the same new document may meet; the one that lost finds it the second time. */
-async function retryDuplicates<T>(write: () => Promise<T>): Promise<T> {
-  try {
-    return await write();
-  } catch (error) {
-    if (!isDuplicateKey(error)) throw error;
-    return await write();
-  }
 }

@@ -185,7 +185,7 @@ export class MongoLog implements Log {
     return this.#connection.gate.read(async () => {
       const cursor = this.#connection.collections.events.aggregate<{ event: EventDocument }>([
         { $match: { topic, key: { $in: [...new Set(keys)].map(bsonText) } } },
-        { $sort: { key: 1, seq: -1 } },
+        { $sort: { key: 1, seq: -1, partition: -1 } },
         { $group: { _id: "$key", event: { $first: "$$ROOT" } } },
       ]);
       const newest = new Map<string, StoredEvent>();
@@ -205,7 +205,7 @@ export class MongoLog implements Log {
       };
       const documents = await this.#connection.collections.events
         .find({ topic, key: bsonText(key), seq }, { projection: { body: 0 } })
-        .sort({ seq: options.newestFirst ? -1 : 1 })
+        .sort(options.newestFirst ? { seq: -1, partition: -1 } : { seq: 1, partition: 1 })
         .limit(options.limit)
         .toArray();
       return documents.map(storedEvent);

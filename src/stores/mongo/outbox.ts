@@ -118,7 +118,11 @@ export class MongoOutbox implements OutboxStore {
           { $set: { status: "pending", dueMs: 0 }, $unset: { token: 1 } },
         );
       }
-      return kept.map((document) => ({ ...entryOf(document), token, failures: document.failures }));
+      return kept.map((document) => ({
+        ...entryOf(document),
+        token: `${token} ${plainText(document._id)}`,
+        failures: document.failures,
+      }));
     });
   }
 
@@ -183,7 +187,10 @@ export class MongoOutbox implements OutboxStore {
 
   #settle(id: string, token: string, update: Document): Promise<boolean> {
     return this.#gate.write(async () => {
-      const claimed = { _id: bsonText(id), token, status: "claimed" as const };
+      // A batch is claimed under one token; each entry has its own by its id.
+      if (!token.endsWith(` ${id}`)) return false;
+      const batch = token.slice(0, -id.length - 1);
+      const claimed = { _id: bsonText(id), token: batch, status: "claimed" as const };
       return (await this.#rows.updateOne(claimed, update)).matchedCount === 1;
     });
   }

@@ -76,12 +76,14 @@ class MongoStore implements Store {
 
   async open(): Promise<void> {
     const { gate, db, collections } = this.#connection;
+    await this.#closing;
+    this.#closing = undefined;
+    gate.open();
     try {
       await gate.read(async () => {
         await this.#connection.open();
         await ensureIndexes(db, { prefix: collections.prefix });
         await this.outbox.prepare();
-        await this.#changes.prepare();
       });
     } catch (error) {
       await this.close();
