@@ -4,7 +4,6 @@ export { Bus } from "./bus/bus.js";
 export { createBus } from "./bus/create-bus.js";
 export type { BusOptions, Trouble } from "./bus/options.js";
 export { type Assignment, PartitionCoordinator } from "./consume/coordinator.js";
-export type { DeadLetter } from "./consume/dead-letter.js";
 export type { Middleware, PublishRequest } from "./consume/middleware.js";
 export { type PartitionOptions, subscribePartitioned, withPartitioning } from "./consume/partitioned.js";
 export { InMemoryCursorStore, InMemoryEventBus, InMemoryEventStore } from "./in-memory.js";
@@ -43,6 +42,17 @@ export {
 export type { CursorStore, EventStore, ScanParams } from "./ports/event-store.js";
 export type { Capabilities, Store } from "./ports/store.js";
 export { type ChangelogOptions, startChangelogProjector } from "./project/changelog.js";
+export {
+  deadLetters,
+  discardDeadLetters,
+  type Letter,
+  type LetterPayload,
+  type LetterQuery,
+  type LetterSummary,
+  summarizeDeadLetters,
+} from "./project/dead-letters.js";
+export { type OutboxDrainerOptions, runOutboxDrainer } from "./project/outbox-drainer.js";
+export { type RedriveOptions, type RedriveResult, redrive } from "./project/redrive.js";
 export type { Transaction, TransactionView } from "./project/transaction.js";
 export { startTransactionalProjector, type TransactionalOptions } from "./project/transactional.js";
 export type { FindOptions, View, ViewPage, ViewRecord } from "./project/view.js";

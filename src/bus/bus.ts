@@ -35,7 +35,7 @@ import {
 } from "../model/topic.js";
 import type { Store } from "../ports/store.js";
 import { View } from "../project/view.js";
-import type { BusCore } from "./core.js";
+import { type BusCore, someFailed } from "./core.js";
 import { groupPosition, moveGroup } from "./cursors.js";
 import type { SubscribeRequest } from "./subscriptions.js";
 
@@ -100,15 +100,9 @@ export class Bus implements EventBus {
     payload: T,
     options: PublishOptions = {},
   ): Promise<PublishedRecord<T>> {
-    const last = (name: TopicRef, p: unknown, o: PublishOptions): Promise<PublishedRecord> =>
-      this.#core.publish(name, p, o);
-    if (this.#middleware.all.length === 0)
-      return last(topic, payload, options) as Promise<PublishedRecord<T>>;
-    const name = topicName(topic);
-    const sent = this.#middleware.publish({ topic: name, payload, options }, (request) =>
-      last(request.topic === name ? topic : request.topic, request.payload, request.options),
-    );
-    return sent as Promise<PublishedRecord<T>>;
+    if (this.#middleware.all.length > 0)
+      return this.#publishLayered(topic, payload, options, () => undefined);
+    return this.#core.publish(topic, payload, options) as Promise<PublishedRecord<T>>;
   }
 
   /** Publishes many events of one topic; resolves when all are durable. Fails if one fails; `details.failed` says which. */
@@ -118,7 +112,7 @@ export class Bus implements EventBus {
     if (this.#middleware.all.length === 0) {
       return this.#core.publishMany(topic, items) as Promise<PublishedRecord<T>[]>;
     }
-    return Promise.all(items.map(({ payload, ...options }) => this.publish(topic, payload, options)));
+    return this.#publishThrough(topic, items);
   }
 
   /**
@@ -185,6 +179,12 @@ export class Bus implements EventBus {
     return groupPosition(store, ref, this.#core.subscriptions.runner(ref), clock.now());
   }
 
+  /** The partitions that this bus works on for the group now, each under the epoch of its lease (P7). */
+  owned(topic: string, group: string): { partition: number; epoch: number }[] {
+    const shells = this.#core.subscriptions.runner({ topic, group })?.shells.values() ?? [];
+    return [...shells].map(({ partition, epoch }) => ({ partition, epoch }));
+  }
+
   /** Moves the group. Events before the new place are not delivered again; those after it are. */
   async setCursor(topic: string, group: string, to: CursorTarget): Promise<void> {
     await this.#core.ready();
@@ -242,6 +242,53 @@ export class Bus implements EventBus {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
+  }
+
+  /**
+   * Many events through the layers, in order: one is sent on its way only when those before it are in the queue. The
+   * first that a layer refuses ends it; what follows is not tried.
+   */
+  async #publishThrough<T>(
+    topic: TopicRef<T>,
+    items: readonly PublishItem<T>[],
+  ): Promise<PublishedRecord<T>[]> {
+    const sent: Promise<PublishedRecord<T>>[] = [];
+    for (const { payload, ...options } of items) {
+      const queued = new Promise<boolean>((resolve) => {
+        const publishing = this.#publishLayered(topic, payload, options, () => resolve(true));
+        sent.push(publishing);
+        publishing.catch(() => resolve(false));
+      });
+      if (!(await queued)) break;
+    }
+    const results = await Promise.allSettled(sent);
+    const untried = new BusError("ABORTED", "not tried: an earlier event of the same call was refused");
+    const failures = items.flatMap((_, index) => {
+      const result = results[index];
+      if (result?.status === "fulfilled") return [];
+      return [{ index, error: result === undefined ? untried : BusError.from(result.reason) }];
+    });
+    if (failures.length > 0) throw someFailed(items.length, failures);
+    return results.map((result) => (result as PromiseFulfilledResult<PublishedRecord<T>>).value);
+  }
+
+  async #publishLayered<T>(
+    topic: TopicRef<T>,
+    payload: T,
+    options: PublishOptions,
+    onQueued: () => void,
+  ): Promise<PublishedRecord<T>> {
+    const name = topicName(topic);
+    const sent = this.#middleware.publish({ topic: name, payload, options }, (request) => {
+      const publishing = this.#core.publish(
+        request.topic === name ? topic : request.topic,
+        request.payload,
+        request.options,
+      );
+      onQueued();
+      return publishing;
+    });
+    return sent as Promise<PublishedRecord<T>>;
   }
 
   async #subscribe(

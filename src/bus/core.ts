@@ -140,7 +140,7 @@ export class BusCore {
       const finish = (): void => {
         if (--open > 0) return;
         if (failures.length === 0) resolve(records);
-        else reject(someFailed(records, failures));
+        else reject(someFailed(records.length, failures));
       };
       drafts.forEach((draft, index) => {
         this.publisher.add(config, items[index]?.partition, draft, {
@@ -311,14 +311,11 @@ function checkPartition(topic: TopicConfig, partition: number | undefined): void
 }
 
 /** The first failure, with what became of the others. */
-function someFailed(
-  records: readonly PublishedRecord[],
-  failures: readonly { index: number; error: BusError }[],
-): BusError {
+export function someFailed(count: number, failures: readonly { index: number; error: BusError }[]): BusError {
   const first = (failures[0] as { error: BusError }).error;
   return new BusError(
     first.code,
-    `${failures.length} of ${records.length} events were not published: ${first.message}`,
+    `${failures.length} of ${count} events were not published: ${first.message}`,
     {
       cause: first,
       retryable: first.retryable,

@@ -5,6 +5,7 @@
 import { BusError, describeThrown, Fatal } from "../model/errors.js";
 import type { EventRecord, StoredEvent } from "../model/event.js";
 import type { BatchHandler, Handler } from "../model/event-bus.js";
+import { REDRIVE_GROUP_HEADER } from "../model/topic.js";
 import { type Delivered, DeliveredBatch } from "./context.js";
 import type { HandlingPolicy } from "./delivery-state.js";
 
@@ -91,9 +92,14 @@ export class Worker {
     this.#onRoom();
   };
 
-  /** Filtered events are settled; a filter that throws counts as a handler that throws. */
+  /** Filtered events, and those redriven for another group, are settled; a filter that throws counts as a handler that throws. */
   #wants(delivery: Delivered): boolean {
     const { filter } = this.options;
+    const onlyFor = delivery.event.meta?.headers?.[REDRIVE_GROUP_HEADER];
+    if (onlyFor !== undefined && onlyFor !== delivery.group) {
+      delivery.source.handled(delivery);
+      return false;
+    }
     if (filter === undefined) return true;
     try {
       if (filter(delivery.event.record)) return true;

@@ -35,6 +35,23 @@ export class GatheredWrites implements Transaction {
     return [...this.#writes].map(([view, writes]) => ({ view, writes }));
   }
 
+  /** What the writes would change, document by document. */
+  async differences(): Promise<
+    { view: string; key: string; before: JsonObject | null; after: JsonObject | null }[]
+  > {
+    const differences = [];
+    for (const [view, writes] of this.#writes) {
+      for (const key of new Set(writes.map((write) => write.key))) {
+        const before = (await this.#documents.get(view, [key])).get(key) ?? null;
+        const after = writes
+          .filter((write) => write.key === key)
+          .reduce<Seen>((document, write) => this.#after(document, write), before);
+        differences.push({ view, key, before: before?.fields ?? null, after: after?.fields ?? null });
+      }
+    }
+    return differences;
+  }
+
   view(name: string): TransactionView {
     checkViewName(name);
     return {
