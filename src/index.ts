@@ -52,6 +52,9 @@ export {
   summarizeDeadLetters,
 } from "./project/dead-letters.js";
 export { type OutboxDrainerOptions, runOutboxDrainer } from "./project/outbox-drainer.js";
+export { type HeartbeatSourceOptions, startHeartbeatSource } from "./project/process/heartbeat-source.js";
+export { type ProcessProjectorOptions, startProcessProjector } from "./project/process/process-projector.js";
+export type { Heartbeat, ProcessState } from "./project/process/process-topics.js";
 export { type RedriveOptions, type RedriveResult, redrive } from "./project/redrive.js";
 export type { Transaction, TransactionView } from "./project/transaction.js";
 export { startTransactionalProjector, type TransactionalOptions } from "./project/transactional.js";

@@ -36,6 +36,7 @@ export interface Host {
     options?: SubscribeOptions,
   ): Promise<Stop>;
   read<T = unknown>(topic: TopicRef<T>, position?: ReadPosition): AsyncGenerator<EventRecord<T>>;
+  owned(topic: string, group: string): readonly { readonly partition: number; readonly epoch: number }[];
   defineTopic(definition: TopicDefinition): Promise<TopicConfig>;
   topics(): Promise<readonly TopicConfig[]>;
 }

@@ -1,0 +1,39 @@
+/** The words of the worked example: heartbeats come in, the state of each process goes out. */
+import { z } from "zod";
+import { defineTopic } from "../../model/topic.js";
+
+/** One sign of life of one process. */
+export const heartbeatSchema = z.object({
+  pid: z.int().nonnegative(),
+  name: z.string().max(250),
+  host: z.string().max(250),
+  cpu_pct: z.number(),
+  mem_mb: z.number(),
+  sid: z.string().optional(),
+});
+export type Heartbeat = z.infer<typeof heartbeatSchema>;
+
+/** What is known of one process: its newest heartbeat, and whether they still come. */
+export const processStateSchema = heartbeatSchema.extend({
+  processId: z.string(),
+  last_seen_ts: z.number(),
+  status: z.enum(["alive", "stale"]),
+});
+export type ProcessState = z.infer<typeof processStateSchema>;
+
+/** `host:name:pid`: the key of both topics. */
+export function processIdOf({ host, name, pid }: Pick<Heartbeat, "host" | "name" | "pid">): string {
+  return `${host}:${name}:${pid}`;
+}
+
+export const heartbeatTopic = defineTopic<Heartbeat>("heartbeat.received", {
+  retentionDays: 3,
+  // Whatever is published lands somewhere; what is no heartbeat becomes a dead letter when it is read.
+  key: (payload) => {
+    const { success, data } = heartbeatSchema.safeParse(payload);
+    return success ? processIdOf(data) : undefined;
+  },
+});
+
+/** Keyed by `host:name:pid`; `null` once a process is forgotten. */
+export const processStateTopic = defineTopic<ProcessState | null>("process.state", { compaction: true });
