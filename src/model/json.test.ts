@@ -187,6 +187,7 @@ describe("JsonBody", () => {
         for (const form of [
           JsonBody.ofText(text),
           JsonBody.ofBytes(Buffer.from(text, "utf8")),
+          JsonBody.ofSlice(Buffer.from(`xü${text}yy`, "utf8"), 3, 3 + Buffer.byteLength(text)),
           body(JSON.parse(text)),
         ]) {
           expect(canonicalText(form.value)).toBe(canonicalText(JSON.parse(text)));
@@ -215,6 +216,10 @@ describe("JsonBody", () => {
     const whole = Buffer.from('xx{"ü":"🙂"}yy', "utf8");
     const part = new Uint8Array(whole.buffer, whole.byteOffset + 2, whole.length - 4);
     expect(JsonBody.ofBytes(part).value).toEqual({ ü: "🙂" });
+    const slice = JsonBody.ofSlice(whole, 2, whole.length - 2);
+    expect(slice.size).toBe(whole.length - 4);
+    expect(slice.text).toBe('{"ü":"🙂"}');
+    expect(slice.bytes).toEqual(whole.subarray(2, -2));
   });
 
   it("is handed on in the form at hand", () => {

@@ -16,6 +16,9 @@ export class JsonBody {
   #value: unknown;
   #bytes: Uint8Array | undefined;
   #size: number;
+  /** Where the JSON stands in `#bytes`, which may hold more; -1 once `#bytes` is the JSON and nothing else. */
+  #from = -1;
+  #to = -1;
 
   private constructor(text: string | undefined, value: unknown, bytes: Uint8Array | undefined, size: number) {
     this.#text = text;
@@ -38,6 +41,14 @@ export class JsonBody {
     return new JsonBody(undefined, undefined, bytes, bytes.length);
   }
 
+  /** From a stretch of UTF-8 bytes, which must not change afterwards. No view of it is made unless asked for. */
+  static ofSlice(source: Buffer, from: number, to: number): JsonBody {
+    const body = new JsonBody(undefined, undefined, source, to - from);
+    body.#from = from;
+    body.#to = to;
+    return body;
+  }
+
   /** Bytes of its JSON text; an estimate until the text is made. For bounds, not for billing. */
   get size(): number {
     return this.#size;
@@ -45,7 +56,7 @@ export class JsonBody {
 
   get text(): string {
     if (this.#text === undefined) {
-      this.#text = this.#bytes === undefined ? JSON.stringify(this.#value) : decode(this.#bytes);
+      this.#text = this.#bytes === undefined ? JSON.stringify(this.#value) : this.#decode(this.#bytes);
       this.#size = this.#text.length;
     }
     return this.#text;
@@ -58,22 +69,27 @@ export class JsonBody {
 
   get bytes(): Uint8Array {
     if (this.#bytes === undefined) this.#bytes = Buffer.from(this.text, "utf8");
+    if (this.#from >= 0) {
+      this.#bytes = this.#bytes.subarray(this.#from, this.#to);
+      this.#from = -1;
+    }
     return this.#bytes;
   }
 
   /** Its UTF-8 JSON in the form at hand: bytes if it came as bytes, else text. For those who copy it and move on. */
   get encoded(): string | Uint8Array {
-    return this.#bytes ?? this.text;
+    return this.#bytes === undefined ? this.text : this.bytes;
   }
 
   /** Same JSON value; member order does not matter. */
   equals(other: JsonBody): boolean {
     return this.text === other.text || canonicalText(this.value) === canonicalText(other.value);
   }
-}
 
-function decode(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8");
+  #decode(bytes: Uint8Array): string {
+    if (this.#from >= 0) return (bytes as Buffer).toString("utf8", this.#from, this.#to);
+    return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8");
+  }
 }
 
 export function freezeJson<T>(value: T): T {
