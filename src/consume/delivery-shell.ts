@@ -54,7 +54,6 @@ export class DeliveryShell implements Source {
   #storedFloor: number;
   /** Cursor writes, one after the other. */
   #writes: Promise<void> = Promise.resolve();
-  #lastSettled: { id: string; ts: number } | undefined;
   readonly stopped: Promise<void>;
   #resolveStopped: () => void = () => undefined;
 
@@ -88,10 +87,8 @@ export class DeliveryShell implements Source {
   }
 
   get position(): CursorPosition {
-    return {
-      topic: this.ref.topic,
-      ...(this.#lastSettled && { lastId: this.#lastSettled.id, lastTs: this.#lastSettled.ts }),
-    };
+    const { last } = this.#state;
+    return { topic: this.ref.topic, ...(last && { lastId: last.id, lastTs: last.ts }) };
   }
 
   get state(): Readonly<Delivery> {
@@ -130,9 +127,8 @@ export class DeliveryShell implements Source {
   }
 
   handled(delivery: Delivered): boolean {
-    const { entry, event, attempt } = delivery;
+    const { entry, attempt } = delivery;
     const current = isCurrent(entry, attempt) && this.#state.phase !== "stopped";
-    if (current) this.#lastSettled = event;
     this.#send({ type: "handled", entry, attempt, nowMs: this.#options.clock.steady() });
     if (current) delivery.over();
     return current;
@@ -304,7 +300,7 @@ export class DeliveryShell implements Source {
       attempts,
       error,
       thrown: entry.detail,
-      nowMs: this.#options.clock.steady(),
+      nowMs: this.#options.clock.now(),
     };
     const done = await this.#insist(() => this.#options.bury(givenUp, { ref: this.ref, epoch: this.epoch }));
     if (done) this.#send({ type: "buried", entry, nowMs: this.#options.clock.steady() });

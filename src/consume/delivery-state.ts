@@ -39,6 +39,8 @@ export interface GroupPolicy {
 /** One event that was taken in. */
 export interface Entry {
   readonly seq: Seq;
+  readonly id: string;
+  readonly ts: number;
   /** Let go once settled. */
   event: StoredEvent | null;
   standing: Standing;
@@ -49,9 +51,11 @@ export interface Entry {
   deadlineMs: number;
   /** To be handed out alone: it was in a batch that failed as a whole. */
   solo: boolean;
+  /** In a batch with others now: what goes wrong may be their fault. */
+  shared: boolean;
   /** Size as it was counted when the event was taken in. */
   readonly bytes: number;
-  /** What the shell knows of its last failure and of whoever holds it now; never looked at here. */
+  /** What the shell knows of its last failure and of whoever holds it now; never looked at here, let go once settled. */
   detail: unknown;
   holder: unknown;
   policy: HandlingPolicy | null;
@@ -75,8 +79,13 @@ export interface Delivery {
   mark: Seq;
   /** Highest seq handed out so far. */
   reached: Seq;
-  /** Unsettled events up to here may have been handed out by an earlier owner that ended uncleanly. */
+  /**
+   * Unsettled events up to here may have been handed out before. Beyond the log's head at the claim too: an owner that
+   * does not know yet that it lost its lease goes on up to its mark.
+   */
   readonly redeliverThrough: Seq;
+  /** Careful mode ends when everything up to here is settled. */
+  readonly carefulThrough: Seq;
   readonly entries: Fifo<Entry>;
   readonly lanes: Map<string, Lane>;
   readonly ready: Fifo<Entry>;
@@ -101,9 +110,9 @@ export interface Delivery {
   /** Earliest time at which something falls due, and the time for which a wake-up is asked; Infinity if none. */
   dueMs: number;
   wakeAtMs: number;
-  /** A transaction writes the cursor: no other cursor write may be decided meanwhile. */
-  held: boolean;
-  /** A halt that waits for the end of that transaction. */
+  /** Transactions that write the cursor: no other cursor write may be decided meanwhile. */
+  held: number;
+  /** A halt that waits for the end of those transactions. */
   haltWanted: boolean;
   /** The last word is spoken: the release is under way. */
   releasing: boolean;
@@ -111,9 +120,11 @@ export interface Delivery {
   unclean: number;
   /** Careful mode: the event whose hand-out is committed. */
   suspect: Seq | undefined;
+  /** The newest event that the floor has passed under this owner. */
+  last: { readonly id: string; readonly ts: number } | undefined;
 }
 
-/** Takes over from a cursor. `head` is the log's head now: nothing above it can have been handed out. */
+/** Takes over from a cursor. `head` is the log's head now: no crash can be about an event above it. */
 export function createDelivery(cursor: Cursor, clean: boolean, head: Seq): Delivery {
   const unclean = clean ? 0 : cursor.unclean + 1;
   const pinned = clean ? undefined : cursor.suspect;
@@ -124,7 +135,8 @@ export function createDelivery(cursor: Cursor, clean: boolean, head: Seq): Deliv
     high: cursor.floor,
     mark: 0,
     reached: cursor.floor,
-    redeliverThrough: clean ? 0 : Math.min(cursor.mark, head),
+    redeliverThrough: cursor.mark,
+    carefulThrough: Math.min(cursor.mark, head),
     entries: new Fifo(),
     lanes: new Map(),
     ready: new Fifo(),
@@ -143,12 +155,13 @@ export function createDelivery(cursor: Cursor, clean: boolean, head: Seq): Deliv
     commitAtMs: Number.POSITIVE_INFINITY,
     dueMs: Number.POSITIVE_INFINITY,
     wakeAtMs: Number.POSITIVE_INFINITY,
-    held: false,
+    held: 0,
     haltWanted: false,
     releasing: false,
     claimFloor: cursor.floor,
     unclean,
     suspect: undefined,
+    last: undefined,
   };
 }
 
@@ -170,7 +183,7 @@ export function floorOf(state: Delivery): Seq {
 export interface CursorView {
   /** Entries to be counted as settled although they are not yet: they will be, in the same commit. */
   readonly settling?: ReadonlySet<Entry>;
-  /** The owner leaves cleanly and the mark means nothing afterwards, so first tries are told one by one. */
+  /** The owner leaves cleanly: first tries are told one by one, so that the mark need not speak for them. */
   readonly last?: boolean;
 }
 
@@ -188,7 +201,6 @@ export function cursorOf(state: Delivery, mark: Seq, view: CursorView = {}): Cur
     if (end > state.high) addRange(settled, Math.max(start, state.high + 1), end);
   }
   for (const attempt of state.past.values()) if (attempt.seq > state.high) attempts.push(attempt);
-  if (view.last) attempts.push(...doubtful(state));
   attempts.sort((a, b) => a.seq - b.seq);
   return {
     floor,
@@ -212,14 +224,10 @@ function rangesBetween(unsettled: readonly Entry[], floor: Seq, high: Seq): [Seq
   return ranges;
 }
 
-/** What an earlier owner may have handed out, was not taken in again, and has no past in the cursor. */
-function doubtful(state: Delivery): Attempt[] {
-  const attempts: Attempt[] = [];
-  for (let seq = state.high + 1; seq <= state.redeliverThrough; seq++) {
-    const settled = state.settledBefore.some(([start, end]) => start <= seq && seq <= end);
-    if (!settled && !state.past.has(seq)) attempts.push({ seq, delivered: 1, failures: 0 });
-  }
-  return attempts;
+/** The cursor of an owner that leaves cleanly. Its mark speaks for what earlier owners may have handed out and this one never took in. */
+export function lastCursorOf(state: Delivery): Cursor {
+  const mark = state.redeliverThrough > state.high ? state.redeliverThrough : floorOf(state);
+  return cursorOf(state, mark, { last: true });
 }
 
 function isTold(entry: Entry, last: boolean): boolean {

@@ -10,7 +10,8 @@
  *     delivery and says so with attempt > 1.
  * P6  handled, failed and extended name an attempt; any but the present one changes nothing.
  * P8  failures are counted per event; in careful mode an event's hand-out is committed before it happens, so that a
- *     crash is pinned on it. After the last attempt it is buried: the cursor waits for the copy.
+ *     crash is pinned on it. After the last attempt it is buried: the cursor waits for the copy. What goes wrong
+ *     with a batch counts against none of its events: each is tried alone first.
  * P13 taking in stops at the bounds of the policy and goes on as events settle.
  */
 import type { StoredEvent } from "../model/event.js";
@@ -23,6 +24,7 @@ import {
   floorOf,
   type GroupPolicy,
   type HandlingPolicy,
+  lastCursorOf,
   type Phase,
   wasSettled,
 } from "./delivery-state.js";
@@ -121,7 +123,7 @@ function takeIn(state: Delivery, event: Of<"arrived">, policy: GroupPolicy): rea
     state.high = event.through;
     state.dirty++;
   }
-  return [...maybeFetch(state, policy), ...maybeCommit(state, policy, event.nowMs), ...maybeWake(state)];
+  return [...maybeCommit(state, policy, event.nowMs), ...maybeWake(state), ...maybeFetch(state, policy)];
 }
 
 function newEntry(state: Delivery, event: StoredEvent): Entry {
@@ -129,6 +131,8 @@ function newEntry(state: Delivery, event: StoredEvent): Entry {
   if (past !== undefined) state.past.delete(event.seq);
   return {
     seq: event.seq,
+    id: event.id,
+    ts: event.ts,
     event,
     standing: "waiting",
     delivered: past?.delivered ?? (event.seq <= state.redeliverThrough ? 1 : 0),
@@ -137,6 +141,7 @@ function newEntry(state: Delivery, event: StoredEvent): Entry {
     retryAtMs: past?.retryAtMs ?? 0,
     deadlineMs: Number.POSITIVE_INFINITY,
     solo: false,
+    shared: false,
     bytes: event.size,
     detail: undefined,
     holder: null,
@@ -173,16 +178,24 @@ function handOut(state: Delivery, event: Of<"demand">, policy: GroupPolicy): rea
   while (taken < room) {
     const entry = state.ready.peek();
     if (entry === undefined || entry.seq > state.mark) break;
-    if (careful && state.suspect !== entry.seq) {
+    if (isSpent(entry, event.handling)) {
+      state.ready.shift();
+      effects.push(bury(state, entry, event.handling));
+      if (careful) break;
+      continue;
+    }
+    if (careful && (state.suspect !== entry.seq || isWriting(state))) {
       suspectNext(state, entry, policy, effects);
       break;
     }
     if (entry.solo && event.batch && taken > 0) break;
     state.ready.shift();
-    taken += handOutOne(state, entry, event, effects);
+    handOutOne(state, entry, event, effects);
+    taken++;
     if (entry.solo && event.batch) break;
     if (event.batch && !careful) taken += handOutFollowers(state, entry, room - taken, event, effects);
   }
+  if (taken > 1 && event.batch) markShared(effects);
   if (!isWriting(state) && markIsNear(state, policy)) effects.push(commit(state, policy));
   pushAll(effects, maybeWake(state));
   return effects.length === 0 ? NOTHING : effects;
@@ -193,14 +206,19 @@ function markIsNear(state: Delivery, policy: GroupPolicy): boolean {
   return state.reached + policy.stride / 2 > state.mark || (state.ready.peek()?.seq ?? 0) > state.mark;
 }
 
-/** Returns how many places it took: none if the event had its last try before. */
-function handOutOne(state: Delivery, entry: Entry, demand: Of<"demand">, effects: Effect[]): number {
+/** It had its last try under another owner, or under a policy that allowed more. */
+function isSpent(entry: Entry, handling: HandlingPolicy): boolean {
+  return handling.deadLetter && entry.failures >= handling.maxAttempts;
+}
+
+function markShared(effects: readonly Effect[]): void {
+  for (const effect of effects) if (effect.type === "deliver") effect.entry.shared = true;
+}
+
+function handOutOne(state: Delivery, entry: Entry, demand: Of<"demand">, effects: Effect[]): void {
   const event = entry.event as StoredEvent;
   entry.policy = demand.handling;
-  if (demand.handling.deadLetter && entry.failures >= demand.handling.maxAttempts) {
-    effects.push(bury(state, entry, event));
-    return 0;
-  }
+  entry.shared = false;
   // In careful mode the count was raised, and committed, when the event became the suspect.
   if (state.phase !== "careful") entry.delivered++;
   entry.standing = "in-flight";
@@ -209,7 +227,6 @@ function handOutOne(state: Delivery, entry: Entry, demand: Of<"demand">, effects
   state.inFlight.add(entry);
   if (entry.seq > state.reached) state.reached = entry.seq;
   effects.push({ type: "deliver", entry, event, attempt: entry.delivered });
-  return 1;
 }
 
 function handOutFollowers(
@@ -223,11 +240,13 @@ function handOutFollowers(
   while (taken < room && entry.lane !== null) {
     const follower = takeFollower(state, entry.lane);
     if (follower === undefined) break;
-    taken += handOutOne(state, follower, demand, effects);
+    handOutOne(state, follower, demand, effects);
+    taken++;
   }
   return taken;
 }
 
+/** Makes it known that this one is next; it goes out once that is committed. */
 function suspectNext(state: Delivery, entry: Entry, policy: GroupPolicy, effects: Effect[]): void {
   if (isWriting(state)) return;
   state.suspect = entry.seq;
@@ -251,14 +270,16 @@ function settle(state: Delivery, entry: Entry, policy: GroupPolicy, nowMs: numbe
   state.bufferedBytes -= entry.bytes;
   entry.standing = "settled";
   entry.event = null;
+  entry.holder = null;
+  entry.detail = undefined;
   if (state.suspect === entry.seq) state.suspect = undefined;
   leaveLane(state, entry, nowMs);
-  while (state.entries.peek()?.standing === "settled") state.entries.shift();
-  if (state.phase === "careful" && floorOf(state) >= state.redeliverThrough) state.phase = "running";
+  while (state.entries.peek()?.standing === "settled") state.last = state.entries.shift();
+  if (state.phase === "careful" && floorOf(state) >= state.carefulThrough) state.phase = "running";
   state.dirty++;
+  const effects = afterChange(state, policy, nowMs);
   const fetch = maybeFetch(state, policy);
-  const rest = afterChange(state, policy, nowMs);
-  return fetch.length === 0 ? rest : [...fetch, ...rest];
+  return fetch.length === 0 ? effects : [...effects, ...fetch];
 }
 
 function failed(state: Delivery, event: Of<"failed">, policy: GroupPolicy): readonly Effect[] {
@@ -287,20 +308,23 @@ function retryOrBury(state: Delivery, failure: Failure, policy: GroupPolicy): re
   if (state.suspect === entry.seq) state.suspect = undefined;
   const giveUp = failure.fatal || (failure.counts && entry.failures >= handling.maxAttempts);
   if (giveUp && handling.deadLetter)
-    return [bury(state, entry, entry.event as StoredEvent), ...afterChange(state, policy, nowMs)];
+    return [bury(state, entry, handling), ...afterChange(state, policy, nowMs)];
   entry.solo = !failure.counts;
-  entry.retryAtMs = failure.counts ? nowMs + backoffMs(handling.retry, entry.failures, failure.random) : 0;
+  // A moment at least: an event that fails at once, for ever, must not keep others from their turn.
+  const waitMs = Math.max(1, backoffMs(handling.retry, entry.failures, failure.random));
+  entry.retryAtMs = failure.counts ? nowMs + waitMs : 0;
   requeue(state, entry, nowMs);
   return afterChange(state, policy, nowMs);
 }
 
-function bury(state: Delivery, entry: Entry, event: StoredEvent): Effect {
+function bury(state: Delivery, entry: Entry, handling: HandlingPolicy): Effect {
+  entry.policy = handling;
   entry.standing = "burying";
   state.burying.add(entry);
   return {
     type: "bury",
     entry,
-    event,
+    event: entry.event as StoredEvent,
     attempts: Math.max(entry.delivered, entry.failures),
     error: entry.error ?? "unknown",
   };
@@ -309,11 +333,13 @@ function bury(state: Delivery, entry: Entry, event: StoredEvent): Effect {
 function extended(state: Delivery, event: Of<"extended">): readonly Effect[] {
   if (!isCurrent(event.entry, event.attempt)) return NOTHING;
   event.entry.deadlineMs = event.deadlineMs;
+  if (event.deadlineMs < state.dueMs) state.dueMs = event.deadlineMs;
   return maybeWake(state);
 }
 
 function tick(state: Delivery, event: Of<"tick">, policy: GroupPolicy): readonly Effect[] {
   state.wakeAtMs = Number.POSITIVE_INFINITY;
+  state.dueMs = Number.POSITIVE_INFINITY;
   const effects: Effect[] = [];
   for (const entry of state.inFlight) {
     if (entry.deadlineMs > event.nowMs) continue;
@@ -324,7 +350,7 @@ function tick(state: Delivery, event: Of<"tick">, policy: GroupPolicy): readonly
       effects,
       retryOrBury(
         state,
-        { entry, error, fatal: false, counts: true, random: event.random, nowMs: event.nowMs },
+        { entry, error, fatal: false, counts: !entry.shared, random: event.random, nowMs: event.nowMs },
         policy,
       ),
     );
@@ -335,8 +361,9 @@ function tick(state: Delivery, event: Of<"tick">, policy: GroupPolicy): readonly
     entry.standing = "ready";
     state.ready.push(entry);
   }
+  pushAll(effects, writeCursor(state, policy, event.nowMs));
   state.dueMs = earliestDue(state);
-  pushAll(effects, afterChange(state, policy, event.nowMs));
+  pushAll(effects, maybeWake(state));
   return effects;
 }
 
@@ -347,12 +374,12 @@ function committed(state: Delivery, event: Of<"committed">, policy: GroupPolicy)
 }
 
 function hold(state: Delivery): readonly Effect[] {
-  state.held = true;
+  state.held++;
   return NOTHING;
 }
 
 function unhold(state: Delivery, event: Of<"unhold">, policy: GroupPolicy): readonly Effect[] {
-  state.held = false;
+  state.held--;
   if (event.cursor !== undefined) {
     state.mark = event.cursor.mark;
     if (event.cursor.floor === floorOf(state)) state.dirty = 0;
@@ -362,7 +389,7 @@ function unhold(state: Delivery, event: Of<"unhold">, policy: GroupPolicy): read
 
 /** The cursor is being written, or spoken for. */
 function isWriting(state: Delivery): boolean {
-  return state.committing || state.held;
+  return state.committing || state.held > 0;
 }
 
 function stop(state: Delivery, _event: Of<"stop">, policy: GroupPolicy): readonly Effect[] {
@@ -372,9 +399,11 @@ function stop(state: Delivery, _event: Of<"stop">, policy: GroupPolicy): readonl
 
 function halt(state: Delivery): readonly Effect[] {
   state.phase = "draining";
-  state.haltWanted = state.held;
-  if (state.releasing || state.held) return NOTHING;
+  state.haltWanted = state.held > 0;
+  if (state.releasing || state.haltWanted) return NOTHING;
   const aborts = [...state.inFlight].map((entry): Effect => ({ type: "abort", entry, why: "lost" }));
+  // The cursor leaves without them: an ack that comes now must be refused (P6).
+  for (const entry of state.inFlight) entry.standing = "waiting";
   state.inFlight.clear();
   state.burying.clear();
   return [...aborts, lastWord(state)];
@@ -396,19 +425,22 @@ function finish(state: Delivery): readonly Effect[] {
 }
 
 function afterChange(state: Delivery, policy: GroupPolicy, nowMs: number): readonly Effect[] {
-  if (state.phase !== "draining") {
-    const commits = maybeCommit(state, policy, nowMs);
-    const wakes = maybeWake(state);
-    return wakes.length === 0 ? commits : [...commits, ...wakes];
-  }
+  const writes = writeCursor(state, policy, nowMs);
+  const wakes = maybeWake(state);
+  return wakes.length === 0 ? writes : [...writes, ...wakes];
+}
+
+/** The commit that is due, or the release once nothing runs any more. */
+function writeCursor(state: Delivery, policy: GroupPolicy, nowMs: number): readonly Effect[] {
+  if (state.phase !== "draining") return maybeCommit(state, policy, nowMs);
   const idle = state.inFlight.size === 0 && state.burying.size === 0 && !isWriting(state);
-  return idle && !state.releasing ? [lastWord(state)] : maybeWake(state);
+  return idle && !state.releasing ? [lastWord(state)] : NOTHING;
 }
 
 function lastWord(state: Delivery): Effect {
   state.releasing = true;
   state.suspect = undefined;
-  return { type: "release", cursor: cursorOf(state, state.mark, { last: true }) };
+  return { type: "release", cursor: lastCursorOf(state) };
 }
 
 function maybeCommit(state: Delivery, policy: GroupPolicy, nowMs: number): readonly Effect[] {
