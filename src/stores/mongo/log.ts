@@ -15,7 +15,7 @@ import { holdLease } from "./cursor-document.js";
 import { isDuplicateKey } from "./errors.js";
 import { storedEvent } from "./event-document.js";
 import { EventLookup, type Place } from "./event-lookup.js";
-import { PageBuilder } from "./page-builder.js";
+import { pageOf } from "./page.js";
 import { Removal } from "./removal.js";
 
 /** Partitions asked at once when a whole topic is looked at. */
@@ -88,27 +88,34 @@ export class MongoLog implements Log {
     return this.#connection.gate.read(() => this.#page({ topic, partition }, options));
   }
 
-  async #page(place: Place, { after, limit, maxBytes }: ReadOptions): Promise<Page> {
+  async #page(
+    place: Place,
+    { after, limit, maxBytes = Number.POSITIVE_INFINITY }: ReadOptions,
+  ): Promise<Page> {
     const cursor = this.#connection.collections.events
       .find({ ...place, seq: { $gt: after } }, { projection: { body: 0 } })
       .sort({ seq: 1 })
       .limit(limit)
       .batchSize(limit);
-    const page = new PageBuilder(after, maxBytes ?? Number.POSITIVE_INFINITY);
-    let documents = 0;
+    const documents: EventDocument[] = [];
     try {
-      while (!page.full && (await cursor.hasNext())) {
+      let bytes = 0;
+      while (bytes < maxBytes && (await cursor.hasNext())) {
         const batch = cursor.readBufferedDocuments();
-        documents += batch.length;
-        // Nothing is missing before an event that follows at once; else something was removed, maybe from below `after`.
-        if (page.untouched && batch[0]?.seq !== after + 1) page.cover(await this.#rangeAbove(place, after));
-        for (const document of batch) page.add(document);
+        documents.push(...batch);
+        for (const { payload } of batch) bytes += payload?.length ?? 0;
       }
     } finally {
       await cursor.close();
     }
-    if (documents === 0) page.cover(await this.#rangeAbove(place, after));
-    return page.finish();
+    // A reader at the end that misses nothing need not ask; others may stand in a range that begins below `after`.
+    const atEnd = documents.length > 0 && documents.length < limit;
+    const whole = atEnd && documents.at(-1)?.seq === after + documents.length;
+    return pageOf(documents, {
+      after,
+      maxBytes,
+      removedTo: whole ? after : await this.#rangeAbove(place, after),
+    });
   }
 
   /** End of the removed range that `after + 1` lies in. */

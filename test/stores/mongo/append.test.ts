@@ -1,0 +1,194 @@
+/** Appends that meet others, removals and broken connections: what only a shared database can do to a log. */
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { StoredEvent } from "../../../src/model/event.js";
+import type { AppendResult } from "../../../src/ports/log.js";
+import type { Store } from "../../../src/ports/store.js";
+import { draft, drafts, seqs } from "../../../src/testing/conformance/samples.js";
+import { TestDatabase } from "../../support/mongo/database.js";
+
+const TOPIC = "orders";
+let database: TestDatabase;
+let store: Store;
+
+beforeEach(async () => {
+  database = await TestDatabase.create();
+  store = await database.open();
+  await store.registry.defineTopic({ name: TOPIC, partitions: 1 });
+});
+afterEach(() => database.dispose());
+
+async function readAll(from: Store): Promise<StoredEvent[]> {
+  const events: StoredEvent[] = [];
+  for (let after = 0; ; ) {
+    const page = await from.log.read(TOPIC, 0, { after, limit: 500 });
+    if (page.through === after) return events;
+    events.push(...page.events);
+    after = page.through;
+  }
+}
+
+function ids(events: Iterable<{ readonly id: string }>): string[] {
+  return [...events].map((event) => event.id);
+}
+
+describe("writers that meet", () => {
+  it("P2: three processes fill one partition densely, each in its own order", async () => {
+    const writers = [store, await database.open(), await database.open()];
+    const sent = await Promise.all(
+      writers.map(async (writer) => {
+        const own: string[] = [];
+        for (let batch = 0; batch < 8; batch++) {
+          const some = drafts(1 + batch * 7, { freshId: true });
+          const { events, error } = await writer.log.append(TOPIC, 0, some);
+          expect(error).toBeUndefined();
+          expect(ids(events)).toEqual(ids(some));
+          own.push(...ids(some));
+        }
+        return own;
+      }),
+    );
+    const log = await readAll(store);
+    expect(seqs(log)).toEqual(Array.from({ length: sent.flat().length }, (_, i) => i + 1));
+    for (const own of sent) {
+      const mine = new Set(own);
+      expect(ids(log).filter((id) => mine.has(id))).toEqual(own);
+    }
+  });
+
+  it("P3: the same ids from two processes at once are in the log once, and both hear the same places", async () => {
+    const other = await database.open();
+    const some = drafts(40);
+    const backwards = some.toReversed();
+    const [first, second] = await Promise.all([
+      store.log.append(TOPIC, 0, some),
+      other.log.append(TOPIC, 0, backwards),
+    ]);
+    const places = (result: AppendResult): Map<string, number> =>
+      new Map(result.events.map((event) => [event.id, event.seq]));
+    expect(first.error ?? second.error).toBeUndefined();
+    expect(places(second)).toEqual(places(first));
+    expect(first.duplicates.size + second.duplicates.size).toBe(40);
+    expect(seqs(await readAll(store))).toEqual(Array.from({ length: 40 }, (_, i) => i + 1));
+  });
+});
+
+describe("a writer that slept while events were removed", () => {
+  it("P2: does not reuse a seq of a trimmed range", async () => {
+    const sleeper = await database.open();
+    await sleeper.log.append(TOPIC, 0, drafts(3));
+    await store.log.append(TOPIC, 0, drafts(7));
+    expect(await store.log.trim(TOPIC, 0, 6)).toBe(6);
+    const late = drafts(2);
+    const { events, duplicates } = await sleeper.log.append(TOPIC, 0, late);
+    expect(seqs(events)).toEqual([11, 12]);
+    expect(duplicates.size).toBe(0);
+    expect(seqs(await readAll(store))).toEqual([7, 8, 9, 10, 11, 12]);
+    expect(await store.log.heads(TOPIC)).toMatchObject([{ head: 12, low: 7, events: 6 }]);
+  });
+
+  it("P2: not even if nothing is left, and its batch reaches beyond the old head", async () => {
+    const sleeper = await database.open();
+    await sleeper.log.append(TOPIC, 0, drafts(3));
+    await store.log.append(TOPIC, 0, drafts(4));
+    expect(await store.log.trim(TOPIC, 0, 7)).toBe(7);
+    const late = drafts(10);
+    const { events } = await sleeper.log.append(TOPIC, 0, late);
+    const log = await readAll(store);
+    expect(ids(log)).toEqual(ids(late));
+    expect(seqs(events)).toEqual(seqs(log));
+    expect(Math.min(...seqs(log))).toBeGreaterThan(7);
+    const next = await store.log.append(TOPIC, 0, drafts(1));
+    expect(seqs(next.events)).toEqual([Math.max(...seqs(log)) + 1]);
+  });
+
+  it("P11: does not reuse a seq that compaction took out of the middle", async () => {
+    const sleeper = await database.open();
+    await sleeper.log.append(TOPIC, 0, drafts(3));
+    await store.log.append(TOPIC, 0, drafts(5));
+    expect(await store.log.remove(TOPIC, 0, [4, 5, 7])).toBe(3);
+    const { events } = await sleeper.log.append(TOPIC, 0, drafts(2));
+    expect(seqs(events)).toEqual([9, 10]);
+    expect(seqs(await readAll(store))).toEqual([1, 2, 3, 6, 8, 9, 10]);
+    expect(await store.log.heads(TOPIC)).toMatchObject([{ head: 10, low: 1, events: 7 }]);
+  });
+
+  it("P3: what it left behind when it died counts as removed, and its id can be published again", async () => {
+    await store.log.append(TOPIC, 0, drafts(6));
+    await store.log.trim(TOPIC, 0, 4);
+    const left = { topic: TOPIC, partition: 0, seq: 3, ts: 1, maxTs: 1, sumBytes: 1, payload: "1" };
+    await database.db.collection<{ _id: string }>("events").insertOne({ _id: "late", ...left });
+    expect(await store.log.find("late")).toBeNull();
+    expect(seqs(await readAll(store))).toEqual([5, 6]);
+    expect((await store.log.read(TOPIC, 0, { after: 2, limit: 10 })).events.map((e) => e.seq)).toEqual([
+      5, 6,
+    ]);
+    const again = await store.log.append(TOPIC, 0, [draft({ id: "late" })]);
+    expect(seqs(again.events)).toEqual([7]);
+    expect(again.duplicates.size).toBe(0);
+  });
+});
+
+describe("ids of removed events", () => {
+  it("P3: the id of the first event of a removed range can be published again", async () => {
+    const first = drafts(5);
+    await store.log.append(TOPIC, 0, first);
+    await store.log.trim(TOPIC, 0, 2);
+    await store.log.remove(TOPIC, 0, [4]);
+    const again = await store.log.append(
+      TOPIC,
+      0,
+      [0, 1, 3].map((i) => draft({ id: first[i]?.id ?? "" })),
+    );
+    expect(again.error).toBeUndefined();
+    expect(seqs(again.events)).toEqual([6, 7, 8]);
+    expect(seqs(await readAll(store))).toEqual([3, 5, 6, 7, 8]);
+    expect(await store.log.heads(TOPIC)).toMatchObject([{ head: 8, low: 3, events: 5 }]);
+  });
+});
+
+describe("connections that break", () => {
+  async function failNextInserts(times: number, data: object): Promise<void> {
+    const failCommand = { failCommands: ["insert"], namespace: `${database.name}.events`, ...data };
+    await database.client
+      .db("admin")
+      .command({ configureFailPoint: "failCommand", mode: { times }, data: failCommand });
+  }
+
+  it("P1: a connection lost before the insert is survived by a retry", async () => {
+    await failNextInserts(1, { closeConnection: true });
+    const { events, error, duplicates } = await store.log.append(TOPIC, 0, drafts(3));
+    expect(error).toBeUndefined();
+    expect(duplicates.size).toBe(0);
+    expect(seqs(events)).toEqual([1, 2, 3]);
+  });
+
+  it("P3: an insert that took place though it was reported lost is found by its ids, and not doubled", async () => {
+    // Both of the driver's tries fail with a write concern error after the write was done.
+    const writeConcernError = { code: 91, errmsg: "the primary is shutting down" };
+    await failNextInserts(2, { writeConcernError });
+    const some = drafts(3, { freshId: true });
+    const { events, error, duplicates } = await store.log.append(TOPIC, 0, some);
+    expect(error).toBeUndefined();
+    expect(duplicates.size).toBe(0);
+    expect(seqs(events)).toEqual([1, 2, 3]);
+    expect(ids(await readAll(store))).toEqual(ids(some));
+  });
+
+  it("P1: an insert that failed twice on the way goes on until it is in", async () => {
+    await failNextInserts(4, { closeConnection: true });
+    const some = drafts(2, { freshId: true });
+    const { events, error } = await store.log.append(TOPIC, 0, some);
+    expect(error).toBeUndefined();
+    expect(seqs(events)).toEqual([1, 2]);
+    expect(ids(await readAll(store))).toEqual(ids(some));
+  });
+
+  it("an error of the server that no retry helps is told at once, and what was before it stays", async () => {
+    await store.log.append(TOPIC, 0, drafts(1));
+    await failNextInserts(1, { errorCode: 14031 });
+    const { events, error } = await store.log.append(TOPIC, 0, drafts(2));
+    expect(events).toEqual([]);
+    expect(error).toMatchObject({ code: "STORE_FULL", retryable: true });
+    expect(seqs(await readAll(store))).toEqual([1]);
+  });
+});
