@@ -9,13 +9,16 @@
 import { type CancelTimer, pause } from "../model/clock.js";
 import { BusError } from "../model/errors.js";
 import type { Seq } from "../model/event.js";
-import type { GroupRef, GroupState } from "../ports/groups.js";
+import type { GroupRef, GroupState, Lease } from "../ports/groups.js";
 import type { Log } from "../ports/log.js";
 import { assignPartitions } from "./assignment.js";
 import { DeliveryShell, type ShellOptions } from "./delivery-shell.js";
 import { Dispatcher } from "./dispatcher.js";
 import type { Membership, Participant } from "./membership.js";
 import type { Worker } from "./worker.js";
+
+/** How long closing waits for the store to hear of it. */
+const LEAVE_MS = 1_000;
 
 export interface RunnerOptions extends Omit<ShellOptions, "onReady" | "onStopped"> {
   readonly log: Log;
@@ -49,6 +52,7 @@ export class GroupRunner implements Participant {
     const { groups, membership } = this.#options;
     await groups.start(this.ref, floors);
     this.#member = await membership.member();
+    await membership.stay(this.ref);
     await groups.join(this.ref, this.#member);
     membership.add(this);
     this.changed();
@@ -95,11 +99,18 @@ export class GroupRunner implements Participant {
     await this.#reconciling;
     this.dispatcher.dropParked();
     await Promise.all([...this.#shells.values()].map((shell) => this.#giveUp(shell)));
-    try {
-      await this.#options.groups.leave(this.ref, this.#member);
-    } catch (error) {
-      this.#trouble(error);
-    }
+    // Goes on behind the caller's back if the store is away for longer.
+    await this.#within(
+      LEAVE_MS,
+      this.#options.membership.leave(this.ref, () => this.#leave()),
+    );
+  }
+
+  async #leave(): Promise<void> {
+    const { groups, clock } = this.#options;
+    const state = await groups.state(this.ref, { nowMs: clock.now() });
+    for (const lease of state?.leases ?? []) if (lease.owner === this.#member) await this.#giveBack(lease);
+    await groups.leave(this.ref, this.#member);
   }
 
   async #reconcile(): Promise<void> {
@@ -121,11 +132,16 @@ export class GroupRunner implements Participant {
       if (wanted[partition] !== this.#member) void this.#giveUp(shell);
     }
     let missing = false;
-    for (const { partition } of state.leases) {
-      if (wanted[partition] !== this.#member || this.#shells.has(partition) || this.#closing) continue;
+    for (const lease of state.leases) {
+      const { partition } = lease;
+      if (this.#shells.has(partition) || this.#closing) continue;
       const owner = owners[partition];
-      const free = owner === null || owner === this.#member;
-      if (!free || !(await this.#claim(partition))) missing = true;
+      const ours = owner === this.#member;
+      if (wanted[partition] !== this.#member) {
+        if (ours) await this.#giveBack(lease);
+      } else if (!(owner === null || ours) || !(await this.#claim(partition))) {
+        missing = true;
+      }
     }
     if (missing) this.#retrySoon();
   }
@@ -135,6 +151,15 @@ export class GroupRunner implements Participant {
     for (const lease of state.leases) {
       const shell = this.#shells.get(lease.partition);
       if (shell !== undefined && lease.epoch > shell.epoch) shell.fence();
+    }
+  }
+
+  /** A lease that was granted without our knowing (the reply got lost), or that we could not release. */
+  async #giveBack({ partition, epoch, cursor }: Lease): Promise<void> {
+    try {
+      await this.#options.groups.release({ ...this.ref, partition }, epoch, cursor);
+    } catch (error) {
+      if (!BusError.is(error, "LEASE_LOST")) throw error;
     }
   }
 

@@ -20,6 +20,11 @@ export interface MembershipOptions {
   readonly onTrouble: (error: BusError) => void;
 }
 
+interface Leaving {
+  readonly enough: AbortController;
+  readonly done: Promise<void>;
+}
+
 /** Told when members or leases of its group may have changed. */
 export interface Participant {
   readonly ref: GroupRef;
@@ -29,7 +34,10 @@ export interface Participant {
 export class Membership {
   readonly #options: MembershipOptions;
   readonly #participants = new Map<string, Participant>();
+  readonly #leaving = new Map<string, Leaving>();
   readonly #over = new AbortController();
+  /** The session was lost, and the groups are not all joined again. */
+  #lost = false;
   #session: Session | null = null;
   #opening: Promise<string> | null = null;
   #version = 0;
@@ -55,6 +63,37 @@ export class Membership {
 
   remove(participant: Participant): void {
     this.#participants.delete(keyOf(participant.ref));
+  }
+
+  /**
+   * Takes this bus out of a group by `attempt`, again and again until it works, the bus closes, or the group is wanted
+   * again: a member that nobody serves would hold up its share of the partitions.
+   */
+  leave(ref: GroupRef, attempt: () => Promise<void>): Promise<void> {
+    const enough = new AbortController();
+    const done = this.#insist(attempt, enough.signal).finally(() => this.#leaving.delete(keyOf(ref)));
+    this.#leaving.set(keyOf(ref), { enough, done });
+    return done;
+  }
+
+  /** Ends an unfinished leave; to be called before a group is joined. */
+  async stay(ref: GroupRef): Promise<void> {
+    const leaving = this.#leaving.get(keyOf(ref));
+    leaving?.enough.abort();
+    await leaving?.done;
+  }
+
+  async #insist(attempt: () => Promise<void>, enough: AbortSignal): Promise<void> {
+    const { clock, heartbeatMs, onTrouble } = this.#options;
+    while (!enough.aborted && !this.#over.signal.aborted) {
+      try {
+        await attempt();
+        return;
+      } catch (error) {
+        onTrouble(BusError.from(error, "STORE_UNAVAILABLE"));
+        await pause(clock, heartbeatMs / 2, AbortSignal.any([enough, this.#over.signal]));
+      }
+    }
   }
 
   /** A signal of the store. */
@@ -108,7 +147,8 @@ export class Membership {
     const session = this.#session as Session;
     try {
       const alive = await groups.beat(session.member, { ttlMs: leaseMs, nowMs: clock.now() });
-      if (!alive && !this.#over.signal.aborted) await this.#revive(session);
+      this.#lost ||= !alive;
+      if (this.#lost && !this.#over.signal.aborted) await this.#revive(session);
     } catch (error) {
       onTrouble(BusError.from(error, "STORE_UNAVAILABLE"));
     }
@@ -123,6 +163,7 @@ export class Membership {
       await groups.join(participant.ref, session.member);
       participant.changed();
     }
+    this.#lost = false;
   }
 
   #scheduleLook(): void {
