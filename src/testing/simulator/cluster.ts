@@ -1,4 +1,5 @@
 /** The processes of a run: each in its place, ended and begun again as the run goes on. */
+import { pause } from "../../model/clock.js";
 import type { Dice } from "./dice.js";
 import { type Blow, type GroupPlan, ORDERS } from "./scenario.js";
 import { SimulatedProcess } from "./simulated-process.js";
@@ -65,8 +66,11 @@ export class Cluster {
       case "leave":
         victim.leave();
         break;
-      case "resubscribe":
-        victim.own(this.#resubscribe(victim));
+      case "evict":
+        victim.own(this.#world.raw.groups.close(victim.name, { nowMs: this.#world.clock.now() }));
+        break;
+      case "unsubscribe":
+        victim.own(this.#unsubscribe(victim));
         break;
       case "move":
         victim.own(this.#move(victim));
@@ -108,9 +112,12 @@ export class Cluster {
     this.#world.clock.setTimer(this.#dice.between(50, leaseMs * 2.5), () => process.thaw());
   }
 
-  async #resubscribe(process: SimulatedProcess): Promise<void> {
+  /** For a while, or for good if others take part. */
+  async #unsubscribe(process: SimulatedProcess): Promise<void> {
     const group = this.#anyGroup();
     await process.unsubscribe(group);
+    if (this.#places.length > 1 && this.#dice.chance(0.3) && process !== this.#places[0]?.process) return;
+    await pause(process.handlerClock, this.#dice.between(1, 3_000));
     await process.resubscribe(group);
   }
 

@@ -36,7 +36,8 @@ export interface ChaosPlan {
   readonly blows: Readonly<Record<Blow, number>>;
 }
 
-export type Blow = "crash" | "freeze" | "leave" | "resubscribe" | "move";
+/** `evict`: somebody ends its session behind its back. `unsubscribe`: for a good while. */
+export type Blow = "crash" | "freeze" | "leave" | "evict" | "unsubscribe" | "move";
 
 export interface Scenario {
   readonly seed: number;
@@ -135,7 +136,8 @@ function drawChaos(dice: Dice): ChaosPlan {
       crash: dice.between(0, 3),
       freeze: dice.between(0, 3),
       leave: dice.between(0, 2),
-      resubscribe: dice.between(1, 2),
+      evict: dice.between(0, 1),
+      unsubscribe: dice.between(0, 2),
       move: dice.chance(0.2) ? 1 : 0,
     },
   };
