@@ -1,0 +1,103 @@
+/**
+ * Who may do what. A scope is `verb:pattern` ("publish:heartbeat.*", "subscribe:process.**", "ops:*"); a policy is a
+ * list of rules that allow or deny. Deny wins over allow, and what nothing allows is denied.
+ *
+ * `*` stands for one segment, `**` for any number. `dlq.x` and `x.snapshot` are as open as `x`.
+ */
+import { BusError } from "../model/errors.js";
+import { baseTopic, matchesTopic } from "../model/topic.js";
+
+export type Verb = "publish" | "subscribe" | "read" | "ops";
+
+export interface Rule {
+  readonly effect: "allow" | "deny";
+  readonly verbs: readonly (Verb | "*")[];
+  /** Topic patterns; for `ops`, names of actions. */
+  readonly resources: readonly string[];
+}
+
+export interface Grants {
+  readonly scopes?: readonly string[];
+  readonly rules?: readonly Rule[];
+}
+
+const VERBS: ReadonlySet<string> = new Set(["publish", "subscribe", "read", "ops", "*"]);
+
+export class Acl {
+  readonly #rules: readonly Rule[];
+
+  constructor(grants: Grants) {
+    this.#rules = [...(grants.scopes ?? []).map(ruleOf), ...(grants.rules ?? []).map(checkedRule)];
+  }
+
+  /** Whether this may be done with this topic (or this ops action). */
+  allows(verb: Verb, resource: string): boolean {
+    const name = verb === "ops" ? resource : baseTopic(resource);
+    let allowed = false;
+    for (const rule of this.#rules) {
+      if (
+        !rule.verbs.some((v) => covers(v, verb)) ||
+        !rule.resources.some((pattern) => matchesTopic(pattern, name))
+      )
+        continue;
+      if (rule.effect === "deny") return false;
+      allowed = true;
+    }
+    return allowed;
+  }
+
+  /** Whether it may be done with every topic that a pattern can match, now or later. */
+  allowsPattern(verb: Verb, pattern: string): boolean {
+    if (!pattern.includes("*")) return this.allows(verb, pattern);
+    const ofVerb = this.#rules.filter((rule) => rule.verbs.some((v) => covers(v, verb)));
+    // A denial anywhere near a pattern is taken as covering it: a pattern must never open what a rule closes.
+    if (ofVerb.some((rule) => rule.effect === "deny")) return false;
+    return ofVerb.some((rule) =>
+      rule.resources.some((allowed) => allowed === "**" || allowed === pattern || isWithin(pattern, allowed)),
+    );
+  }
+
+  get rules(): readonly Rule[] {
+    return this.#rules;
+  }
+}
+
+/** The right to subscribe is the right to read. */
+function covers(granted: Verb | "*", wanted: Verb): boolean {
+  return granted === "*" || granted === wanted || (granted === "subscribe" && wanted === "read");
+}
+
+/** `a.*` and `a.b.**` lie within `a.**`; nothing else is worked out. */
+function isWithin(pattern: string, allowed: string): boolean {
+  return (
+    allowed.endsWith(".**") &&
+    !allowed.slice(0, -3).includes("*") &&
+    pattern.startsWith(`${allowed.slice(0, -3)}.`)
+  );
+}
+
+/** Rules come out of tokens: what is not one must not slip through as one. */
+function checkedRule(rule: Rule): Rule {
+  const fits =
+    (rule?.effect === "allow" || rule?.effect === "deny") &&
+    Array.isArray(rule.verbs) &&
+    rule.verbs.every((verb) => VERBS.has(verb)) &&
+    Array.isArray(rule.resources) &&
+    rule.resources.every((resource) => typeof resource === "string");
+  if (!fits) throw new BusError("INVALID_OPTION", "a policy rule has effect, verbs and resources");
+  return { ...rule, resources: rule.resources.map((resource) => (resource === "*" ? "**" : resource)) };
+}
+
+function ruleOf(scope: string): Rule {
+  const at = scope.indexOf(":");
+  const verb = scope.slice(0, at);
+  const resource = scope.slice(at + 1);
+  if (at < 0 || !VERBS.has(verb) || resource === "") {
+    throw new BusError(
+      "INVALID_OPTION",
+      `"${scope.slice(0, 80)}" is not a scope: write "verb:pattern" with publish, subscribe, read, ops or *`,
+    );
+  }
+  // `ops:*` and `*:*` mean everything of that kind: a lone star reads as "any".
+  return { effect: "allow", verbs: [verb as Verb | "*"], resources: [resource === "*" ? "**" : resource] };
+}

@@ -1,0 +1,167 @@
+/**
+ * Who is calling: a JWT (secret, public keys or a JWKS), a fixed token, or, on loopback only, nobody in particular.
+ * Algorithms are pinned by the kind of key; every fault of a token gets the same answer.
+ */
+import { createHash, timingSafeEqual } from "node:crypto";
+import {
+  createRemoteJWKSet,
+  importJWK,
+  type JWK,
+  type JWTPayload,
+  type JWTVerifyGetKey,
+  jwtVerify,
+} from "jose";
+import { BusError } from "../model/errors.js";
+import { Acl, type Rule } from "./acl.js";
+import { HubError } from "./problem.js";
+
+export interface JwtOptions {
+  /** HS256. At least 32 bytes. */
+  readonly secret?: string | Uint8Array;
+  /** Public keys as JWK, by `kid` where there are several. */
+  readonly keys?: readonly JWK[];
+  readonly jwksUrl?: string;
+  readonly issuer?: string;
+  readonly audience?: string;
+}
+
+export interface TokenGrant {
+  readonly scopes: readonly string[];
+  readonly subject?: string;
+}
+
+export type AuthOptions =
+  | "none"
+  | { readonly jwt: JwtOptions }
+  | { readonly tokens: Readonly<Record<string, TokenGrant>> };
+
+/** Somebody who may do some things until some time. */
+export interface Caller {
+  readonly subject: string;
+  readonly acl: Acl;
+  /** When the token runs out; Infinity if it does not. */
+  readonly expiresMs: number;
+}
+
+export interface Authenticator {
+  /** Throws UNAUTHENTICATED, the same for every fault. */
+  authenticate(token: string | undefined): Promise<Caller>;
+  /** Nobody needs a token. */
+  readonly open: boolean;
+}
+
+const REFUSED = "a valid token is needed";
+const ASYMMETRIC = ["RS256", "PS256", "ES256", "ES384", "EdDSA"];
+
+export function authenticatorOf(options: AuthOptions, host: string): Authenticator {
+  if (options === "none") {
+    if (!isLoopback(host)) {
+      throw new BusError(
+        "INVALID_OPTION",
+        `auth "none" is for loopback only, and the hub would listen on ${host}`,
+      );
+    }
+    const caller: Caller = {
+      subject: "anyone",
+      acl: new Acl({ scopes: ["*:*"] }),
+      expiresMs: Number.POSITIVE_INFINITY,
+    };
+    return { open: true, authenticate: async () => caller };
+  }
+  return "tokens" in options ? fixedTokens(options.tokens) : jwtTokens(options.jwt);
+}
+
+export function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || /^127\./.test(host);
+}
+
+function fixedTokens(tokens: Readonly<Record<string, TokenGrant>>): Authenticator {
+  const known = Object.entries(tokens).map(([token, grant], i) => ({
+    digest: digestOf(token),
+    caller: {
+      subject: grant.subject ?? `token-${i + 1}`,
+      acl: new Acl({ scopes: grant.scopes }),
+      expiresMs: Number.POSITIVE_INFINITY,
+    } satisfies Caller,
+  }));
+  return {
+    open: false,
+    authenticate: async (token) => {
+      const digest = digestOf(token ?? "");
+      const found = known.find((candidate) => timingSafeEqual(candidate.digest, digest));
+      if (token === undefined || found === undefined) throw new HubError("UNAUTHENTICATED", REFUSED);
+      return found.caller;
+    },
+  };
+}
+
+function digestOf(token: string): Buffer {
+  return createHash("sha256").update(token).digest();
+}
+
+function jwtTokens(options: JwtOptions): Authenticator {
+  const { key, algorithms } = keySource(options);
+  const verify = {
+    algorithms,
+    clockTolerance: 5,
+    requiredClaims: ["exp"],
+    ...(options.issuer !== undefined && { issuer: options.issuer }),
+    ...(options.audience !== undefined && { audience: options.audience }),
+  };
+  return {
+    open: false,
+    authenticate: async (token) => {
+      try {
+        const { payload } = await jwtVerify(token ?? "", key, verify);
+        return callerOf(payload);
+      } catch (error) {
+        throw new HubError("UNAUTHENTICATED", REFUSED, { cause: error });
+      }
+    },
+  };
+}
+
+function keySource(options: JwtOptions): { key: JWTVerifyGetKey; algorithms: string[] } {
+  const given = [options.secret, options.keys, options.jwksUrl].filter(
+    (source) => source !== undefined,
+  ).length;
+  if (given !== 1)
+    throw new BusError("INVALID_OPTION", "auth.jwt needs exactly one of secret, keys, jwksUrl");
+  if (options.secret !== undefined) {
+    const secret =
+      typeof options.secret === "string" ? new TextEncoder().encode(options.secret) : options.secret;
+    if (secret.length < 32)
+      throw new BusError("INVALID_OPTION", "auth.jwt.secret must have at least 32 bytes");
+    return { key: async () => secret, algorithms: ["HS256"] };
+  }
+  if (options.jwksUrl !== undefined) {
+    return { key: createRemoteJWKSet(new URL(options.jwksUrl)), algorithms: ASYMMETRIC };
+  }
+  return { key: keyAmong(options.keys ?? []), algorithms: ASYMMETRIC };
+}
+
+function keyAmong(keys: readonly JWK[]): JWTVerifyGetKey {
+  return async ({ kid, alg }) => {
+    const fitting = keys.filter(
+      (key) => (kid === undefined || key.kid === kid) && (key.alg === undefined || key.alg === alg),
+    );
+    const [only] = fitting;
+    if (only === undefined || fitting.length > 1) throw new HubError("UNAUTHENTICATED", REFUSED);
+    return importJWK(only, alg);
+  };
+}
+
+/** `scopes` (array), `scope` (space-separated) or `policy: { rules }`. A token that says nothing may do nothing. */
+function callerOf(payload: JWTPayload): Caller {
+  const scopes = Array.isArray(payload["scopes"])
+    ? payload["scopes"].map(String)
+    : String(payload["scope"] ?? "")
+        .split(" ")
+        .filter((scope) => scope !== "");
+  const policy = payload["policy"] as { rules?: readonly Rule[] } | undefined;
+  return {
+    subject: payload.sub ?? "unnamed",
+    acl: new Acl({ scopes, rules: policy?.rules ?? [] }),
+    expiresMs: (payload.exp ?? 0) * 1_000,
+  };
+}
