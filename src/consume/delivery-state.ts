@@ -195,7 +195,7 @@ export function cursorOf(state: Delivery, mark: Seq, view: CursorView = {}): Cur
   }
   const floor = unsettled[0] === undefined ? state.high : unsettled[0].seq - 1;
   const settled = rangesBetween(unsettled, floor, state.high);
-  const attempts = unsettled.filter((entry) => isTold(entry, view.last ?? false)).map(attemptOf);
+  const attempts = unsettled.filter((entry) => isTold(entry, mark, view.last ?? false)).map(attemptOf);
   // Events that were not taken in again yet keep what the last cursor said of them.
   for (const [start, end] of state.settledBefore) {
     if (end > state.high) addRange(settled, Math.max(start, state.high + 1), end);
@@ -230,8 +230,9 @@ export function lastCursorOf(state: Delivery): Cursor {
   return cursorOf(state, mark, { last: true });
 }
 
-function isTold(entry: Entry, last: boolean): boolean {
-  return entry.delivered > 1 || entry.failures > 0 || (last && entry.delivered > 0);
+/** A first try below the mark goes without saying; not one that an earlier owner had above it, and told of. */
+function isTold(entry: Entry, mark: Seq, last: boolean): boolean {
+  return entry.delivered > 1 || entry.failures > 0 || (entry.delivered > 0 && (last || entry.seq > mark));
 }
 
 function attemptOf(entry: Entry): Attempt {
