@@ -111,12 +111,11 @@ function jwtTokens(options: JwtOptions): Authenticator {
   return {
     open: false,
     authenticate: async (token) => {
-      try {
-        const { payload } = await jwtVerify(token ?? "", key, verify);
-        return callerOf(payload);
-      } catch (error) {
-        throw new HubError("UNAUTHENTICATED", REFUSED, { cause: error });
-      }
+      const caller = await jwtVerify(token ?? "", key, verify)
+        .then(({ payload }) => callerOf(payload))
+        .catch(() => null);
+      if (caller === null) throw new HubError("UNAUTHENTICATED", REFUSED);
+      return caller;
     },
   };
 }
