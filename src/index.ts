@@ -29,6 +29,7 @@ export type {
   SubscribeOptions,
 } from "./model/event-bus.js";
 export { DEFAULT_LIMITS, type Limits } from "./model/limits.js";
+export type { Meter } from "./model/meter.js";
 export { jumpHash } from "./model/partition.js";
 export type { RetryPolicy } from "./model/retry.js";
 export type { Handle, TaskReport, TaskState } from "./model/task.js";

@@ -23,6 +23,7 @@ import type {
   SubscribeOptions,
 } from "../model/event-bus.js";
 import type { JsonObject } from "../model/json.js";
+import type { Meter } from "../model/meter.js";
 import type { TaskBoard } from "../model/task.js";
 import {
   checkTopicName,
@@ -70,6 +71,11 @@ export class Bus implements EventBus {
   /** Projectors, drainers and other long-running parts started on this bus; they stop when it closes. */
   get tasks(): TaskBoard {
     return this.#core.tasks;
+  }
+
+  /** Tells `meter` what happens on this bus from now on. Returns how to end it. */
+  observe(meter: Meter): () => void {
+    return this.#core.meters.add(meter);
   }
 
   /** A read model, by name. */

@@ -10,6 +10,7 @@ import { Tail } from "../consume/tail.js";
 import { BusError } from "../model/errors.js";
 import type { EventDraft, StoredEvent } from "../model/event.js";
 import type { PublishedRecord, PublishItem, PublishOptions } from "../model/event-bus.js";
+import { Meters } from "../model/meter.js";
 import { DEFAULT_RETRY } from "../model/retry.js";
 import { TaskBoard } from "../model/task.js";
 import {
@@ -41,6 +42,7 @@ export class BusCore {
   readonly membership: Membership;
   readonly subscriptions: Subscriptions;
   readonly tasks = new TaskBoard();
+  readonly meters = new Meters();
   readonly #patterns = new Map<Subscription, readonly string[]>();
   readonly #watchman: Watchman;
   readonly #closing = new AbortController();
@@ -60,7 +62,7 @@ export class BusCore {
       retry: { ...DEFAULT_RETRY, maxMs: 1_000 },
       giveUpAfterMs: settings.publishTimeoutMs,
       signal: this.#closing.signal,
-      onAppended: (events) => this.tail.appended(events),
+      onAppended: (events, durationMs) => this.#appended(events, durationMs),
     });
     this.membership = new Membership({
       member: settings.member,
@@ -237,6 +239,7 @@ export class BusCore {
       drainMs,
       retryClaimMs: Math.min(250, heartbeatMs),
       emit: this.#emit,
+      meters: this.meters,
       bury: (givenUp, fence) => this.#bury(topic, givenUp, fence),
       onTrouble: (error, { topic: name, group, partition }) =>
         onTrouble({ error, topic: name, group, partition }),
@@ -255,6 +258,14 @@ export class BusCore {
     const result = await this.settings.store.log.append(name, partition, [draft], fence);
     if (result.error !== undefined) throw result.error;
     this.tail.appended(result.events.filter((_, i) => !result.duplicates.has(i)));
+  }
+
+  #appended(events: readonly StoredEvent[], durationMs: number): void {
+    this.tail.appended(events);
+    const topic = events[0]?.topic;
+    if (topic === undefined || !this.meters.active) return;
+    this.meters.published(topic, events.length);
+    this.meters.committed(topic, durationMs);
   }
 
   #hear(signal: Signal): void {

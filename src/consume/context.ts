@@ -41,6 +41,12 @@ export interface Failed {
   readonly counts?: boolean;
 }
 
+interface HandedOut {
+  readonly entry: Entry;
+  readonly event: StoredEvent;
+  readonly attempt: number;
+}
+
 /** One hand-out of one event: the lease that an ack, nack or extension names. */
 export class Delivered implements DeliveryContext {
   readonly entry: Entry;
@@ -48,18 +54,21 @@ export class Delivered implements DeliveryContext {
   readonly attempt: number;
   readonly maxAttempts: number;
   readonly source: Source;
+  /** When it was handed out, on the steady clock. */
+  readonly startedMs: number;
   /** Called once, when this hand-out is over, however it ended. */
   onOver: ((delivery: Delivered) => void) | null = null;
   #abort: AbortController | null = null;
   #aborted: BusError | null = null;
   #emitted = 0;
 
-  constructor(source: Source, entry: Entry, event: StoredEvent, attempt: number, maxAttempts: number) {
+  constructor(source: Source, handedOut: HandedOut, maxAttempts: number, startedMs: number) {
     this.source = source;
-    this.entry = entry;
-    this.event = event;
-    this.attempt = attempt;
+    this.entry = handedOut.entry;
+    this.event = handedOut.event;
+    this.attempt = handedOut.attempt;
     this.maxAttempts = maxAttempts;
+    this.startedMs = startedMs;
   }
 
   get topic(): string {

@@ -6,6 +6,7 @@
 import { type CancelTimer, type Clock, pause } from "../model/clock.js";
 import { BusError } from "../model/errors.js";
 import type { CursorPosition } from "../model/event-bus.js";
+import type { Meters } from "../model/meter.js";
 import { backoffMs, DEFAULT_RETRY } from "../model/retry.js";
 import type { Claim, Cursor, CursorWrite, GroupPartition, Groups } from "../ports/groups.js";
 import { Delivered, type Emit, type Failed, type Source } from "./context.js";
@@ -31,6 +32,7 @@ export interface ShellOptions {
   readonly policy: GroupPolicy;
   readonly pageSize: number;
   readonly emit: Emit;
+  readonly meters: Meters;
   /** Writes the dead letter under this lease (P7); the same one twice is harmless. */
   readonly bury: (givenUp: GivenUp, fence: { ref: GroupPartition; epoch: number }) => Promise<void>;
   /** A read or write failed and will be tried again. */
@@ -107,30 +109,32 @@ export class DeliveryShell implements Source {
 
   /** Up to `count` events to be worked on now. */
   demand(count: number, batch: boolean, handling: HandlingPolicy): Delivered[] {
-    const { step, policy, clock } = this.#options;
-    const effects = step(
-      this.#state,
-      { type: "demand", count, batch, handling, nowMs: clock.steady() },
-      policy,
-    );
+    const { step, policy, clock, meters } = this.#options;
+    const nowMs = clock.steady();
+    const effects = step(this.#state, { type: "demand", count, batch, handling, nowMs }, policy);
     const deliveries: Delivered[] = [];
     for (const effect of effects) {
       if (effect.type !== "deliver") {
         this.#perform(effect);
         continue;
       }
-      const delivery = new Delivered(this, effect.entry, effect.event, effect.attempt, handling.maxAttempts);
+      const delivery = new Delivered(this, effect, handling.maxAttempts, nowMs);
       effect.entry.holder = delivery;
       deliveries.push(delivery);
     }
+    if (meters.active && deliveries.length > 0) meters.delivered(this.topic, this.group, deliveries.length);
     return deliveries;
   }
 
   handled(delivery: Delivered): boolean {
     const { entry, attempt } = delivery;
     const current = isCurrent(entry, attempt) && this.#state.phase !== "stopped";
-    this.#send({ type: "handled", entry, attempt, nowMs: this.#options.clock.steady() });
-    if (current) delivery.over();
+    const nowMs = this.#options.clock.steady();
+    this.#send({ type: "handled", entry, attempt, nowMs });
+    if (current) {
+      delivery.over();
+      this.#measure(delivery, nowMs, "acked");
+    }
     return current;
   }
 
@@ -152,6 +156,13 @@ export class DeliveryShell implements Source {
     });
     if (current) delivery.over();
     return current;
+  }
+
+  #measure(delivery: Delivered, nowMs: number, how: "acked" | "nacked"): void {
+    const { meters } = this.#options;
+    if (!meters.active) return;
+    meters[how](this.topic, this.group);
+    meters.handled(this.topic, this.group, nowMs - delivery.startedMs);
   }
 
   extend(delivery: Delivered, ms: number): boolean {
@@ -264,8 +275,11 @@ export class DeliveryShell implements Source {
   }
 
   async #awaitPage(reading: Promise<TailPage>): Promise<void> {
+    const { clock, meters } = this.#options;
+    const startMs = clock.steady();
     try {
       const page = await reading;
+      if (meters.active) meters.polled(this.topic, this.group, clock.steady() - startMs);
       this.#failedReads = 0;
       this.#arrived(page);
     } catch (error) {
@@ -303,7 +317,9 @@ export class DeliveryShell implements Source {
       nowMs: this.#options.clock.now(),
     };
     const done = await this.#insist(() => this.#options.bury(givenUp, { ref: this.ref, epoch: this.epoch }));
-    if (done) this.#send({ type: "buried", entry, nowMs: this.#options.clock.steady() });
+    if (!done) return;
+    this.#options.meters.deadLettered(this.topic, this.group);
+    this.#send({ type: "buried", entry, nowMs: this.#options.clock.steady() });
   }
 
   /** Tries until it works; false if the lease is lost or the shell is over. */

@@ -32,8 +32,8 @@ export interface WriterOptions {
   readonly giveUpAfterMs: number;
   /** Aborts when the bus closes: no more waiting between tries. */
   readonly signal: AbortSignal;
-  /** Newly appended events, in log order. */
-  readonly onAppended: (events: readonly StoredEvent[]) => void;
+  /** Newly appended events, in log order, and how long the append took. */
+  readonly onAppended: (events: readonly StoredEvent[], durationMs: number) => void;
   /** Events and bytes left the queue. */
   readonly onDequeued: (events: number, bytes: number) => void;
 }
@@ -90,9 +90,10 @@ export class PartitionWriter {
     const startMs = clock.now();
     let rest = batch;
     for (let failures = 0; rest.length > 0; ) {
+      const triedMs = clock.steady();
       const result = await this.#tryAppend(rest);
       if (result.events.length > 0) failures = 0;
-      rest = this.#settle(rest, result);
+      rest = this.#settle(rest, result, clock.steady() - triedMs);
       if (rest.length === 0) return;
       const error =
         result.error ??
@@ -122,11 +123,12 @@ export class PartitionWriter {
   }
 
   /** Answers those that are in the log; returns the others. */
-  #settle(batch: Pending[], result: AppendResult): Pending[] {
+  #settle(batch: Pending[], result: AppendResult, durationMs: number): Pending[] {
     const { events, duplicates } = result;
     if (events.length > 0) {
       // Those who wait for growth hear first: delivery does not depend on what a publisher does next.
-      this.#options.onAppended(duplicates.size === 0 ? events : events.filter((_, i) => !duplicates.has(i)));
+      const added = duplicates.size === 0 ? events : events.filter((_, i) => !duplicates.has(i));
+      this.#options.onAppended(added, durationMs);
       for (let i = 0; i < events.length; i++) {
         this.#answer(batch[i] as Pending, events[i] as StoredEvent, duplicates.has(i));
       }

@@ -1,0 +1,63 @@
+/** What a bus tells those who measure it. Nothing is measured while nobody listens. */
+
+export interface Meter {
+  published(topic: string, events: number): void;
+  /** Handed to a handler. */
+  delivered(topic: string, group: string, events: number): void;
+  acked(topic: string, group: string): void;
+  nacked(topic: string, group: string): void;
+  deadLettered(topic: string, group: string): void;
+  /** From hand-out to settlement. */
+  handled(topic: string, group: string, durationMs: number): void;
+  /** A read of the log on behalf of a group. */
+  polled(topic: string, group: string, durationMs: number): void;
+  /** An append, from the first event's wait to its answer. */
+  committed(topic: string, durationMs: number): void;
+}
+
+/** Any number of meters as one. */
+export class Meters implements Meter {
+  readonly #meters = new Set<Meter>();
+
+  /** False while measuring would be for nobody. */
+  get active(): boolean {
+    return this.#meters.size > 0;
+  }
+
+  add(meter: Meter): () => void {
+    this.#meters.add(meter);
+    return () => void this.#meters.delete(meter);
+  }
+
+  published(topic: string, events: number): void {
+    for (const meter of this.#meters) meter.published(topic, events);
+  }
+
+  delivered(topic: string, group: string, events: number): void {
+    for (const meter of this.#meters) meter.delivered(topic, group, events);
+  }
+
+  acked(topic: string, group: string): void {
+    for (const meter of this.#meters) meter.acked(topic, group);
+  }
+
+  nacked(topic: string, group: string): void {
+    for (const meter of this.#meters) meter.nacked(topic, group);
+  }
+
+  deadLettered(topic: string, group: string): void {
+    for (const meter of this.#meters) meter.deadLettered(topic, group);
+  }
+
+  handled(topic: string, group: string, durationMs: number): void {
+    for (const meter of this.#meters) meter.handled(topic, group, durationMs);
+  }
+
+  polled(topic: string, group: string, durationMs: number): void {
+    for (const meter of this.#meters) meter.polled(topic, group, durationMs);
+  }
+
+  committed(topic: string, durationMs: number): void {
+    for (const meter of this.#meters) meter.committed(topic, durationMs);
+  }
+}
