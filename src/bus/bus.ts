@@ -38,7 +38,7 @@ import type { Store } from "../ports/store.js";
 import { View } from "../project/view.js";
 import { type BusCore, someFailed } from "./core.js";
 import { groupPosition, moveGroup } from "./cursors.js";
-import type { SubscribeRequest } from "./subscriptions.js";
+import type { SubscribeRequest, Subscription } from "./subscriptions.js";
 
 type Topics<T> = TopicRef<T> | readonly (string | TopicDefinition<T>)[];
 
@@ -137,7 +137,7 @@ export class Bus implements EventBus {
       this.#middleware.all.length === 0
         ? run(event, ctx)
         : this.#middleware.handle(event, ctx, (e) => run(e, ctx));
-    return this.#subscribe(topics, group, { kind: "single", handler: layered }, options);
+    return (await this.#subscribe(topics, group, { kind: "single", handler: layered }, options)).stop;
   }
 
   /**
@@ -156,16 +156,12 @@ export class Bus implements EventBus {
       this.#middleware.all.length === 0
         ? run(events, ctx)
         : this.#middleware.handleBatch(events, ctx, (e) => run(e, ctx));
-    return this.#subscribe(
-      topics,
-      group,
-      { kind: "batch", handler: layered, batchSize: options.batchSize ?? 100 },
-      options,
-    );
+    const work: Work = { kind: "batch", handler: layered, batchSize: options.batchSize ?? 100 };
+    return (await this.#subscribe(topics, group, work, options)).stop;
   }
 
   /** Subscribes with more say over how events are taken; the building block of gateways and projections. */
-  async attach(topics: Topics<unknown>, request: SubscribeRequest): Promise<Stop> {
+  async attach(topics: Topics<unknown>, request: SubscribeRequest): Promise<Subscription> {
     return this.#subscribe(topics, request.group, request.work, request.options, request.accepts);
   }
 
@@ -303,7 +299,7 @@ export class Bus implements EventBus {
     work: Work,
     options: SubscribeOptions,
     accepts?: SubscribeRequest["accepts"],
-  ): Promise<Stop> {
+  ): Promise<Subscription> {
     checkGroupName(group);
     checkSubscribeOptions(options);
     const wanted = (Array.isArray(topics) ? topics : [topics]) as readonly TopicRef[];
@@ -316,7 +312,7 @@ export class Bus implements EventBus {
     if (patterns.length > 0) this.#core.follow(subscription, patterns);
     if (options.signal?.aborted) await subscription.stop();
     options.signal?.addEventListener("abort", () => void subscription.stop(), { once: true });
-    return subscription.stop;
+    return subscription;
   }
 }
 

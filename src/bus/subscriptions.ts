@@ -88,7 +88,7 @@ export class Subscriptions {
   }
 
   /** Adds a worker to the topic's runner, which is started by the first. Returns how to take it away. */
-  async #attach(topic: TopicConfig, request: SubscribeRequest, wish: Wish): Promise<Stop> {
+  async #attach(topic: TopicConfig, request: SubscribeRequest, wish: Wish): Promise<Attached> {
     const ordering = request.options.ordering ?? "key";
     const running = await this.#join(
       { topic: topic.name, group: request.group },
@@ -100,10 +100,11 @@ export class Subscriptions {
     const { runner } = running;
     const worker = new Worker(workerOptions(request), runner.dispatcher.wake);
     runner.addWorker(worker);
-    return async () => {
+    const detach = async (): Promise<void> => {
       await runner.removeWorker(worker);
       await this.#leave(runner.ref, running);
     };
+    return { worker, detach };
   }
 
   async #join(
@@ -149,15 +150,22 @@ export class Subscriptions {
   }
 }
 
+/** A worker in one topic, and how to take it away. */
+interface Attached {
+  readonly worker: Worker;
+  detach(): Promise<void>;
+}
+
 /** One call of subscribe: a worker in each of its topics; topics may be added while it runs. */
 export class Subscription {
   readonly request: SubscribeRequest;
-  readonly #attach: (topic: TopicConfig, wish: Wish) => Promise<Stop>;
-  readonly #workers = new Map<string, Stop>();
+  readonly #attach: (topic: TopicConfig, wish: Wish) => Promise<Attached>;
+  readonly #workers = new Map<string, Attached>();
+  #paused = false;
   #stopping: Promise<void> | null = null;
   onStopped: () => void = () => undefined;
 
-  constructor(request: SubscribeRequest, attach: (topic: TopicConfig, wish: Wish) => Promise<Stop>) {
+  constructor(request: SubscribeRequest, attach: (topic: TopicConfig, wish: Wish) => Promise<Attached>) {
     this.request = request;
     this.#attach = attach;
   }
@@ -168,9 +176,22 @@ export class Subscription {
 
   async add(topic: TopicConfig, wish: Wish): Promise<void> {
     if (this.#workers.has(topic.name) || this.#stopping !== null) return;
-    const detach = await this.#attach(topic, wish);
-    if (this.#stopping !== null) await detach();
-    else this.#workers.set(topic.name, detach);
+    const attached = await this.#attach(topic, wish);
+    attached.worker.setPaused(this.#paused);
+    if (this.#stopping !== null) await attached.detach();
+    else this.#workers.set(topic.name, attached);
+  }
+
+  /** While paused it takes no events; what it holds it keeps. */
+  setPaused(paused: boolean): void {
+    this.#paused = paused;
+    for (const { worker } of this.#workers.values()) worker.setPaused(paused);
+  }
+
+  /** What it holds goes back at once, to be delivered elsewhere; then it stops. */
+  abandon(reason: string): Promise<void> {
+    for (const { worker } of this.#workers.values()) worker.giveBack(reason);
+    return this.stop();
   }
 
   readonly stop: Stop = () => {
@@ -179,7 +200,7 @@ export class Subscription {
   };
 
   async #detachAll(): Promise<void> {
-    await Promise.all([...this.#workers.values()].map((detach) => detach()));
+    await Promise.all([...this.#workers.values()].map(({ detach }) => detach()));
     this.onStopped();
   }
 }

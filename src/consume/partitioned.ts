@@ -27,7 +27,7 @@ interface Attachable {
       options: SubscribeOptions;
       accepts: (event: EventRecord) => boolean;
     },
-  ): Promise<Stop>;
+  ): Promise<{ readonly stop: Stop }>;
 }
 
 /**
@@ -68,7 +68,7 @@ export async function subscribePartitioned(
     refresh();
     cancel = clock.setTimer(rebalanceEveryMs, again);
   });
-  const stop = await bus.attach(topic, {
+  const subscription = await bus.attach(topic, {
     group,
     work: { kind: "single", handler },
     options: { from: "latest", ...rest },
@@ -77,7 +77,7 @@ export async function subscribePartitioned(
   return async () => {
     cancel();
     coordinator.leave(group, memberId);
-    await stop();
+    await subscription.stop();
   };
 }
 

@@ -33,6 +33,7 @@ export class Worker {
   readonly #inFlight = new Map<string, Delivered>();
   readonly #onRoom: () => void;
   #leaving = false;
+  #paused = false;
   #onEmpty: (() => void) | null = null;
 
   constructor(options: WorkerOptions, onRoom: () => void) {
@@ -41,7 +42,7 @@ export class Worker {
   }
 
   get room(): number {
-    return this.#leaving ? 0 : this.options.maxInFlight - this.#inFlight.size;
+    return this.#leaving || this.#paused ? 0 : this.options.maxInFlight - this.#inFlight.size;
   }
 
   get inFlight(): number {
@@ -66,6 +67,11 @@ export class Worker {
       return;
     }
     for (const delivery of deliveries) if (this.#wants(delivery)) this.#runOne(delivery, work);
+  }
+
+  setPaused(paused: boolean): void {
+    this.#paused = paused;
+    if (!paused) this.#onRoom();
   }
 
   /** Takes nothing more; resolves when nothing of it is in flight. */

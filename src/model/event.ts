@@ -54,6 +54,7 @@ export class StoredEvent {
   readonly meta: EventMeta | undefined;
   readonly body: JsonBody;
   #record: EventRecord | undefined;
+  #json: string | undefined;
 
   constructor(topic: string, partition: number, seq: Seq, draft: Omit<EventDraft, "freshId">) {
     this.id = draft.id;
@@ -69,6 +70,24 @@ export class StoredEvent {
   /** Bytes this event is counted as where bytes are bounded. */
   get size(): number {
     return this.body.size + (this.key?.length ?? 0) + 120;
+  }
+
+  /** The event as JSON text, for those who pass it on; the payload's own text is not made anew. */
+  get json(): string {
+    if (this.#json === undefined) {
+      const { body, meta, key, id, topic, partition, seq, ts } = this;
+      const rest = JSON.stringify({
+        id,
+        topic,
+        partition,
+        seq,
+        ts,
+        ...(key === undefined ? undefined : { key }),
+        ...meta,
+      });
+      this.#json = `${rest.slice(0, -1)},"payload":${body.text}}`;
+    }
+    return this.#json;
   }
 
   /** The event as handlers see it: one frozen object for all of them. */
