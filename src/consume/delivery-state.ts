@@ -193,13 +193,14 @@ export function cursorOf(state: Delivery, mark: Seq, view: CursorView = {}): Cur
   for (const entry of state.entries) {
     if (entry.standing !== "settled" && !view.settling?.has(entry)) unsettled.push(entry);
   }
-  const floor = unsettled[0] === undefined ? state.high : unsettled[0].seq - 1;
+  let floor = unsettled[0] === undefined ? state.high : unsettled[0].seq - 1;
   const settled = rangesBetween(unsettled, floor, state.high);
   const attempts = unsettled.filter((entry) => isTold(entry, mark, view.last ?? false)).map(attemptOf);
   // Events that were not taken in again yet keep what the last cursor said of them.
   for (const [start, end] of state.settledBefore) {
     if (end > state.high) addRange(settled, Math.max(start, state.high + 1), end);
   }
+  if (settled[0]?.[0] === floor + 1) floor = (settled.shift() as [Seq, Seq])[1];
   for (const attempt of state.past.values()) if (attempt.seq > state.high) attempts.push(attempt);
   attempts.sort((a, b) => a.seq - b.seq);
   return {

@@ -254,6 +254,13 @@ function suspectNext(state: Delivery, entry: Entry, policy: GroupPolicy, effects
   effects.push(commit(state, policy));
 }
 
+/** It ended without a crash; to be made known at once, or a crash from now on would be pinned on it. */
+function clearSuspect(state: Delivery, entry: Entry, nowMs: number): void {
+  if (state.suspect !== entry.seq) return;
+  state.suspect = undefined;
+  state.commitAtMs = nowMs;
+}
+
 function handled(state: Delivery, event: Of<"handled">, policy: GroupPolicy): readonly Effect[] {
   if (!isCurrent(event.entry, event.attempt)) return NOTHING;
   state.inFlight.delete(event.entry);
@@ -272,7 +279,7 @@ function settle(state: Delivery, entry: Entry, policy: GroupPolicy, nowMs: numbe
   entry.event = null;
   entry.holder = null;
   entry.detail = undefined;
-  if (state.suspect === entry.seq) state.suspect = undefined;
+  clearSuspect(state, entry, nowMs);
   leaveLane(state, entry, nowMs);
   while (state.entries.peek()?.standing === "settled") state.last = state.entries.shift();
   if (state.phase === "careful" && floorOf(state) >= state.carefulThrough) state.phase = "running";
@@ -305,7 +312,7 @@ function retryOrBury(state: Delivery, failure: Failure, policy: GroupPolicy): re
   entry.detail = failure.detail;
   if (failure.counts) entry.failures++;
   state.dirty++;
-  if (state.suspect === entry.seq) state.suspect = undefined;
+  clearSuspect(state, entry, nowMs);
   const giveUp = failure.fatal || (failure.counts && entry.failures >= handling.maxAttempts);
   if (giveUp && handling.deadLetter)
     return [bury(state, entry, handling), ...afterChange(state, policy, nowMs)];

@@ -1,0 +1,159 @@
+/** Order inside a partition: lanes by key, by partition, or none; batches and what becomes of a failed one. */
+import { describe, expect, it } from "vitest";
+import { DeliveryDriver, type DriverOptions } from "../../test/support/delivery-driver.js";
+import { storedEvent } from "../../test/support/stored-events.js";
+
+/** One event per letter, in order, with that letter as its key; "." has none. */
+function keyed(keys: string, options: DriverOptions = {}): DeliveryDriver {
+  const driver = new DeliveryDriver(options);
+  driver.arrive([...keys].map((key, i) => storedEvent(i + 1, key === "." ? {} : { key })));
+  return driver;
+}
+
+describe("lanes by key", () => {
+  it("P4: one event of a key at a time; other keys do not wait for it", () => {
+    const driver = keyed("aabac");
+    expect(driver.seqs()).toEqual([1, 3, 5]);
+    driver.ack(1);
+    expect(driver.seqs()).toEqual([2]);
+    driver.ack(2);
+    expect(driver.seqs()).toEqual([4]);
+  });
+
+  it("P4: events without a key wait for nobody and go out in log order", () => {
+    const driver = keyed("...");
+    expect(driver.seqs()).toEqual([1, 2, 3]);
+  });
+
+  it("P4: the empty key is a key like any other", () => {
+    const driver = new DeliveryDriver();
+    driver.arrive([storedEvent(1, { key: "" }), storedEvent(2, { key: "" }), storedEvent(3)]);
+    expect(driver.seqs()).toEqual([1, 3]);
+  });
+
+  it("P4: a failed event keeps its place before the others of its key, also through its retries", () => {
+    const driver = keyed("aab");
+    driver.demand(10);
+    driver.fail(1);
+    driver.ack(3);
+    expect(driver.seqs()).toEqual([]);
+    driver.tick(10);
+    expect(driver.seqs()).toEqual([1]);
+    driver.ack(1);
+    expect(driver.seqs()).toEqual([2]);
+  });
+
+  it("P4, P8: the next of a key goes out only when the dead letter is written", () => {
+    const driver = keyed("aa");
+    driver.demand(1);
+    driver.fail(1, { fatal: true });
+    expect(driver.seqs()).toEqual([]);
+    driver.buried(1);
+    expect(driver.seqs()).toEqual([2]);
+  });
+
+  it("P4: a key that another owner left in its backoff holds back the later events of that key alone", () => {
+    const driver = keyed("aab", {
+      cursor: { attempts: [{ seq: 1, delivered: 1, failures: 1, retryAtMs: 10_500 }] },
+    });
+    expect(driver.seqs()).toEqual([3]);
+    driver.tick(500);
+    expect(driver.demand(10)).toEqual([{ seq: 1, attempt: 2 }]);
+  });
+
+  it("lets go of a lane once it is empty", () => {
+    const driver = keyed("ab");
+    driver.demand(10);
+    driver.ack(1);
+    driver.ack(2);
+    expect(driver.state.lanes.size).toBe(0);
+  });
+});
+
+describe("other orderings", () => {
+  it("P4: by partition, the whole partition is one lane", () => {
+    const driver = keyed("ab.", { policy: { ordering: "partition" } });
+    expect(driver.seqs()).toEqual([1]);
+    driver.fail(1);
+    expect(driver.seqs()).toEqual([]);
+    driver.tick(10);
+    expect(driver.seqs()).toEqual([1]);
+    driver.ack(1);
+    expect(driver.seqs()).toEqual([2]);
+  });
+
+  it("with none, nothing waits for anything", () => {
+    const driver = keyed("aaa", { policy: { ordering: "none" } });
+    expect(driver.seqs()).toEqual([1, 2, 3]);
+    driver.fail(1);
+    driver.tick(10);
+    expect(driver.seqs()).toEqual([1]);
+  });
+});
+
+describe("batches", () => {
+  it("events of one key travel together, in order, up to the size of the batch", () => {
+    const driver = keyed("aabaa");
+    expect(driver.seqs(3, true)).toEqual([1, 2, 4]);
+    expect(driver.seqs(10, true)).toEqual([3]);
+    for (const seq of [1, 2, 4]) driver.ack(seq);
+    expect(driver.seqs(10, true)).toEqual([5]);
+  });
+
+  it("P4: what is in a batch keeps the rest of its key waiting until the whole batch is settled", () => {
+    const driver = keyed("aaa");
+    expect(driver.seqs(2, true)).toEqual([1, 2]);
+    driver.ack(2);
+    expect(driver.seqs(2, true)).toEqual([]);
+    driver.ack(1);
+    expect(driver.seqs(2, true)).toEqual([3]);
+  });
+
+  it("P8: after a failed batch each event comes alone, in order by key, and no failure was counted", () => {
+    const driver = keyed("aab");
+    expect(driver.seqs(10, true)).toEqual([1, 2, 3]);
+    for (const seq of [1, 2, 3]) driver.fail(seq, { counts: false });
+    expect(driver.demand(10, true)).toEqual([{ seq: 1, attempt: 2 }]);
+    expect(driver.demand(10, true)).toEqual([{ seq: 3, attempt: 2 }]);
+    expect(driver.demand(10, true)).toEqual([]);
+    driver.ack(1);
+    expect(driver.demand(10, true)).toEqual([{ seq: 2, attempt: 2 }]);
+    expect(driver.entry(2).failures).toBe(0);
+  });
+
+  it("P8: only the one at fault is buried; its batch fellows are not", () => {
+    const driver = keyed("ab", { handling: { maxAttempts: 1 } });
+    driver.demand(10, true);
+    for (const seq of [1, 2]) driver.fail(seq, { counts: false });
+    driver.demand(10, true);
+    driver.fail(1);
+    driver.demand(10, true);
+    driver.ack(2);
+    expect(driver.of("bury").map(({ entry }) => entry.seq)).toEqual([1]);
+  });
+
+  it("an event that must come alone ends a batch before it and fills one by itself", () => {
+    const driver = keyed("abc");
+    expect(driver.seqs(2, true)).toEqual([1, 2]);
+    driver.fail(1, { counts: false });
+    driver.fail(2, { counts: false });
+    expect(driver.seqs(10, true)).toEqual([3]);
+    expect(driver.seqs(10, true)).toEqual([1]);
+    expect(driver.seqs(10, true)).toEqual([2]);
+  });
+
+  it("P4, P8: nothing follows an event that is buried instead of handed out", () => {
+    const driver = keyed("aab", {
+      cursor: { attempts: [{ seq: 1, delivered: 3, failures: 3, error: "third" }] },
+    });
+    expect(driver.seqs(10, true)).toEqual([3]);
+    expect(driver.of("bury").map(({ entry }) => entry.seq)).toEqual([1]);
+    driver.buried(1);
+    expect(driver.seqs(10, true)).toEqual([2]);
+  });
+
+  it("an event that failed before does not travel as a follower", () => {
+    const driver = keyed("aa", { cursor: { attempts: [{ seq: 2, delivered: 1, failures: 1 }] } });
+    expect(driver.seqs(10, true)).toEqual([1]);
+  });
+});
