@@ -172,6 +172,7 @@ function describeExpectations(harness: Harness): void {
     const { ref, epoch } = await owned(harness);
     await harness.store.documents.write(v1, [
       upsert("a", { n: 1 }, { version: 3 }),
+      upsert("c", { n: 0 }),
       remove("gone", { version: 8 }),
     ]);
     for (const failing of [
@@ -183,7 +184,7 @@ function describeExpectations(harness: Harness): void {
       const unit: Unit = {
         writes: [
           { view: v2, writes: [upsert("b", { n: 1 })] },
-          { view: v1, writes: [upsert("c", { n: 1 }), failing] },
+          { view: v1, writes: [upsert("c", { n: 1 }), upsert("c", { n: 2 }), failing] },
         ],
         cursor: { ref, epoch, cursor: cursorAt(9) },
       };
@@ -191,7 +192,7 @@ function describeExpectations(harness: Harness): void {
     }
     expect(await readDocument(harness, v1, "a")).toMatchObject({ version: 3, fields: { n: 1 } });
     expect(await readDocument(harness, v2, "b")).toBeUndefined();
-    expect(await readDocument(harness, v1, "c")).toBeUndefined();
+    expect(await readDocument(harness, v1, "c")).toMatchObject({ version: 1, fields: { n: 0 } });
     expect((await leaseOf(harness.store, ref))?.cursor).toEqual(cursorAt(0));
     await harness.store.groups.commit(ref, epoch, cursorAt(1));
   });

@@ -151,7 +151,9 @@ function describeHistory(harness: Harness, options: Partial<TopicConfig>): void 
   it("a key spread over partitions by hand is kept by seq, then partition", async () => {
     const { log } = harness.store;
     const topic = await defineTopic(harness.store, 3, options);
+    expect(await log.history(topic, "k", { limit: 10 })).toEqual([]);
     await appendKeys(harness, topic, "ka", 2);
+    expect((await log.latestByKey(topic, ["k"])).get("k")?.partition).toBe(2);
     await appendKeys(harness, topic, "kkk", 0);
     await appendKeys(harness, topic, "akk", 1);
     const places = (await log.history(topic, "k", { limit: 10 })).map((e) => [e.seq, e.partition]);

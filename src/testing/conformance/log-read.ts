@@ -201,6 +201,20 @@ function describeTimes(harness: Harness): void {
     expect(await ask([0, 600])).toEqual([7, 7]);
   });
 
+  it("seqAt: finds the one event of a time that no later event reaches", async () => {
+    const { log } = harness.store;
+    const topic = await defineTopic(harness.store);
+    await log.append(
+      topic,
+      0,
+      [900, 100, 500, 200, 50].map((ts) => draft({ ts: T0 + ts })),
+    );
+    expect(await log.seqAt(topic, 0, T0 + 501)).toBe(1);
+    await log.remove(topic, 0, [1]);
+    expect(await log.seqAt(topic, 0, T0 + 501)).toBe(6);
+    expect(await log.seqAt(topic, 0, T0 + 300)).toBe(3);
+  });
+
   it("seqAt: right over thousands of events", async () => {
     const { log } = harness.store;
     const topic = await defineTopic(harness.store);
