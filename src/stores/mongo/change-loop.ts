@@ -68,14 +68,12 @@ export class ChangeLoop {
   }
 
   async #follow(stream: ChangeStream<Document, Document>, onProgress: () => void): Promise<void> {
-    let begun = false;
+    stream.once("resumeTokenChanged", () => {
+      onProgress();
+      this.#options.onGap();
+    });
     while (!this.#stopped) {
       const change = await stream.tryNext();
-      if (!begun) {
-        begun = true;
-        onProgress();
-        this.#options.onGap();
-      }
       if (change !== null) this.#options.onChange(change);
     }
   }

@@ -13,9 +13,8 @@ import {
   type MongoClientOptions,
   ReadConcern,
 } from "mongodb";
-import { BusError } from "../../model/errors.js";
+import { BusError, describeThrown } from "../../model/errors.js";
 import { Collections } from "./collections.js";
-import { busError } from "./errors.js";
 import { Gate } from "./gate.js";
 
 export interface ConnectionOptions {
@@ -132,8 +131,15 @@ function connectTo(url: string | undefined): MongoClient {
   try {
     return new MongoClient(url, Object.fromEntries(options));
   } catch (error) {
-    throw busError(error, "none");
+    throw badAddress(error);
   }
+}
+
+/** The driver's message does not repeat the address, which may hold a password. */
+function badAddress(cause: unknown): BusError {
+  return new BusError("INVALID_OPTION", `the MongoDB address is not one: ${describeThrown(cause)}`, {
+    cause,
+  });
 }
 
 /** The database named in an address, which may list several hosts and thus is no URL to a URL parser. */

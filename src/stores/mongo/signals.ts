@@ -105,7 +105,7 @@ class Source {
           topic: "$fullDocument.topic",
           partition: "$fullDocument.partition",
           seq: "$fullDocument.seq",
-          latest: "$updateDescription.updatedFields",
+          latest: { $ifNull: ["$updateDescription.updatedFields", "$fullDocument"] },
         },
       },
     ];

@@ -1,0 +1,142 @@
+/** What a user is told when MongoDB is not there, not willing, or goes away; and that it all goes on by itself. */
+import { MongoClient } from "mongodb";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { BusError } from "../../../src/model/errors.js";
+import { MongoCursorStore, MongoEventStore, mongoStore } from "../../../src/stores/mongo/index.js";
+import { drafts, seqs } from "../../../src/testing/conformance/samples.js";
+import { TestDatabase } from "../../support/mongo/database.js";
+import { freePort } from "../../support/mongo/node-process.js";
+import { ReplicaSet } from "../../support/mongo/replica-set.js";
+
+async function failure(call: Promise<unknown>): Promise<BusError> {
+  const outcome: unknown = await call.then(
+    () => "no error",
+    (error: unknown) => error,
+  );
+  expect(outcome).toBeInstanceOf(BusError);
+  return outcome as BusError;
+}
+
+describe("an address that leads nowhere", () => {
+  it("no server: STORE_UNAVAILABLE, retryable, in the time the address allows", async () => {
+    const url = `mongodb://127.0.0.1:${await freePort()}/?serverSelectionTimeoutMS=200`;
+    const error = await failure(mongoStore({ url, db: "x" }).open());
+    expect(error).toMatchObject({ code: "STORE_UNAVAILABLE", retryable: true });
+    expect(error.message).toContain("check that it runs");
+  });
+
+  it("an address that is none, and none at all: INVALID_OPTION", () => {
+    expect(() => mongoStore({ url: "localhost:27017" })).toThrow(
+      expect.objectContaining({ code: "INVALID_OPTION" }),
+    );
+    expect(() => mongoStore({})).toThrow(expect.objectContaining({ code: "INVALID_OPTION" }));
+  });
+});
+
+describe("on a server that runs", () => {
+  let database: TestDatabase;
+  beforeEach(async () => {
+    database = await TestDatabase.create();
+  });
+  afterEach(() => database.dispose());
+
+  it("wrong credentials: said so, and not worth a retry", async () => {
+    const url = database.url.replace("mongodb://", "mongodb://nobody:wrong@");
+    const error = await failure(mongoStore({ url, db: "x" }).open());
+    expect(error).toMatchObject({ code: "STORE_UNAVAILABLE", retryable: false });
+    expect(error.message).toContain("credentials");
+    expect(error.message).not.toContain("wrong@");
+  });
+
+  it("a client of the caller's is used as it is, with our concern levels, and stays open", async () => {
+    const client = new MongoClient(database.url, { writeConcern: { w: 1 }, promoteLongs: false });
+    const commands: { w?: unknown; level?: unknown }[] = [];
+    const watched = new MongoClient(database.url, { monitorCommands: true, writeConcern: { w: 0 } });
+    watched.on("commandStarted", ({ command }) => {
+      commands.push({ w: command.writeConcern?.w, level: command.readConcern?.level });
+    });
+    try {
+      for (const c of [client, watched]) {
+        const store = mongoStore({ client: c, db: database.name });
+        await store.open();
+        await store.registry.defineTopic({ name: "orders", partitions: 1 });
+        commands.length = 0;
+        expect((await store.log.append("orders", 0, drafts(1))).error).toBeUndefined();
+        expect((await store.log.read("orders", 0, { after: 0, limit: 9 })).through).toBeGreaterThan(0);
+        await store.close();
+        expect(await c.db(database.name).collection("events").countDocuments()).toBeGreaterThan(0);
+      }
+      expect(commands.filter(({ w }) => w !== undefined)).toEqual([{ w: "majority", level: undefined }]);
+      expect(commands.some(({ level }) => level === "majority")).toBe(true);
+    } finally {
+      await client.close();
+      await watched.close();
+    }
+  });
+
+  it("two stores with prefixes share a database and nothing else", async () => {
+    const [a, b] = [await database.open({ prefix: "a_" }), await database.open({ prefix: "b_" })];
+    await a.registry.defineTopic({ name: "orders", partitions: 1 });
+    await a.log.append("orders", 0, drafts(1));
+    await a.documents.write("v", [{ op: "upsert", key: "k", ts: 1, fields: {} }]);
+    expect(await b.registry.topics()).toEqual([]);
+    expect(await b.documents.views()).toEqual([]);
+    const names = (await database.db.listCollections().toArray()).map(({ name }) => name);
+    expect(names.every((name) => /^[ab]_/.test(name))).toBe(true);
+  });
+
+  it("payloads can be queried by hand if the store is told to keep them so", async () => {
+    const store = await database.open({ queryablePayloads: true });
+    await store.registry.defineTopic({ name: "orders", partitions: 1 });
+    await store.log.append("orders", 0, drafts(3));
+    const events = database.db.collection("events");
+    expect(await events.countDocuments({ "body.n": { $gte: 2 } })).toBe(2);
+    const page = await store.log.read("orders", 0, { after: 0, limit: 9 });
+    expect(page.events.map((event) => event.record.payload)).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }]);
+  });
+
+  it("the small stores of the first days work on a bare database", async () => {
+    await MongoEventStore.ensureIndexes(database.db);
+    const events = new MongoEventStore(database.db);
+    const cursors = new MongoCursorStore(database.db);
+    await events.insert({ id: "e1", topic: "orders", ts: 1, key: "k", payload: { n: 1 } });
+    await events.insert({ id: "e2", topic: "orders", ts: 2, key: "k", payload: { n: 2 } });
+    expect((await events.scan("orders", {})).map((event) => event.id)).toEqual(["e1", "e2"]);
+    expect((await events.scan("orders", { afterId: "e1" })).map((event) => event.id)).toEqual(["e2"]);
+    expect((await events.latestByKey("orders", ["k"])).k?.id).toBe("e2");
+    await cursors.set("orders", "g", { topic: "orders", lastId: "e1" });
+    expect(await cursors.get("orders", "g")).toMatchObject({ lastId: "e1" });
+  });
+});
+
+describe("a server that goes away", () => {
+  it("P15: calls fail as STORE_UNAVAILABLE or OUTCOME_UNKNOWN meanwhile, and go on without a restart", async () => {
+    await using set = await ReplicaSet.start();
+    const store = mongoStore({ url: `${set.url}&serverSelectionTimeoutMS=300`, db: "x" });
+    await store.open();
+    try {
+      await store.registry.defineTopic({ name: "orders", partitions: 1 });
+      await store.log.append("orders", 0, drafts(2));
+      await set.killAll();
+      expect(await failure(store.registry.topics())).toMatchObject({
+        code: "STORE_UNAVAILABLE",
+        retryable: true,
+      });
+      const lost = drafts(1);
+      const { error } = await store.log.append("orders", 0, lost);
+      expect(["STORE_UNAVAILABLE", "OUTCOME_UNKNOWN"]).toContain(error?.code);
+      await set.startAll();
+      const again = await vi.waitFor(
+        async () => {
+          const result = await store.log.append("orders", 0, lost);
+          if (result.error !== undefined) throw result.error;
+          return result;
+        },
+        { timeout: 20_000, interval: 100 },
+      );
+      expect(seqs(again.events)).toEqual([3]);
+    } finally {
+      await store.close();
+    }
+  }, 60_000);
+});

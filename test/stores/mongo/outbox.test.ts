@@ -1,0 +1,101 @@
+/** The outbox in a transaction of the caller's, and drainers that compete for it. */
+import { MongoClient } from "mongodb";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { MongoOutbox } from "../../../src/stores/mongo/index.js";
+import { TestDatabase } from "../../support/mongo/database.js";
+
+const NOW = 1_000_000;
+const claim = { owner: "d", leaseMs: 1_000, nowMs: NOW };
+
+let database: TestDatabase;
+let outbox: MongoOutbox;
+
+beforeEach(async () => {
+  database = await TestDatabase.create();
+  outbox = new MongoOutbox(database.db);
+  await outbox.prepare();
+});
+afterEach(async () => {
+  await outbox.close();
+  await database.dispose();
+});
+
+function entry(id: string, key?: string) {
+  return { id, topic: "orders", payload: { id }, ...(key === undefined ? undefined : { key }) };
+}
+
+describe("adding in a transaction", () => {
+  it("P10: commit means one entry, rollback none", async () => {
+    const orders = database.db.collection("orders");
+    const { client } = database;
+    await client.withSession(async (session) => {
+      await session.withTransaction(async () => {
+        await orders.insertOne({ n: 1 }, { session });
+        await outbox.add(entry("kept"), { session });
+        await outbox.add(entry("kept"), { session });
+      });
+      session.startTransaction();
+      await orders.insertOne({ n: 2 }, { session });
+      await outbox.add(entry("dropped"), { session });
+      await session.abortTransaction();
+    });
+    expect(await orders.countDocuments()).toBe(1);
+    expect((await outbox.list({ status: "pending", limit: 9 })).map((row) => row.id)).toEqual(["kept"]);
+  });
+
+  it("P10: entries of one transaction, and of transactions one after the other, keep their order", async () => {
+    const clients = [database.client, new MongoClient(database.url)];
+    const outboxes = clients.map((client) => new MongoOutbox(client.db(database.name)));
+    const order: string[] = [];
+    for (let n = 0; n < 12; n++) {
+      const client = clients[n % 2] as MongoClient;
+      await client.withSession((session) =>
+        session.withTransaction(async () => {
+          for (const half of ["a", "b"]) await outboxes[n % 2]?.add(entry(`${n}${half}`, "k"), { session });
+        }),
+      );
+      order.push(`${n}a`, `${n}b`);
+    }
+    expect((await outbox.claimBatch(100, claim)).map((c) => c.id)).toEqual(order);
+    await clients[1]?.close();
+  });
+
+  it("wakes whoever watches, when the transaction commits and not before", async () => {
+    let wakes = 0;
+    const stop = outbox.watch(() => wakes++);
+    await vi.waitFor(() => expect(wakes).toBe(1), { timeout: 5_000 });
+    await database.client.withSession(async (session) => {
+      await session.withTransaction(async () => {
+        await outbox.add(entry("a"), { session });
+        expect(wakes).toBe(1);
+      });
+    });
+    await vi.waitFor(() => expect(wakes).toBe(2), { timeout: 5_000 });
+    stop();
+  });
+});
+
+describe("several drainers", () => {
+  it("P10: they share the entries, each key in order, none twice", async () => {
+    const drainers = [outbox, new MongoOutbox(database.db), new MongoOutbox(database.db)];
+    for (let n = 0; n < 60; n++) await outbox.add(entry(`${n}`, n % 3 === 0 ? undefined : `k${n % 5}`));
+    const sent: string[] = [];
+    await Promise.all(
+      drainers.map(async (drainer, d) => {
+        for (let rounds = 0; sent.length < 60 && rounds < 400; rounds++) {
+          for (const { id, token } of await drainer.claimBatch(4, { ...claim, owner: `d${d}` })) {
+            sent.push(id);
+            expect(await drainer.markSent(id, token, { nowMs: NOW })).toBe(true);
+          }
+        }
+      }),
+    );
+    expect([...sent].sort((a, b) => Number(a) - Number(b))).toEqual(
+      Array.from({ length: 60 }, (_, n) => `${n}`),
+    );
+    for (let k = 0; k < 5; k++) {
+      const ofKey = sent.map(Number).filter((n) => n % 3 !== 0 && n % 5 === k);
+      expect(ofKey).toEqual([...ofKey].sort((a, b) => a - b));
+    }
+  });
+});
