@@ -17,7 +17,7 @@ export function assignPartitions(
 ): (string | null)[] {
   const wanted: (string | null)[] = owners.map(() => null);
   if (members.length === 0) return wanted;
-  const room = shares(members, owners);
+  const room = shares(members, owners, salt);
   for (const member of members) {
     const held = owners.flatMap((owner, partition) => (owner === member ? [partition] : []));
     held.sort((a, b) => score(salt, b, member) - score(salt, a, member) || a - b);
@@ -34,14 +34,24 @@ function take(wanted: (string | null)[], room: Map<string, number>, partition: n
   room.set(member, (room.get(member) ?? 0) - 1);
 }
 
-/** How many partitions each member may have; those that hold most get the odd ones, so that they move least. */
-function shares(members: readonly string[], owners: readonly (string | null)[]): Map<string, number> {
+/**
+ * How many partitions each member may have; those that hold most get the odd ones, so that they move least, and among
+ * equals chance by salt decides, so that the odd ones of many groups are spread.
+ */
+function shares(
+  members: readonly string[],
+  owners: readonly (string | null)[],
+  salt: string,
+): Map<string, number> {
   const held = new Map(members.map((member) => [member, 0]));
   for (const owner of owners)
     if (owner !== null && held.has(owner)) held.set(owner, (held.get(owner) ?? 0) + 1);
   const least = Math.floor(owners.length / members.length);
   const odd = owners.length % members.length;
-  const byHolding = [...held].sort(([a, n], [b, m]) => m - n || (a < b ? -1 : 1));
+  const luck = new Map(members.map((member) => [member, score(salt, -1, member)]));
+  const byHolding = [...held].sort(
+    ([a, n], [b, m]) => m - n || (luck.get(b) ?? 0) - (luck.get(a) ?? 0) || (a < b ? -1 : 1),
+  );
   return new Map(byHolding.map(([member], rank) => [member, rank < odd ? least + 1 : least]));
 }
 

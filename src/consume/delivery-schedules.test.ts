@@ -106,7 +106,7 @@ describe("under any schedule", () => {
           expect(world.unsettled()).toEqual([]);
         },
       ),
-      { numRuns: 600 },
+      { numRuns: 250 },
     );
   });
 
@@ -123,7 +123,7 @@ describe("under any schedule", () => {
         world.drain();
         expect([...world.buried]).toEqual([]);
       }),
-      { numRuns: 200 },
+      { numRuns: 120 },
     );
   });
 });

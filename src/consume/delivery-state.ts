@@ -127,7 +127,7 @@ export interface Delivery {
 /** Takes over from a cursor. `head` is the log's head now: no crash can be about an event above it. */
 export function createDelivery(cursor: Cursor, clean: boolean, head: Seq): Delivery {
   const unclean = clean ? 0 : cursor.unclean + 1;
-  const pinned = clean ? undefined : cursor.suspect;
+  const pinned = cursor.suspect;
   const past = new Map(cursor.attempts.map((attempt) => [attempt.seq, attempt]));
   if (pinned !== undefined && pinned > cursor.floor) past.set(pinned, blame(past.get(pinned), pinned));
   return {
