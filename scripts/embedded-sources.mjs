@@ -12,15 +12,24 @@ import ts from "typescript";
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const cache = join(root, ".cache", "modules");
 
-/** The compiled form of `source`, a file: URL of a .ts module. */
-export function compileModule(source) {
+/** The compiled form of `source`, a file: URL of a .ts module; `others` are modules it starts by their URL. */
+export function compileModule(source, others = []) {
   const texts = new Map();
-  gather(fileURLToPath(source), texts);
+  for (const one of [source, ...others]) gather(fileURLToPath(one), texts);
   const hash = createHash("sha256").update(ts.version);
   for (const [path, text] of [...texts].sort(([a], [b]) => (a < b ? -1 : 1))) hash.update(path).update(text);
   const folder = join(cache, hash.digest("hex").slice(0, 16));
   if (!existsSync(folder)) emit(folder, texts);
   return pathToFileURL(placeOf(folder, fileURLToPath(source)));
+}
+
+/** As `compileModule`, for a program that uses the embedded store. */
+export function compileProgram(source) {
+  const store = new URL("../src/stores/embedded/", import.meta.url);
+  return compileModule(
+    source,
+    ["writer-worker.ts", "reader-worker.ts"].map((name) => new URL(name, store)),
+  );
 }
 
 function gather(path, texts) {
@@ -30,7 +39,7 @@ function gather(path, texts) {
   for (const { fileName } of ts.preProcessFile(text, true, true).importedFiles) {
     if (!fileName.startsWith(".")) continue;
     const imported = join(dirname(path), fileName.replace(/\.js$/, ".ts"));
-    if (existsSync(imported)) gather(imported, texts);
+    if (imported.endsWith(".ts") && existsSync(imported)) gather(imported, texts);
   }
 }
 

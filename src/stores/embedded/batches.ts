@@ -55,13 +55,16 @@ const FROM_AFTER = `pos >= coalesce(
 /** Raw bytes of batches kept in memory, so that pages that end inside a batch do not load it again. */
 const CACHE_BYTES = 4 * 1_048_576;
 
+type BytesRow = [firstSeq: Seq, ids: Buffer, data: Buffer];
+type CachedBatch = Batch & { readonly crc: number };
+
 export type OnDamage = (part: number, firstSeq: Seq, lastSeq: Seq, error: BusError) => void;
 
 export class Batches {
   readonly #connection: Connection;
   readonly #topics: Topics;
   readonly #onDamage: OnDamage;
-  readonly #cache = new Map<string, Batch & { crc: number }>();
+  readonly #cache = new Map<string, CachedBatch>();
   #cachedBytes = 0;
 
   constructor(connection: Connection, topics: Topics, onDamage: OnDamage) {
@@ -111,21 +114,25 @@ export class Batches {
 
   /** The bytes of a batch, checked. */
   load(head: BatchHead): Batch {
-    const name = `${head.part}:${head.firstSeq}`;
+    const name = nameOf(head);
     const cached = this.#cache.get(name);
     if (cached !== undefined && cached.crc === head.crc) return cached;
-    const row = this.#connection
-      .sql(`SELECT ids, data FROM batch WHERE pos = ${posOf("?1", "?2")}`)
-      .get<[Buffer, Buffer]>(head.part, head.firstSeq);
-    const batch = {
-      firstSeq: head.firstSeq,
-      ids: row?.[0] as Buffer,
-      data: row?.[1] as Buffer,
-      crc: head.crc,
-    };
-    if (row === undefined || !this.#fits(head, batch)) throw this.#damaged(head);
-    this.#remember(name, batch, cached);
-    return batch;
+    const [row] = this.#bytesBetween(head, head);
+    if (row === undefined || !this.#fits(head, row)) throw this.#damaged(head);
+    return this.#keep(head, row);
+  }
+
+  /** Loads the bytes of consecutive batches with one query. Damage shows when the batch is asked for. */
+  prefetch(heads: readonly BatchHead[]): void {
+    const missing = heads.filter((head) => this.#cache.get(nameOf(head))?.crc !== head.crc);
+    const bytes = missing.reduce((sum, head) => sum + head.bytes, 0);
+    const [first, last] = [missing[0], missing.at(-1)];
+    if (first === undefined || last === undefined || first === last || bytes > CACHE_BYTES / 2) return;
+    const byFirstSeq = new Map(missing.map((head) => [head.firstSeq, head]));
+    for (const row of this.#bytesBetween(first, last)) {
+      const head = byFirstSeq.get(row[0]);
+      if (head !== undefined && this.#fits(head, row)) this.#keep(head, row);
+    }
   }
 
   /** The event at a place, or undefined if it was removed. */
@@ -148,8 +155,16 @@ export class Batches {
     this.#cachedBytes = 0;
   }
 
-  #fits(head: BatchHead, batch: Batch): boolean {
-    return checksum(head.part, head.lastSeq, head.count, batch) === head.crc;
+  #bytesBetween(first: BatchHead, last: BatchHead): BytesRow[] {
+    return this.#connection
+      .sql(
+        `SELECT ${FIRST_SEQ}, ids, data FROM batch WHERE pos >= ${posOf("?1", "?2")} AND pos <= ${posOf("?1", "?3")} ORDER BY pos`,
+      )
+      .all<BytesRow>(first.part, first.firstSeq, last.firstSeq);
+  }
+
+  #fits({ part, lastSeq, count, crc }: BatchHead, [firstSeq, ids, data]: BytesRow): boolean {
+    return checksum(part, lastSeq, count, { firstSeq, ids, data }) === crc;
   }
 
   #damaged(head: BatchHead): BusError {
@@ -160,20 +175,28 @@ export class Batches {
     return error;
   }
 
-  #remember(name: string, batch: Batch & { crc: number }, replaced: Batch | undefined): void {
+  #keep(head: BatchHead, [firstSeq, ids, data]: BytesRow): Batch {
+    const name = nameOf(head);
+    const replaced = this.#cache.get(name);
     if (replaced !== undefined) this.#drop(name, replaced);
+    const batch = { firstSeq, ids, data, crc: head.crc };
     this.#cache.set(name, batch);
     this.#cachedBytes += sizeOf(batch);
     for (const [oldest, old] of this.#cache) {
       if (this.#cachedBytes <= CACHE_BYTES || old === batch) break;
       this.#drop(oldest, old);
     }
+    return batch;
   }
 
   #drop(name: string, batch: Batch): void {
     this.#cache.delete(name);
     this.#cachedBytes -= sizeOf(batch);
   }
+}
+
+function nameOf({ part, firstSeq }: BatchHead): string {
+  return `${part}:${firstSeq}`;
 }
 
 export function damagedError(path: string, topic: string, partition: number, from: Seq, to: Seq): BusError {

@@ -246,7 +246,7 @@ export class BatchCursor {
       meta = metaOf(textAt(data, at));
       at = endOfPart(data, at);
     }
-    const body = JsonBody.ofBytes(data.subarray(at, this.#end));
+    const body = JsonBody.ofSlice(data, at, this.#end);
     return new StoredEvent(topic, partition, this.#seq, { id, ts: this.ts, key, meta, body });
   }
 

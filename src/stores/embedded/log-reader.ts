@@ -2,35 +2,93 @@
 import type { Seq, StoredEvent } from "../../model/event.js";
 import type { Page, ReadOptions } from "../../ports/log.js";
 import type { Batches, BatchHead } from "./batches.js";
-import { BatchCursor } from "./codec.js";
+import { type Batch, BatchCursor } from "./codec.js";
 import type { Connection } from "./sqlite.js";
 
-/** Batches looked at in one query. */
-const HEADS = 64;
+/** Batches looked at in one query: few at first, more when they turn out to be small. */
+const FIRST_HEADS = 4;
+const MAX_HEADS = 64;
 
-export function readPage(connection: Connection, batches: Batches, part: number, options: ReadOptions): Page {
-  const { after, limit, maxBytes = Number.POSITIVE_INFINITY } = options;
-  const head = headOf(connection, part);
-  const events: StoredEvent[] = [];
-  let bytes = 0;
-  let through = after;
-  while (through < head) {
-    const heads = batches.above(part, through, Math.min(HEADS, limit));
+export interface PartitionRef {
+  readonly topic: string;
+  readonly partition: number;
+  readonly part: number;
+}
+
+export function readPage(
+  connection: Connection,
+  batches: Batches,
+  from: PartitionRef,
+  options: ReadOptions,
+): Page {
+  const { after, limit } = options;
+  const head = headOf(connection, from.part);
+  const page = new PageBuilder(from, options);
+  let take = FIRST_HEADS;
+  while (page.through < head) {
+    const heads = batches.above(from.part, page.through, take);
     if (heads.length === 0) break;
-    for (const batch of heads) {
-      const cursor = openBatch(batches, batch, events.length > 0);
-      if (cursor === undefined) return { events, through };
+    if (!page.add(batches, heads)) return page.done(page.through);
+    const events = heads.reduce((sum, { count }) => sum + count, 0);
+    const missing = limit - page.events.length + 1;
+    take = Math.min(MAX_HEADS, Math.max(1, Math.ceil((missing * heads.length) / events)));
+  }
+  return page.done(Math.max(after, head));
+}
+
+class PageBuilder {
+  readonly events: StoredEvent[] = [];
+  through: Seq;
+  readonly #from: PartitionRef;
+  readonly #limit: number;
+  readonly #maxBytes: number;
+  #bytes = 0;
+
+  constructor(from: PartitionRef, { after, limit, maxBytes = Number.POSITIVE_INFINITY }: ReadOptions) {
+    this.#from = from;
+    this.#limit = limit;
+    this.#maxBytes = maxBytes;
+    this.through = after;
+  }
+
+  get isFull(): boolean {
+    return this.events.length >= this.#limit || this.#bytes >= this.#maxBytes;
+  }
+
+  /** Takes events until the page is full: then false. */
+  add(batches: Batches, heads: readonly BatchHead[]): boolean {
+    for (const batch of this.#open(batches, heads)) {
+      if (batch === undefined) return false;
+      const cursor = new BatchCursor(batch);
       while (cursor.next()) {
-        if (cursor.seq <= after) continue;
-        if (events.length >= limit || bytes >= maxBytes) return { events, through };
-        const event = batches.present(batch, cursor);
-        events.push(event);
-        bytes += event.size;
-        through = event.seq;
+        if (cursor.seq <= this.through) continue;
+        if (this.isFull) return false;
+        const event = cursor.event(this.#from.topic, this.#from.partition);
+        this.events.push(event);
+        this.#bytes += event.size;
+        this.through = event.seq;
+      }
+    }
+    return true;
+  }
+
+  done(through: Seq): Page {
+    return { events: this.events, through };
+  }
+
+  /** Damage ends a page that has something in it already; the next read meets it first and says so. */
+  *#open(batches: Batches, heads: readonly BatchHead[]): Generator<Batch | undefined> {
+    batches.prefetch(heads);
+    for (const head of heads) {
+      if (this.isFull) yield undefined;
+      try {
+        yield batches.load(head);
+      } catch (error) {
+        if (this.events.length === 0) throw error;
+        yield undefined;
       }
     }
   }
-  return { events, through: Math.max(after, head) };
 }
 
 /** The lowest present seq whose ts is at least `ts`, by halving: `run_ts` grows from batch to batch. */
@@ -53,16 +111,6 @@ export function seqAt(connection: Connection, batches: Batches, part: number, ts
   const cursor = new BatchCursor(batches.load(found));
   while (cursor.next()) if (cursor.ts >= ts) return cursor.seq;
   return head + 1;
-}
-
-/** Damage ends a page that has something in it already; the next read meets it first and says so. */
-function openBatch(batches: Batches, batch: BatchHead, hasEvents: boolean): BatchCursor | undefined {
-  try {
-    return new BatchCursor(batches.load(batch));
-  } catch (error) {
-    if (hasEvents) return undefined;
-    throw error;
-  }
 }
 
 function headOf(connection: Connection, part: number): Seq {

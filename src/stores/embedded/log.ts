@@ -54,7 +54,7 @@ export class EmbeddedLog implements Log {
     return this.#read((reading) => {
       const part = reading.topics.partIfAny(topic, partition);
       if (part === undefined) return { events: [], through: options.after };
-      return readPage(reading.connection, reading.batches, part, options);
+      return readPage(reading.connection, reading.batches, { topic, partition, part }, options);
     });
   }
 

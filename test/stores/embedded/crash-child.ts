@@ -1,0 +1,89 @@
+/**
+ * A process to be killed at any moment: it publishes, consumes and projects on one store file, and tells what it does on
+ * its standard output, line by line, in the terms of a history. What it was told to publish and what it is about to
+ * handle is written before it happens, what it was answered afterwards.
+ */
+import { writeSync } from "node:fs";
+import { createBus } from "../../../src/bus/create-bus.js";
+import { BusError } from "../../../src/model/errors.js";
+import { startTransactionalProjector } from "../../../src/project/transactional.js";
+import { embeddedStore } from "../../../src/stores/embedded/index.js";
+import type { HistoryEvent } from "../../../src/testing/history/index.js";
+import { CONSUMERS, PARTITIONS, PROJECTION, TOPIC, VIEW } from "./crash-names.js";
+
+const [path = "", member = "", mode = "run"] = process.argv.slice(2);
+
+function tell(event: HistoryEvent | { readonly type: "ready" }): void {
+  writeSync(1, `${JSON.stringify(event)}\n`);
+}
+
+const bus = await createBus({
+  store: embeddedStore({ path }),
+  topics: [{ name: TOPIC, partitions: PARTITIONS }],
+});
+
+tell({ type: "began", member });
+
+await bus.subscribe(
+  TOPIC,
+  CONSUMERS,
+  (event, ctx) => {
+    const { topic, partition, seq, id, key } = event;
+    const { epoch } = ctx.fence;
+    tell({
+      type: "delivered",
+      ...{ member, group: CONSUMERS, topic, partition, seq, id, epoch, attempt: ctx.attempt },
+      ...(key !== undefined && { key }),
+    });
+  },
+  { from: "earliest", maxAttempts: 1_000 },
+);
+await startTransactionalProjector(bus, {
+  topic: TOPIC,
+  group: PROJECTION,
+  handler: async (events, tx) => {
+    for (const { key } of events) await tx.view(VIEW).inc(key ?? "-", { count: 1 });
+  },
+});
+tell({ type: "ready" });
+
+let number = 0;
+
+/** Some ids are the caller's own, some are made by the bus; now and then a publish is asked for twice. */
+async function publishOne(): Promise<void> {
+  const n = ++number;
+  const key = `k${n % 7}`;
+  const id = n % 3 === 0 ? `${member}-${n}` : bus.clock.newId();
+  const op = Number(member.replace(/\D/g, "")) * 1_000_000 + n;
+  tell({ type: "publish-asked", op, producer: member, topic: TOPIC, id, key });
+  try {
+    const first = bus.publish(TOPIC, { n, member, text: "x".repeat(n % 200) }, { key, id });
+    if (n % 10 === 0) await bus.publish(TOPIC, { n, member, text: "x".repeat(n % 200) }, { key, id });
+    const { partition, seq, duplicate = false } = await first;
+    tell({ type: "publish-ok", op, partition, seq, duplicate });
+  } catch (error) {
+    tell({ type: "publish-unknown", op, code: BusError.from(error).code });
+  }
+}
+
+if (mode === "run") {
+  for (;;) await Promise.all(Array.from({ length: 1 + (number % 20) }, publishOne));
+}
+
+// To drain: publish nothing, wait until both groups have settled everything, end in good order.
+const { log, groups } = bus.store;
+for (;;) {
+  const heads = await log.heads(TOPIC);
+  const states = await Promise.all(
+    [CONSUMERS, PROJECTION].map((group) => groups.state({ topic: TOPIC, group }, { nowMs: bus.clock.now() })),
+  );
+  const isDrained = states.every((state) =>
+    heads.every(
+      ({ partition, head }) => state?.leases.find((l) => l.partition === partition)?.cursor.floor === head,
+    ),
+  );
+  if (isDrained) break;
+  await new Promise((resolve) => setTimeout(resolve, 20));
+}
+tell({ type: "drained" });
+await bus.close();
