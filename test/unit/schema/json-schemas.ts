@@ -23,7 +23,7 @@ const PATTERNS = ["^a", "^[a-z]+$", "^[a-z]*$", "^[ab]{1,2}$", "\\d", "^[^b]*$",
 
 const name = fc.constantFrom(...NAMES);
 export const text = fc.constantFrom(...TEXTS);
-const scalar: fc.Arbitrary<JsonValue> = fc.oneof(
+export const scalar: fc.Arbitrary<JsonValue> = fc.oneof(
   fc.constant(null),
   fc.boolean(),
   fc.constantFrom(...NUMBERS),
