@@ -104,7 +104,7 @@ export class Tail {
   }
 
   async #readLog(tail: PartitionTail, after: Seq, limit: number): Promise<TailPage> {
-    const { doubts } = tail;
+    const { doubts, head } = tail;
     const page = await this.#log.read(tail.topic, tail.partition, {
       after,
       limit,
@@ -114,6 +114,9 @@ export class Tail {
       this.#keepPage(tail, after, page);
       // Other groups may stand at the old head: what this read found is news to them.
       this.#hear(tail, page.through);
+    } else if (page.through === after && tail.head === head) {
+      // A hint was ahead of what can be read. It will be given again, or the next look at the heads finds it.
+      tail.head = Math.max(after, tail.through);
     }
     const atEnd = page.events.length < limit && page.through >= tail.head;
     if (atEnd) tail.answered = Math.max(tail.answered, doubts);
@@ -140,20 +143,25 @@ export class Tail {
     tail.bytes += event.size;
     this.#bytes += event.size;
     // Trimmed in lumps, so that the cost per event stays constant.
-    if (tail.events.length > this.#limits.maxTailEvents * 1.25 || this.#bytes > this.#limits.maxTailBytes)
-      this.#shrink(tail);
+    if (tail.events.length > this.#limits.maxTailEvents * 1.25) this.#shrink(tail);
+    if (this.#bytes > this.#limits.maxTailBytes) this.#shrinkAll();
+  }
+
+  /** Everybody gives up half, so that partitions that fell silent do not crowd out those in use. */
+  #shrinkAll(): void {
+    for (const tails of this.#partitions.values()) {
+      for (const tail of tails) if (tail !== undefined && tail.events.length > 0) this.#shrink(tail);
+    }
   }
 
   #shrink(tail: PartitionTail): void {
     const keep = Math.min(this.#limits.maxTailEvents, tail.events.length >>> 1);
     const gone = tail.events.splice(0, tail.events.length - keep);
     tail.from = gone.at(-1)?.seq ?? tail.from;
-    const bytes = Math.min(
-      tail.bytes,
-      gone.reduce((sum, event) => sum + event.size, 0),
-    );
-    tail.bytes -= bytes;
-    this.#bytes -= bytes;
+    // Counted anew: an event's size changes when its text is made.
+    this.#bytes -= tail.bytes;
+    tail.bytes = tail.events.reduce((sum, event) => sum + event.size, 0);
+    this.#bytes += tail.bytes;
   }
 
   #forget(tail: PartitionTail, through: Seq): void {

@@ -1,0 +1,266 @@
+/** The tail: a reader cannot tell it from the log, ten groups cost one read, and it stays within its bounds. */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { gate } from "../../test/support/eventually.js";
+import { draft } from "../../test/support/stored-events.js";
+import { DEFAULT_LIMITS, type Limits } from "../model/limits.js";
+import type { AppendResult } from "../ports/log.js";
+import type { Store } from "../ports/store.js";
+import { memoryStore } from "../stores/memory/index.js";
+import { interceptStore } from "../testing/store-calls.js";
+import { Tail, type TailPage } from "./tail.js";
+
+/** A tail on a real log whose reads are counted, and may be held up. */
+class Bench {
+  readonly store: Store = memoryStore();
+  readonly tail: Tail;
+  reads = 0;
+  #holding: Promise<void> | null = null;
+  #next = 1;
+
+  constructor(limits: Partial<Limits> = {}) {
+    const watched = interceptStore(this.store, {
+      around: async (call, proceed) => {
+        if (call.name !== "log.read") return proceed();
+        this.reads++;
+        const page = await proceed();
+        await this.#holding;
+        return page;
+      },
+    });
+    this.tail = new Tail(watched.log, { ...DEFAULT_LIMITS, ...limits });
+  }
+
+  /** Replies to reads wait until the returned function is called. */
+  hold(): () => void {
+    const { passed, open } = gate();
+    this.#holding = passed;
+    return () => {
+      this.#holding = null;
+      open();
+    };
+  }
+
+  /** Somebody appends; this bus does not know. */
+  append(count: number, partition = 0, payload: unknown = "x"): Promise<AppendResult> {
+    const drafts = Array.from({ length: count }, () => draft(`e${this.#next++}`, payload));
+    return this.store.log.append("t.a", partition, drafts);
+  }
+
+  /** This bus appends. */
+  async publish(count: number, partition = 0, payload?: unknown): Promise<void> {
+    this.tail.appended((await this.append(count, partition, payload)).events);
+  }
+
+  async read(after: number, limit = 100, partition = 0): Promise<TailPage> {
+    return this.tail.read("t.a", partition, after, limit);
+  }
+
+  async seqs(after: number, limit = 100): Promise<number[]> {
+    return (await this.read(after, limit)).events.map(({ seq }) => seq);
+  }
+}
+
+const range = (from: number, to: number): number[] =>
+  Array.from({ length: to - from + 1 }, (_, i) => from + i);
+
+describe("reading", () => {
+  it("serves what this bus published at once, without a read of the log", async () => {
+    const bench = new Bench();
+    await bench.publish(5);
+    const page = bench.tail.read("t.a", 0, 2, 2);
+    expect(page).not.toBeInstanceOf(Promise);
+    expect(page).toMatchObject({ events: [{ seq: 3 }, { seq: 4 }], through: 4, atHead: false });
+    expect(bench.tail.read("t.a", 0, 4, 2)).toMatchObject({ events: [{ seq: 5 }], through: 5, atHead: true });
+    expect(bench.tail.read("t.a", 0, 5, 2)).toMatchObject({ events: [], through: 5, atHead: true });
+    expect(bench.reads).toBe(0);
+  });
+
+  it("ten groups that ask for the same at once cost one read", async () => {
+    const bench = new Bench();
+    await bench.append(3);
+    const pages = await Promise.all(range(1, 10).map(() => bench.read(0)));
+    expect(pages.every(({ events }) => events.length === 3)).toBe(true);
+    expect(bench.reads).toBe(1);
+  });
+
+  it("keeps what it read at the head, so that the next group finds it", async () => {
+    const bench = new Bench();
+    await bench.append(6);
+    await bench.read(3);
+    expect(await bench.seqs(4)).toEqual([5, 6]);
+    expect(bench.reads).toBe(1);
+  });
+
+  it("P2: what others appended between two publishes of this bus is never skipped", async () => {
+    const bench = new Bench();
+    await bench.publish(2);
+    await bench.append(3);
+    await bench.publish(1);
+    expect(await bench.seqs(0)).toEqual(range(1, 6));
+    expect(await bench.seqs(2)).toEqual(range(3, 6));
+  });
+
+  it("P2: pages tell how far they reach over what was removed", async () => {
+    const bench = new Bench();
+    await bench.append(9);
+    await bench.store.log.remove("t.a", 0, [2, 3, 4, 8, 9]);
+    expect(await bench.read(0)).toMatchObject({ through: 9, atHead: true });
+    expect(await bench.read(1, 1)).toMatchObject({ events: [{ seq: 5 }], through: 5 });
+    expect(await bench.read(7)).toMatchObject({ events: [], through: 9, atHead: true });
+    expect(await bench.read(3)).toMatchObject({ events: [{ seq: 5 }, { seq: 6 }, { seq: 7 }], through: 9 });
+  });
+
+  it("a read that fails is told to everybody who waited, and the next one tries again", async () => {
+    const bench = new Bench();
+    await bench.append(1);
+    await bench.store.close();
+    const both = await Promise.allSettled([bench.read(0), bench.read(0)]);
+    expect(both.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+    await bench.store.open();
+    expect(await bench.seqs(0)).toEqual([1]);
+  });
+
+  it("P2: whatever the order of publishes, foreign appends, removals and hints, a reader sees exactly the log", async () => {
+    const act = fc.record({
+      op: fc.constantFrom("publish", "publish", "append", "remove", "grew", "wake", "read"),
+      n: fc.integer({ min: 1, max: 5 }),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(act, { minLength: 3, maxLength: 40 }), async (acts) => {
+        const bench = new Bench({ maxTailEvents: 6 });
+        const stop = bench.tail.listen("t.a", 0, () => undefined);
+        let head = 0;
+        for (const { op, n } of acts) {
+          if (op === "publish") await bench.publish(n);
+          if (op === "append") await bench.append(n);
+          if (op === "publish" || op === "append") head += n;
+          if (op === "grew") bench.tail.grew("t.a", 0, head);
+          if (op === "wake") bench.tail.wakeAll();
+          if (op === "read") await bench.read(Math.max(0, head - n), n);
+          // Only what no reader has asked for yet: what is kept may outlive its removal.
+          if (op === "remove" && head > n) await bench.store.log.trim("t.a", 0, 1);
+        }
+        bench.tail.wakeAll();
+        const seen: number[] = [];
+        for (let after = 0; ; ) {
+          const page = await bench.read(after, 3);
+          seen.push(...page.events.map(({ seq }) => seq));
+          after = page.through;
+          if (page.atHead) break;
+        }
+        expect(seen.filter((seq) => seq > 1)).toEqual(range(2, head));
+        stop();
+      }),
+      { numRuns: 100 },
+    );
+  });
+});
+
+describe("growth", () => {
+  it("listeners hear of publishes and of others' hints, each growth once, and only in their partition", async () => {
+    const bench = new Bench();
+    let heard = 0;
+    const stop = bench.tail.listen("t.a", 0, () => heard++);
+    await bench.publish(2);
+    bench.tail.grew("t.a", 0, 2);
+    bench.tail.grew("t.a", 1, 9);
+    expect(heard).toBe(1);
+    bench.tail.grew("t.a", 0, 3);
+    expect(heard).toBe(2);
+    stop();
+    bench.tail.grew("t.a", 0, 4);
+    expect(heard).toBe(2);
+  });
+
+  it("a page is not at the head when a hint said there is more", async () => {
+    const bench = new Bench();
+    await bench.publish(2);
+    bench.tail.grew("t.a", 0, 3);
+    expect(await bench.read(0)).toMatchObject({ through: 2, atHead: false });
+  });
+
+  it("P2: growth that becomes known while a read is under way is not lost", async () => {
+    const bench = new Bench();
+    await bench.append(1);
+    const letGo = bench.hold();
+    const reading = bench.read(0);
+    await bench.append(1);
+    bench.tail.grew("t.a", 0, 2);
+    letGo();
+    expect(await reading).toMatchObject({ events: [{ seq: 1 }], atHead: false });
+    expect(await bench.seqs(1)).toEqual([2]);
+  });
+
+  it("a hint that is ahead of what can be read does not make readers spin; the same hint later is heard again", async () => {
+    const bench = new Bench();
+    await bench.append(1);
+    bench.tail.grew("t.a", 0, 2);
+    expect(await bench.seqs(0)).toEqual([1]);
+    expect(await bench.read(1)).toMatchObject({ events: [], through: 1, atHead: true });
+    let heard = 0;
+    bench.tail.listen("t.a", 0, () => heard++);
+    await bench.append(1);
+    bench.tail.grew("t.a", 0, 2);
+    expect(heard).toBe(1);
+    expect(await bench.seqs(1)).toEqual([2]);
+  });
+
+  it("a vague signal costs one read and then the head is the head again", async () => {
+    const bench = new Bench();
+    await bench.publish(1);
+    let heard = 0;
+    bench.tail.listen("t.a", 0, () => heard++);
+    bench.tail.wakeAll();
+    expect(heard).toBe(1);
+    expect(await bench.read(1)).toMatchObject({ events: [], atHead: true });
+    expect(bench.reads).toBe(1);
+    expect(await bench.read(1)).toMatchObject({ events: [], atHead: true });
+    expect(bench.reads).toBe(1);
+  });
+
+  it("names the topics that somebody listens to", async () => {
+    const bench = new Bench();
+    await bench.publish(1);
+    expect(bench.tail.topics).toEqual([]);
+    const stop = bench.tail.listen("t.a", 3, () => undefined);
+    expect(bench.tail.topics).toEqual(["t.a"]);
+    stop();
+    expect(bench.tail.topics).toEqual([]);
+  });
+});
+
+describe("bounds", () => {
+  it("P13: keeps only so many events; older ones come from the log", async () => {
+    const bench = new Bench({ maxTailEvents: 10 });
+    for (let i = 0; i < 50; i++) await bench.publish(1);
+    expect(await bench.seqs(48)).toEqual([49, 50]);
+    expect(bench.reads).toBe(0);
+    expect(await bench.seqs(0)).toEqual(range(1, 50));
+    expect(bench.reads).toBe(1);
+  });
+
+  it("P13: keeps only so many bytes over all partitions, and those in use are not crowded out", async () => {
+    const bench = new Bench({ maxTailBytes: 20_000 });
+    const big = "x".repeat(1_000);
+    for (let i = 0; i < 15; i++) await bench.publish(1, 1, big);
+    for (let i = 0; i < 30; i++) await bench.publish(1, 0, big);
+    // The silent partition gave way: the busy one has several of its newest at hand.
+    expect(await bench.seqs(26)).toEqual([27, 28, 29, 30]);
+    expect(bench.reads).toBe(0);
+    await bench.read(0, 100, 1);
+    expect(bench.reads).toBe(1);
+  });
+
+  it("P13: the count of bytes stays right when events turn out smaller than they were taken for", async () => {
+    const bench = new Bench({ maxTailBytes: 30_000, maxTailEvents: 20 });
+    for (let i = 0; i < 2_000; i++) {
+      const { events } = await bench.append(1, 0, new Array(10).fill(1));
+      bench.tail.appended(events);
+      // Making the text makes the size exact.
+      for (const { body } of events) expect(body.text).toBeDefined();
+    }
+    expect(await bench.seqs(1_994)).toEqual(range(1_995, 2_000));
+    expect(bench.reads).toBe(0);
+  });
+});
