@@ -87,8 +87,9 @@ export class PartitionWriter {
 
   async #appendBatch(batch: Pending[]): Promise<void> {
     const { clock, retry, giveUpAfterMs, signal } = this.#options;
-    const startMs = clock.now();
+    const startMs = clock.steady();
     let rest = batch;
+    let uncertain = false;
     for (let failures = 0; rest.length > 0; ) {
       const triedMs = clock.steady();
       const result = await this.#tryAppend(rest);
@@ -98,9 +99,10 @@ export class PartitionWriter {
       const error =
         result.error ??
         new BusError("INTERNAL", "the store stopped in the middle of an append without a reason");
-      const late = clock.now() - startMs >= giveUpAfterMs;
+      uncertain ||= error.code === "OUTCOME_UNKNOWN";
+      const late = clock.steady() - startMs >= giveUpAfterMs;
       if (!error.retryable || late || signal.aborted) {
-        this.#failAll(rest, error);
+        this.#failAll(rest, uncertain ? outcomeUnknown(error) : error);
         return;
       }
       // What was tried may be in the log: from now on each id has to be looked up.
@@ -162,6 +164,18 @@ export class PartitionWriter {
 }
 
 const NO_DUPLICATES: ReadonlySet<number> = new Set();
+
+/** A later try that surely failed says nothing about an earlier one. */
+function outcomeUnknown(error: BusError): BusError {
+  if (error.code === "OUTCOME_UNKNOWN") return error;
+  return new BusError(
+    "OUTCOME_UNKNOWN",
+    `an earlier try may have been stored; the last one failed: ${error.message}`,
+    {
+      cause: error,
+    },
+  );
+}
 
 /** The same error with the id under which a retry is harmless. */
 function withId(error: BusError, id: string): BusError {
