@@ -71,6 +71,11 @@ export class Delivered implements DeliveryContext {
     this.startedMs = startedMs;
   }
 
+  /** Still the present hand-out of its event: an ack of it would count. */
+  get live(): boolean {
+    return this.entry.standing === "in-flight" && this.entry.delivered === this.attempt;
+  }
+
   get topic(): string {
     return this.source.topic;
   }

@@ -152,12 +152,12 @@ function keyAmong(keys: readonly JWK[]): JWTVerifyGetKey {
 
 /** `scopes` (array), `scope` (space-separated) or `policy: { rules }`. A token that says nothing may do nothing. */
 function callerOf(payload: JWTPayload): Caller {
-  const scopes = Array.isArray(payload["scopes"])
-    ? payload["scopes"].map(String)
-    : String(payload["scope"] ?? "")
+  const scopes = Array.isArray(payload.scopes)
+    ? payload.scopes.map(String)
+    : String(payload.scope ?? "")
         .split(" ")
         .filter((scope) => scope !== "");
-  const policy = payload["policy"] as { rules?: readonly Rule[] } | undefined;
+  const policy = payload.policy as { rules?: readonly Rule[] } | undefined;
   return {
     subject: payload.sub ?? "unnamed",
     acl: new Acl({ scopes, rules: policy?.rules ?? [] }),

@@ -1,0 +1,20 @@
+/** What all parts of a hub share. */
+import type { Logger } from "pino";
+import type { Bus } from "../bus/bus.js";
+import type { Authenticator } from "./auth.js";
+import type { HubLimits } from "./limits.js";
+import type { HubMetrics } from "./metrics.js";
+
+export interface HubContext {
+  readonly bus: Bus;
+  /** For people: which installation this is. */
+  readonly name: string;
+  readonly auth: Authenticator;
+  readonly limits: HubLimits;
+  readonly metrics: HubMetrics;
+  readonly log: Logger;
+  readonly startedMs: number;
+  /** False once the hub is going down. */
+  readonly accepting: () => boolean;
+  readonly connections: () => number;
+}

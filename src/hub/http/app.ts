@@ -1,0 +1,59 @@
+/** The HTTP side of the hub: who calls, which route, and errors as problem+json. Routes stand in files of their own. */
+import type { RequestListener } from "node:http";
+import { getRequestListener } from "@hono/node-server";
+import { OpenAPIHono } from "@hono/zod-openapi";
+import type { Context } from "hono";
+import type { HubContext } from "../context.js";
+import { HubError, problemOf, retryAfterSeconds } from "../problem.js";
+import type { HubApp, HubEnv } from "./base.js";
+import { healthRoutes } from "./health.js";
+
+/** Paths that need no token: they tell nothing but that the hub is there. */
+const OPEN_PATHS: ReadonlySet<string> = new Set(["/healthz", "/readyz"]);
+
+export function createHttp(hub: HubContext): RequestListener {
+  const app: HubApp = new OpenAPIHono<HubEnv>({
+    defaultHook: (result) => {
+      if (!result.success) throw new HubError("BAD_REQUEST", firstIssue(result.error));
+    },
+  });
+  app.use(async (c, next) => {
+    c.header("X-Content-Type-Options", "nosniff");
+    c.header("Cache-Control", "no-store");
+    if (!OPEN_PATHS.has(c.req.path)) c.set("caller", await hub.auth.authenticate(bearerOf(c)));
+    await next();
+  });
+  app.onError((error, c) => answer(hub, c, error));
+  app.notFound((c) => answer(hub, c, new HubError("NOT_FOUND", `there is nothing at ${c.req.path}`)));
+  healthRoutes(app, hub);
+  return getRequestListener(app.fetch, { overrideGlobalObjects: false });
+}
+
+function bearerOf(c: Context): string | undefined {
+  return /^Bearer (.+)$/i.exec(c.req.header("authorization") ?? "")?.[1];
+}
+
+function answer(hub: HubContext, c: Context, error: unknown): Response {
+  const problem = problemOf(error);
+  if (problem.status === 500) hub.log.error({ err: error, path: c.req.path }, "request failed");
+  const seconds = retryAfterSeconds(error);
+  return new Response(JSON.stringify(problem), {
+    status: problem.status,
+    headers: {
+      "Content-Type": "application/problem+json",
+      "X-Content-Type-Options": "nosniff",
+      "Cache-Control": "no-store",
+      ...(problem.status === 401 && { "WWW-Authenticate": "Bearer" }),
+      ...(seconds !== undefined && { "Retry-After": String(seconds) }),
+    },
+  });
+}
+
+function firstIssue(error: {
+  readonly issues: readonly { readonly path: readonly PropertyKey[]; readonly message: string }[];
+}): string {
+  const issue = error.issues[0];
+  return issue === undefined
+    ? "the request is not valid"
+    : `${issue.path.map(String).join(".")}: ${issue.message}`;
+}

@@ -1,0 +1,188 @@
+/**
+ * The hub: one process that serves HTTP and WebSocket on a bus. Going down, it refuses new work first, tells its
+ * clients to come back, and lets what is under way finish; the bus stays its owner's.
+ */
+import { createServer, type IncomingMessage, type Server } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import { type Logger, pino } from "pino";
+import { WebSocketServer } from "ws";
+import type { Bus } from "../bus/bus.js";
+import { BusError } from "../model/errors.js";
+import { type AuthOptions, authenticatorOf, type Caller } from "./auth.js";
+import type { HubContext } from "./context.js";
+import { createHttp } from "./http/app.js";
+import { DEFAULT_HUB_LIMITS, type HubLimits } from "./limits.js";
+import { createMetrics } from "./metrics.js";
+import { SessionShell } from "./session-shell.js";
+
+export interface HubOptions {
+  readonly bus: Bus;
+  /** Default 127.0.0.1. */
+  readonly host?: string;
+  /** Default 0: any free one. */
+  readonly port?: number;
+  readonly auth: AuthOptions;
+  readonly limits?: Partial<HubLimits>;
+  /** Shown in the console. */
+  readonly name?: string;
+  /** Origins of other sites that may open a WebSocket from a browser; the hub's own may always. */
+  readonly origins?: readonly string[];
+  readonly log?: Logger;
+}
+
+export interface Hub {
+  /** http://host:port; the WebSocket is at /ws. */
+  readonly url: string;
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+/**
+ * @example
+ * const hub = await startHub({ bus, auth: { tokens: { s3cret: { scopes: ["publish:orders.*"] } } } });
+ * console.log(hub.url);
+ */
+export async function startHub(options: HubOptions): Promise<Hub> {
+  const host = options.host ?? "127.0.0.1";
+  const gateway = new Gateway(options, host);
+  const port = await gateway.listen(host, options.port ?? 0);
+  const shown = host.includes(":") ? `[${host}]` : host;
+  return { url: `http://${shown}:${port}`, port, close: () => gateway.close() };
+}
+
+class Gateway {
+  readonly #context: HubContext;
+  readonly #origins: ReadonlySet<string>;
+  readonly #server: Server;
+  readonly #sockets: WebSocketServer;
+  readonly #sessions = new Set<SessionShell>();
+  readonly #bySubject = new Map<string, number>();
+  #accepting = true;
+  #closing: Promise<void> | null = null;
+
+  constructor(options: HubOptions, host: string) {
+    const limits = { ...DEFAULT_HUB_LIMITS, ...options.limits };
+    this.#context = {
+      bus: options.bus,
+      name: options.name ?? "promethean",
+      auth: authenticatorOf(options.auth, host),
+      limits,
+      metrics: createMetrics(options.bus, () => this.#sessions.size),
+      log: options.log ?? pino({ level: "silent" }),
+      startedMs: options.bus.clock.now(),
+      accepting: () => this.#accepting,
+      connections: () => this.#sessions.size,
+    };
+    this.#origins = new Set(options.origins ?? []);
+    this.#server = createServer({ maxHeaderSize: 16_384 }, createHttp(this.#context));
+    this.#sockets = new WebSocketServer({
+      noServer: true,
+      maxPayload: limits.maxBodyBytes * 2,
+      perMessageDeflate: false,
+    });
+    this.#server.on("upgrade", (request, socket: Socket, head) => this.#upgrade(request, socket, head));
+  }
+
+  listen(host: string, port: number): Promise<number> {
+    return new Promise((resolve, reject) => {
+      this.#server.once("error", (error: NodeJS.ErrnoException) => reject(listenError(error, host, port)));
+      this.#server.listen(port, host, () => resolve((this.#server.address() as AddressInfo).port));
+    });
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    this.#accepting = false;
+    for (const session of this.#sessions) session.bye();
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    this.#server.closeIdleConnections();
+    const cancel = this.#context.bus.clock.setTimer(5_000, () => {
+      for (const socket of this.#sockets.clients) socket.terminate();
+      this.#server.closeAllConnections();
+    });
+    await closed;
+    cancel();
+    this.#context.metrics.close();
+  }
+
+  #upgrade(request: IncomingMessage, socket: Socket, head: Buffer): void {
+    socket.on("error", () => socket.destroy());
+    const path = (request.url ?? "").split("?")[0];
+    const { maxConnections } = this.#context.limits;
+    if (path !== "/ws") refuse(socket, 404, "Not Found");
+    else if (!this.#originAllowed(request)) refuse(socket, 403, "Forbidden");
+    else if (!this.#accepting || this.#sessions.size >= maxConnections)
+      refuse(socket, 503, "Service Unavailable");
+    else void this.#admit(request, socket, head);
+  }
+
+  /** A token in the upgrade request saves the AUTH frame; a wrong one ends it before it begins. */
+  async #admit(request: IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
+    const { auth } = this.#context;
+    const bearer = /^Bearer (.+)$/i.exec(request.headers.authorization ?? "")?.[1];
+    let caller: Caller | null = null;
+    if (auth.open || bearer !== undefined) {
+      caller = await auth.authenticate(bearer).catch(() => null);
+      if (caller === null) {
+        refuse(socket, 401, "Unauthorized");
+        return;
+      }
+    }
+    this.#sockets.handleUpgrade(request, socket, head, (ws) => {
+      let subject: string | null = null;
+      const session = new SessionShell(ws, {
+        bus: this.#context.bus,
+        auth,
+        limits: this.#context.limits,
+        caller,
+        onIdentified: (identified) => {
+          this.#count(subject, -1);
+          subject = identified.subject;
+          this.#count(subject, 1);
+        },
+        onEnded: () => {
+          this.#sessions.delete(session);
+          this.#count(subject, -1);
+        },
+      });
+      this.#sessions.add(session);
+    });
+  }
+
+  #count(subject: string | null, change: 1 | -1): void {
+    if (subject === null) return;
+    const count = (this.#bySubject.get(subject) ?? 0) + change;
+    if (count > this.#context.limits.maxConnectionsPerSubject) {
+      throw new BusError("QUEUE_FULL", `${subject} has too many connections`);
+    }
+    if (count <= 0) this.#bySubject.delete(subject);
+    else this.#bySubject.set(subject, count);
+  }
+
+  /** Browsers say where a script came from; scripts of other sites must not use somebody's open console. */
+  #originAllowed(request: IncomingMessage): boolean {
+    const { origin, host } = request.headers;
+    if (origin === undefined || this.#origins.has(origin)) return true;
+    try {
+      return new URL(origin).host === host;
+    } catch {
+      return false;
+    }
+  }
+}
+
+function refuse(socket: Socket, status: number, text: string): void {
+  socket.end(`HTTP/1.1 ${status} ${text}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+}
+
+function listenError(error: NodeJS.ErrnoException, host: string, port: number): BusError {
+  const why =
+    error.code === "EADDRINUSE"
+      ? `port ${port} on ${host} is taken; choose another one, or 0 for any`
+      : `cannot listen on ${host}:${port} (${error.code ?? error.message})`;
+  return new BusError("STORE_UNAVAILABLE", why, { cause: error, retryable: false });
+}

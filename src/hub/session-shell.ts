@@ -1,0 +1,323 @@
+/**
+ * The shell around a session: one WebSocket, its subscriptions on the bus, its timers. Deliveries are leases that the
+ * client settles by frames; a closed socket gives all of them back at once, and nothing is lost.
+ */
+import type { RawData, WebSocket } from "ws";
+import type { Bus } from "../bus/bus.js";
+import type { Subscription } from "../bus/subscriptions.js";
+import type { Delivered } from "../consume/context.js";
+import type { CancelTimer } from "../model/clock.js";
+import type { StoredEvent } from "../model/event.js";
+import type { PublishOptions, SubscribeOptions } from "../model/event-bus.js";
+import type { Authenticator, Caller } from "./auth.js";
+import { checkFrame, parseMessage } from "./frames.js";
+import type { HubLimits } from "./limits.js";
+import { Outgoing } from "./outgoing.js";
+import { problemOf, retryAfterSeconds } from "./problem.js";
+import {
+  type AckFrame,
+  CloseCode,
+  type Corr,
+  type ModackFrame,
+  type NackFrame,
+  type PublishFrame,
+  type SubscribeFrame,
+} from "./protocol.js";
+import {
+  createSession,
+  err,
+  ok,
+  type Session,
+  type SessionEffect,
+  type SessionEvent,
+  stepSession,
+} from "./session.js";
+
+export interface SessionOptions {
+  readonly bus: Bus;
+  readonly auth: Authenticator;
+  readonly limits: HubLimits;
+  /** Known already by the HTTP request, or null: AUTH decides. */
+  readonly caller: Caller | null;
+  /** Throws if this subject has too many connections. */
+  readonly onIdentified: (caller: Caller) => void;
+  readonly onEnded: () => void;
+}
+
+/** A subscription of this connection. */
+interface Feed {
+  readonly topic: string;
+  readonly group: string;
+  subscription: Subscription | null;
+  ended: boolean;
+  paused: boolean;
+  readonly leases: Map<string, Delivered>;
+}
+
+export class SessionShell {
+  readonly #socket: WebSocket;
+  readonly #options: SessionOptions;
+  readonly #session: Session;
+  readonly #out: Outgoing;
+  readonly #feeds = new Map<string, Feed>();
+  #cancelLate: CancelTimer | null = null;
+  #cancelExpiry: CancelTimer | null = null;
+  #cancelSlow: CancelTimer | null = null;
+
+  constructor(socket: WebSocket, options: SessionOptions) {
+    const { limits, bus, caller } = options;
+    this.#socket = socket;
+    this.#options = options;
+    this.#session = createSession(caller, limits, bus.clock.steady());
+    this.#out = new Outgoing(socket, {
+      maxBufferBytes: limits.maxSendBufferBytes,
+      onFull: () => this.#holdBack(),
+      onRoom: () => this.#goOn(),
+    });
+    socket.on("message", (data, isBinary) => this.#receive(data, isBinary));
+    socket.on("close", () => this.#ended());
+    socket.on("error", () => socket.terminate());
+    if (caller === null)
+      this.#cancelLate = bus.clock.setTimer(limits.authTimeoutMs, () => this.#send({ type: "late" }));
+    else this.#expireAt(caller.expiresMs);
+  }
+
+  /** The hub goes down: the client is told to come back. */
+  bye(): void {
+    this.#out.flush();
+    this.#socket.close(CloseCode.restart, "the hub restarts");
+  }
+
+  #receive(data: RawData, isBinary: boolean): void {
+    const text = isBinary ? "" : data.toString();
+    const frames = parseMessage(text);
+    if (frames === null) {
+      this.#perform(err("BAD_REQUEST", "a message is text: one JSON frame or an array of them", undefined));
+      this.#perform({ type: "close", code: CloseCode.protocol, reason: "not JSON" });
+      return;
+    }
+    if (text.charCodeAt(0) === 0x5b) this.#out.batches = true;
+    const nowMs = this.#options.bus.clock.steady();
+    for (const value of frames) {
+      const checked = checkFrame(value);
+      this.#send(
+        "frame" in checked
+          ? { type: "frame", frame: checked.frame, nowMs }
+          : { type: "complaint", ...checked },
+      );
+    }
+  }
+
+  #send(event: SessionEvent): void {
+    for (const effect of stepSession(this.#session, event)) this.#perform(effect);
+  }
+
+  #perform(effect: SessionEffect): void {
+    switch (effect.type) {
+      case "send":
+        this.#out.send(JSON.stringify(effect.frame));
+        return;
+      case "authenticate":
+        void this.#authenticate(effect.token, effect.corr);
+        return;
+      case "expireAt":
+        this.#expireAt(effect.atMs);
+        return;
+      case "publish":
+        void this.#publish(effect.frame);
+        return;
+      case "subscribe":
+        void this.#subscribe(effect.key, effect.frame);
+        return;
+      case "unsubscribe":
+        void this.#unsubscribe(effect.key, effect.corr);
+        return;
+      case "settle":
+        void this.#settle(effect.key, effect.frame);
+        return;
+      case "extend":
+        this.#extend(effect.key, effect.frame);
+        return;
+      case "pause":
+        this.#pause(effect.keys, effect.paused, effect.corr);
+        return;
+      case "close":
+        this.#out.flush();
+        this.#socket.close(effect.code, effect.reason);
+    }
+  }
+
+  async #authenticate(token: string, corr: Corr | undefined): Promise<void> {
+    const given = corr === undefined ? {} : { corr };
+    try {
+      const caller = await this.#options.auth.authenticate(token);
+      this.#options.onIdentified(caller);
+      this.#cancelLate?.();
+      this.#send({ type: "authenticated", caller, nowMs: this.#options.bus.clock.steady(), ...given });
+    } catch {
+      this.#send({ type: "refused", ...given });
+    }
+  }
+
+  #expireAt(atMs: number): void {
+    const { clock } = this.#options.bus;
+    this.#cancelExpiry?.();
+    this.#cancelExpiry = null;
+    if (!Number.isFinite(atMs)) return;
+    this.#cancelExpiry = clock.setTimer(Math.max(0, atMs - clock.now()), () =>
+      this.#send({ type: "expired" }),
+    );
+  }
+
+  async #publish(frame: PublishFrame): Promise<void> {
+    const { type: _type, topic, payload, corr, ...options } = frame;
+    try {
+      const { id, partition, seq, duplicate } = await this.#options.bus.publish(
+        topic,
+        payload,
+        options as PublishOptions,
+      );
+      this.#perform(ok(corr, { id, topic, partition, seq, ...(duplicate && { duplicate }) }));
+    } catch (error) {
+      this.#complain(error, corr);
+    }
+  }
+
+  async #subscribe(key: string, { topic, group, opts, corr }: SubscribeFrame): Promise<void> {
+    const feed: Feed = { topic, group, subscription: null, ended: false, paused: false, leases: new Map() };
+    this.#feeds.set(key, feed);
+    const maxInFlight = Math.min(opts?.maxInFlight ?? 100, this.#options.limits.maxInFlightPerSubscription);
+    const options = { ...opts, maxInFlight, manualAck: true } as SubscribeOptions;
+    const ackTimeoutMs = options.ackTimeoutMs ?? 30_000;
+    const handler = (event: StoredEvent, delivery: Delivered): void =>
+      this.#deliver(feed, event, delivery, ackTimeoutMs);
+    try {
+      feed.subscription = await this.#options.bus.attach(topic, {
+        group,
+        work: { kind: "raw", handler },
+        options,
+      });
+      if (feed.ended) await feed.subscription.abandon("its connection closed");
+      else this.#perform(ok(corr, { topic, group }));
+      this.#applyPause(feed);
+    } catch (error) {
+      this.#feeds.delete(key);
+      this.#send({ type: "unsubscribed", key });
+      this.#complain(error, corr);
+    }
+  }
+
+  #deliver(feed: Feed, event: StoredEvent, delivery: Delivered, ackTimeoutMs: number): void {
+    feed.leases.set(event.id, delivery);
+    if (feed.leases.size > 2 * this.#options.limits.maxInFlightPerSubscription) dropOver(feed.leases);
+    const { attempt, maxAttempts, fence } = delivery;
+    const ctx = { attempt, max_attempts: maxAttempts, epoch: fence.epoch, ack_deadline_ms: ackTimeoutMs };
+    const head = `{"type":"EVENT","topic":${JSON.stringify(event.topic)},"group":${JSON.stringify(feed.group)}`;
+    const subscribed = feed.topic === event.topic ? "" : `,"subscription":${JSON.stringify(feed.topic)}`;
+    this.#out.send(`${head}${subscribed},"event":${event.json},"ctx":${JSON.stringify(ctx)}}`);
+  }
+
+  async #settle(key: string, frame: AckFrame | NackFrame): Promise<void> {
+    const delivery = this.#lease(key, frame);
+    if (delivery === null) {
+      this.#perform(
+        err("LEASE_LOST", `event ${frame.id} is not leased to this connection in that attempt`, frame.corr),
+      );
+      return;
+    }
+    this.#feeds.get(key)?.leases.delete(frame.id);
+    const answer = frame.type === "ACK" ? await delivery.ack() : await delivery.nack(frame.reason);
+    if (!answer.ok) this.#perform(err("LEASE_LOST", answer.err ?? "the lease is gone", frame.corr));
+    else if (frame.corr !== undefined) this.#perform(ok(frame.corr));
+  }
+
+  #extend(key: string, frame: ModackFrame): void {
+    try {
+      const delivery = this.#lease(key, frame);
+      if (delivery === null) throw new Error("lost");
+      delivery.extend(frame.extend_ms);
+      if (frame.corr !== undefined) this.#perform(ok(frame.corr));
+    } catch {
+      this.#perform(
+        err("LEASE_LOST", `event ${frame.id} is not leased to this connection in that attempt`, frame.corr),
+      );
+    }
+  }
+
+  /** The delivery that a frame names; null if its attempt or epoch is over (P6). */
+  #lease(key: string, frame: AckFrame | NackFrame | ModackFrame): Delivered | null {
+    const delivery = this.#feeds.get(key)?.leases.get(frame.id);
+    if (delivery === undefined) return null;
+    if (frame.attempt !== undefined && frame.attempt !== delivery.attempt) return null;
+    return frame.epoch !== undefined && frame.epoch !== delivery.fence.epoch ? null : delivery;
+  }
+
+  async #unsubscribe(key: string, corr: Corr | undefined): Promise<void> {
+    const feed = this.#feeds.get(key);
+    this.#feeds.delete(key);
+    if (feed !== undefined) {
+      feed.ended = true;
+      await feed.subscription?.abandon("its subscriber left");
+    }
+    this.#send({ type: "unsubscribed", key });
+    this.#perform(ok(corr));
+  }
+
+  #pause(keys: readonly string[], paused: boolean, corr: Corr | undefined): void {
+    for (const key of keys) {
+      const feed = this.#feeds.get(key);
+      if (feed === undefined) continue;
+      feed.paused = paused;
+      this.#applyPause(feed);
+    }
+    this.#perform(ok(corr));
+  }
+
+  #applyPause(feed: Feed): void {
+    feed.subscription?.setPaused(feed.paused || this.#out.full);
+  }
+
+  /** The client does not read: nothing more is handed to it, and if that lasts it is cut off. */
+  #holdBack(): void {
+    for (const feed of this.#feeds.values()) this.#applyPause(feed);
+    const { bus, limits } = this.#options;
+    this.#cancelSlow ??= bus.clock.setTimer(limits.slowConsumerMs, () => {
+      this.#send({ type: "slow" });
+      this.#socket.terminate();
+    });
+  }
+
+  #goOn(): void {
+    this.#cancelSlow?.();
+    this.#cancelSlow = null;
+    for (const feed of this.#feeds.values()) this.#applyPause(feed);
+  }
+
+  #complain(error: unknown, corr: Corr | undefined): void {
+    const { code, detail } = problemOf(error);
+    const seconds = retryAfterSeconds(error);
+    const effect = err(code, detail, corr) as { frame: object };
+    this.#perform({
+      type: "send",
+      frame: { ...effect.frame, ...(seconds !== undefined && { retry_after_ms: seconds * 1_000 }) },
+    });
+  }
+
+  #ended(): void {
+    this.#session.phase = "ended";
+    this.#cancelLate?.();
+    this.#cancelExpiry?.();
+    this.#cancelSlow?.();
+    for (const feed of this.#feeds.values()) {
+      feed.ended = true;
+      void feed.subscription?.abandon("its connection closed");
+    }
+    this.#feeds.clear();
+    this.#options.onEnded();
+  }
+}
+
+/** Leases whose deadline passed and whose event went elsewhere. */
+function dropOver(leases: Map<string, Delivered>): void {
+  for (const [id, delivery] of leases) if (!delivery.live) leases.delete(id);
+}

@@ -1,0 +1,276 @@
+/**
+ * A WebSocket session: what the hub does with each frame. No I/O, no clock; session-shell.ts performs the effects.
+ *
+ *   greeting --AUTH accepted--> ready --expired, refused, too fast, bye--> ended
+ *   greeting --no AUTH in time, refused--> ended
+ *
+ * Every request gets one answer, in the order of completion, with its `corr`. Rights are checked here, before anything
+ * is asked of the bus; a topic that does not exist is refused in the same words as one that is not allowed.
+ */
+import type { Caller } from "./auth.js";
+import type { HubLimits } from "./limits.js";
+import { TokenBucket } from "./limits.js";
+import type { HubCode } from "./problem.js";
+import {
+  type AckFrame,
+  type ClientFrame,
+  CloseCode,
+  type Corr,
+  type ErrFrame,
+  type ModackFrame,
+  type NackFrame,
+  type PublishFrame,
+  type SubscribeFrame,
+} from "./protocol.js";
+
+export interface Session {
+  phase: "greeting" | "ready" | "ended";
+  caller: Caller | null;
+  /** An AUTH is being looked at; what comes meanwhile waits for its end. */
+  authenticating: boolean;
+  readonly waiting: ClientFrame[];
+  /** Keys of subscriptions asked for and not ended. */
+  readonly subscriptions: Set<string>;
+  readonly frames: TokenBucket;
+  readonly publishes: Map<string, TokenBucket>;
+  /** Frames refused for their rate since one was last let through. */
+  refusals: number;
+  readonly limits: HubLimits;
+}
+
+export type SessionEvent =
+  | { readonly type: "frame"; readonly frame: ClientFrame; readonly nowMs: number }
+  | { readonly type: "complaint"; readonly complaint: string; readonly corr?: Corr }
+  | { readonly type: "authenticated"; readonly caller: Caller; readonly corr?: Corr; readonly nowMs: number }
+  | { readonly type: "refused"; readonly corr?: Corr }
+  | { readonly type: "unsubscribed"; readonly key: string }
+  /** Time passed: the greeting took too long, or the token ran out. */
+  | { readonly type: "late" }
+  | { readonly type: "expired" }
+  | { readonly type: "slow" };
+
+export type SessionEffect =
+  | { readonly type: "send"; readonly frame: object }
+  | { readonly type: "authenticate"; readonly token: string; readonly corr?: Corr }
+  | { readonly type: "expireAt"; readonly atMs: number }
+  | { readonly type: "publish"; readonly frame: PublishFrame }
+  | { readonly type: "subscribe"; readonly key: string; readonly frame: SubscribeFrame }
+  | { readonly type: "unsubscribe"; readonly key: string; readonly corr?: Corr }
+  | { readonly type: "settle"; readonly key: string; readonly frame: AckFrame | NackFrame }
+  | { readonly type: "extend"; readonly key: string; readonly frame: ModackFrame }
+  | {
+      readonly type: "pause";
+      readonly keys: readonly string[];
+      readonly paused: boolean;
+      readonly corr?: Corr;
+    }
+  | { readonly type: "close"; readonly code: number; readonly reason: string };
+
+/** A client that keeps sending this long after being told to slow down is cut off. */
+const MAX_REFUSALS = 1_000;
+
+/** Frames a client may send on before its AUTH is answered. */
+const MAX_WAITING = 1_000;
+
+export function createSession(caller: Caller | null, limits: HubLimits, nowMs: number): Session {
+  return {
+    phase: caller === null ? "greeting" : "ready",
+    caller,
+    authenticating: false,
+    waiting: [],
+    subscriptions: new Set(),
+    frames: new TokenBucket(limits.framesPerSecond, nowMs),
+    publishes: new Map(),
+    refusals: 0,
+    limits,
+  };
+}
+
+export function stepSession(session: Session, event: SessionEvent): readonly SessionEffect[] {
+  if (session.phase === "ended") return [];
+  switch (event.type) {
+    case "frame":
+      return onFrame(session, event.frame, event.nowMs);
+    case "complaint":
+      return [err("BAD_REQUEST", event.complaint, event.corr)];
+    case "authenticated":
+      return welcome(session, event);
+    case "refused":
+      return [
+        err("UNAUTHENTICATED", "a valid token is needed", event.corr),
+        end(session, CloseCode.auth, "not authenticated"),
+      ];
+    case "unsubscribed":
+      session.subscriptions.delete(event.key);
+      return [];
+    case "late":
+      return session.phase === "greeting" ? [end(session, CloseCode.noAuth, "no AUTH in time")] : [];
+    case "expired":
+      return [
+        err("UNAUTHENTICATED", "the token ran out", undefined),
+        end(session, CloseCode.auth, "token expired"),
+      ];
+    case "slow":
+      return [end(session, CloseCode.slow, "too slow a reader")];
+  }
+}
+
+export function subscriptionKey(topic: string, group: string): string {
+  return `${topic}\n${group}`;
+}
+
+function welcome(
+  session: Session,
+  event: Extract<SessionEvent, { type: "authenticated" }>,
+): readonly SessionEffect[] {
+  const { caller, corr, nowMs } = event;
+  session.phase = "ready";
+  session.caller = caller;
+  session.authenticating = false;
+  const finite = Number.isFinite(caller.expiresMs);
+  const result = { subject: caller.subject, ...(finite && { expires_ms: caller.expiresMs }) };
+  const waited = session.waiting.splice(0).flatMap((frame) => onFrame(session, frame, nowMs));
+  return [ok(corr, result), { type: "expireAt", atMs: caller.expiresMs }, ...waited];
+}
+
+function onFrame(session: Session, frame: ClientFrame, nowMs: number): readonly SessionEffect[] {
+  const waitMs = session.frames.take(1, nowMs);
+  if (waitMs > 0) return tooFast(session, frame.corr, waitMs);
+  session.refusals = 0;
+  if (session.authenticating && session.waiting.length < MAX_WAITING) {
+    session.waiting.push(frame);
+    return [];
+  }
+  if (frame.type === "AUTH") {
+    session.authenticating = true;
+    return [{ type: "authenticate", token: frame.token, ...withCorr(frame.corr) }];
+  }
+  if (frame.type === "PING") return [{ type: "send", frame: { type: "PONG", ...withCorr(frame.corr) } }];
+  if (session.caller === null) {
+    return [
+      err("UNAUTHENTICATED", "send AUTH first", frame.corr),
+      end(session, CloseCode.auth, "AUTH comes first"),
+    ];
+  }
+  return onRequest(session, session.caller, frame, nowMs);
+}
+
+function onRequest(
+  session: Session,
+  caller: Caller,
+  frame: Exclude<ClientFrame, { type: "AUTH" | "PING" }>,
+  nowMs: number,
+): readonly SessionEffect[] {
+  switch (frame.type) {
+    case "PUBLISH":
+      return onPublish(session, caller, frame, nowMs);
+    case "SUBSCRIBE":
+      return onSubscribe(session, caller, frame);
+    case "UNSUBSCRIBE":
+      return forSubscription(session, frame, (key) => ({
+        type: "unsubscribe",
+        key,
+        ...withCorr(frame.corr),
+      }));
+    case "ACK":
+    case "NACK":
+      return forSubscription(session, frame, (key) => ({ type: "settle", key, frame }));
+    case "MODACK":
+      return forSubscription(session, frame, (key) => ({ type: "extend", key, frame }));
+    case "PAUSE":
+    case "RESUME": {
+      const paused = frame.type === "PAUSE";
+      if (frame.topic === undefined)
+        return [{ type: "pause", keys: [...session.subscriptions], paused, ...withCorr(frame.corr) }];
+      const named = { topic: frame.topic, group: frame.group ?? "", corr: frame.corr };
+      return forSubscription(session, named, (key) => ({
+        type: "pause",
+        keys: [key],
+        paused,
+        ...withCorr(frame.corr),
+      }));
+    }
+  }
+}
+
+function onPublish(
+  session: Session,
+  caller: Caller,
+  frame: PublishFrame,
+  nowMs: number,
+): readonly SessionEffect[] {
+  if (!caller.acl.allows("publish", frame.topic)) return [forbidden("publish to", frame.topic, frame.corr)];
+  let bucket = session.publishes.get(frame.topic);
+  if (bucket === undefined) {
+    bucket = new TokenBucket(session.limits.publishesPerSecondPerTopic, nowMs);
+    session.publishes.set(frame.topic, bucket);
+  }
+  const waitMs = bucket.take(1, nowMs);
+  return waitMs > 0 ? tooFast(session, frame.corr, waitMs) : [{ type: "publish", frame }];
+}
+
+function onSubscribe(session: Session, caller: Caller, frame: SubscribeFrame): readonly SessionEffect[] {
+  if (!caller.acl.allowsPattern("subscribe", frame.topic))
+    return [forbidden("subscribe to", frame.topic, frame.corr)];
+  const key = subscriptionKey(frame.topic, frame.group);
+  if (session.subscriptions.has(key)) {
+    return [
+      err(
+        "INVALID_OPTION",
+        `this connection has a subscription of ${frame.topic} for ${frame.group}`,
+        frame.corr,
+      ),
+    ];
+  }
+  if (session.subscriptions.size >= session.limits.maxSubscriptionsPerConnection) {
+    return [
+      err(
+        "QUEUE_FULL",
+        `a connection has at most ${session.limits.maxSubscriptionsPerConnection} subscriptions`,
+        frame.corr,
+      ),
+    ];
+  }
+  session.subscriptions.add(key);
+  return [{ type: "subscribe", key, frame }];
+}
+
+function forSubscription(
+  session: Session,
+  frame: { readonly topic: string; readonly group: string; readonly corr?: Corr | undefined },
+  effect: (key: string) => SessionEffect,
+): readonly SessionEffect[] {
+  const key = subscriptionKey(frame.topic, frame.group);
+  if (session.subscriptions.has(key)) return [effect(key)];
+  return [err("NOT_FOUND", "this connection has no such subscription", frame.corr)];
+}
+
+function tooFast(session: Session, corr: Corr | undefined, waitMs: number): readonly SessionEffect[] {
+  if (++session.refusals > MAX_REFUSALS) return [end(session, CloseCode.rate, "too many frames")];
+  return [{ type: "send", frame: { ...errFrame("RATE_LIMITED", "too fast", corr), retry_after_ms: waitMs } }];
+}
+
+function end(session: Session, code: number, reason: string): SessionEffect {
+  session.phase = "ended";
+  return { type: "close", code, reason };
+}
+
+export function ok(corr: Corr | undefined, result?: unknown): SessionEffect {
+  return { type: "send", frame: { type: "OK", ...withCorr(corr), ...(result !== undefined && { result }) } };
+}
+
+function forbidden(what: string, topic: string, corr: Corr | undefined): SessionEffect {
+  return err("FORBIDDEN", `this token may not ${what} ${topic}`, corr);
+}
+
+export function err(code: HubCode, msg: string, corr: Corr | undefined): SessionEffect {
+  return { type: "send", frame: errFrame(code, msg, corr) };
+}
+
+function errFrame(code: HubCode, msg: string, corr: Corr | undefined): ErrFrame {
+  return { type: "ERR", code, msg, ...withCorr(corr) };
+}
+
+function withCorr(corr: Corr | undefined): { corr?: Corr } {
+  return corr === undefined ? {} : { corr };
+}
