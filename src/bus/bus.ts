@@ -1,13 +1,14 @@
 /** The bus: publish, subscribe, read, and look after groups. */
 
+import { followTopic } from "../consume/following.js";
 import { type Middleware, MiddlewareStack } from "../consume/middleware.js";
 import { checkGroupName, checkSubscribeOptions } from "../consume/options.js";
-import type { Wish } from "../consume/position.js";
+import { floorsOf, type Wish } from "../consume/position.js";
 import { readTopic } from "../consume/reading.js";
 import { checkHandler, type Work } from "../consume/worker.js";
 import type { Clock } from "../model/clock.js";
 import { BusError } from "../model/errors.js";
-import type { EventRecord } from "../model/event.js";
+import type { EventRecord, Seq, StoredEvent } from "../model/event.js";
 import type {
   Ack,
   BatchHandler,
@@ -36,6 +37,7 @@ import {
 } from "../model/topic.js";
 import type { Store } from "../ports/store.js";
 import { View } from "../project/view.js";
+import { Admin } from "./admin.js";
 import { type BusCore, someFailed } from "./core.js";
 import { groupPosition, moveGroup } from "./cursors.js";
 import type { SubscribeRequest, Subscription } from "./subscriptions.js";
@@ -213,6 +215,30 @@ export class Bus implements EventBus {
       left--;
       yield event.record as EventRecord<T>;
     }
+  }
+
+  /**
+   * Follows a topic outside any group, from `floors` (index = partition; moved along) until `signal` aborts. Events come
+   * in the form the log has them.
+   */
+  async *follow(topic: string, floors: Seq[], signal: AbortSignal): AsyncGenerator<StoredEvent> {
+    await this.#core.ready();
+    yield* followTopic(this.#core.tail, topic, floors, signal);
+  }
+
+  /** The seq after which to begin in each partition, for a wish like "latest" or "since noon". */
+  async positions(
+    topic: TopicRef,
+    position: Omit<ReadPosition, "limit" | "filter" | "partition"> = {},
+  ): Promise<Seq[]> {
+    await this.#core.ready();
+    const { name } = await this.#core.catalog.resolve(topic);
+    return floorsOf(this.store.log, name, readWish(position));
+  }
+
+  /** Lag, and what holds groups up. */
+  get admin(): Admin {
+    return new Admin(this.#core);
   }
 
   /** The newest event of each key; undefined for keys that have none. */

@@ -1,0 +1,152 @@
+/** Looking after a bus: what is where, how far behind, and why. */
+import { type Blocked, blockedIn } from "../consume/blocked.js";
+import type { GroupPosition } from "../model/event-bus.js";
+import type { GroupRef, Lease } from "../ports/groups.js";
+import type { BusCore } from "./core.js";
+import { groupPosition } from "./cursors.js";
+
+export interface PartitionLag {
+  readonly partition: number;
+  readonly floor: number;
+  readonly head: number;
+  /** Events not settled. */
+  readonly lag: number;
+  /** Age of the oldest of them. */
+  readonly lagSeconds: number;
+  readonly inFlight: number;
+  readonly owner: string | null;
+  readonly epoch: number;
+}
+
+export interface GroupLag extends GroupRef {
+  readonly lag: number;
+  readonly lagSeconds: number;
+  readonly members: readonly string[];
+  readonly partitions: readonly PartitionLag[];
+}
+
+export interface BlockedPartition extends Blocked {
+  readonly partition: number;
+}
+
+export interface WhyReport extends GroupLag {
+  readonly blocked: readonly BlockedPartition[];
+  /** The whole answer in a sentence or two. */
+  readonly sentence: string;
+}
+
+export class Admin {
+  readonly #core: BusCore;
+
+  constructor(core: BusCore) {
+    this.#core = core;
+  }
+
+  /** How far behind each group is; of one topic, of one group, or of all. */
+  async lag(filter: { topic?: string; group?: string } = {}): Promise<GroupLag[]> {
+    await this.#core.ready();
+    const refs = await this.#core.settings.store.groups.list(filter.topic);
+    const wanted = refs.filter((ref) => filter.group === undefined || ref.group === filter.group);
+    return Promise.all(wanted.map((ref) => this.#lagOf(ref)));
+  }
+
+  /** What holds a group up on a topic, for people. */
+  async why(ref: GroupRef): Promise<WhyReport | null> {
+    await this.#core.ready();
+    const { store, clock } = this.#core.settings;
+    const state = await store.groups.state(ref, { nowMs: clock.now() });
+    if (state === null) return null;
+    const lag = await this.#lagOf(ref);
+    const blocked: BlockedPartition[] = [];
+    for (const lease of state.leases) blocked.push(...(await this.#blockedIn(ref, lease)));
+    blocked.sort((a, b) => b.behind - a.behind || a.seq - b.seq);
+    return { ...lag, blocked, sentence: sentenceOf(lag, blocked, clock.now()) };
+  }
+
+  async #lagOf(ref: GroupRef): Promise<GroupLag> {
+    const { store, clock } = this.#core.settings;
+    const runner = this.#core.subscriptions.runner(ref);
+    const position = await groupPosition(store, ref, runner, clock.now());
+    const state = await store.groups.state(ref, { nowMs: clock.now() });
+    const partitions = await Promise.all((position?.partitions ?? []).map((p) => this.#withAge(ref, p)));
+    return {
+      ...ref,
+      lag: partitions.reduce((sum, p) => sum + p.lag, 0),
+      lagSeconds: Math.max(0, ...partitions.map((p) => p.lagSeconds)),
+      members: state?.members ?? [],
+      partitions,
+    };
+  }
+
+  async #withAge(ref: GroupRef, position: GroupPosition["partitions"][number]): Promise<PartitionLag> {
+    const { store, clock } = this.#core.settings;
+    if (position.lag === 0) return { ...position, lagSeconds: 0 };
+    const page = await store.log.read(ref.topic, position.partition, { after: position.floor, limit: 1 });
+    const oldest = page.events[0];
+    const lagSeconds = oldest === undefined ? 0 : Math.max(0, (clock.now() - oldest.ts) / 1_000);
+    return { ...position, lagSeconds: Math.round(lagSeconds * 1_000) / 1_000 };
+  }
+
+  /** Of partitions owned here as they are now; of others as their owner last wrote it down. */
+  async #blockedIn(ref: GroupRef, lease: Lease): Promise<BlockedPartition[]> {
+    const { partition, epoch, cursor } = lease;
+    const shell = this.#core.subscriptions.runner(ref)?.shells.get(partition);
+    if (shell?.epoch === epoch) return blockedIn(shell.state).map((blocked) => ({ partition, ...blocked }));
+    const failed = cursor.attempts.filter((attempt) => attempt.failures > 0).slice(0, 20);
+    return Promise.all(
+      failed.map(async ({ seq, failures, error, retryAtMs }) => {
+        const page = await this.#core.settings.store.log.read(ref.topic, partition, {
+          after: seq - 1,
+          limit: 1,
+        });
+        const event = page.events.find((candidate) => candidate.seq === seq);
+        return {
+          partition,
+          seq,
+          id: event?.id ?? "",
+          ...(event?.key === undefined ? undefined : { key: event.key }),
+          failures,
+          ...(error === undefined ? undefined : { error }),
+          ...(retryAtMs === undefined ? undefined : { retryAtMs }),
+          running: false,
+          behind: 0,
+        };
+      }),
+    );
+  }
+}
+
+function sentenceOf(lag: GroupLag, blocked: readonly BlockedPartition[], nowMs: number): string {
+  const { group, topic } = lag;
+  const [worst] = blocked;
+  if (lag.lag === 0) return `${group} is up to date on ${topic}.`;
+  const behind = `${count(lag.lag, "event")} behind on ${topic}`;
+  if (lag.members.length === 0)
+    return `${group} is ${behind} because nobody is subscribed: it goes on as soon as a subscriber is there.`;
+  const unowned = lag.partitions.filter((p) => p.owner === null && p.lag > 0);
+  if (worst === undefined) {
+    if (unowned.length > 0)
+      return `${group} is ${behind}; ${count(unowned.length, "partition")} with waiting events changes hands.`;
+    return `${group} is ${behind} and working through it; no event is failing.`;
+  }
+  const what = worst.key === undefined ? `event ${worst.id}` : `key \`${worst.key}\``;
+  const tries =
+    worst.maxAttempts === undefined
+      ? `${worst.failures} times`
+      : `${worst.failures} of ${worst.maxAttempts} times`;
+  const next = worst.running
+    ? "; it is being tried now"
+    : worst.retryAtMs === undefined || worst.retryAtMs <= nowMs
+      ? ""
+      : `; next try in ${Math.ceil((worst.retryAtMs - nowMs) / 1_000)} s`;
+  const waiting = worst.behind > 0 ? `; ${count(worst.behind, "event")} wait behind it` : "";
+  const others =
+    blocked.length > 1
+      ? ` ${count(blocked.length - 1, "other event")} failing too.`
+      : " Other keys are fine.";
+  return `${group} is held up on ${topic}: ${what} failed ${tries}${worst.error === undefined ? "" : ` with "${worst.error}"`}${next}${waiting}.${others}`;
+}
+
+function count(n: number, noun: string): string {
+  return `${n.toLocaleString("en-US")} ${noun}${n === 1 ? "" : "s"}`;
+}
