@@ -104,6 +104,20 @@ describe("memoryStore", () => {
     expect(heard).toBe(3);
   });
 
+  it("listeners end with the close, also if it is opened again", async () => {
+    const store = await opened();
+    let heard = 0;
+    store.watch?.(() => heard++);
+    store.outbox.watch?.(() => heard++);
+    await store.close();
+    expect(() => store.watch?.(() => heard++)).toThrow("closed");
+    await store.open();
+    await store.log.append("t", 0, drafts(1));
+    await store.outbox.add({ id: "a", topic: "t", payload: null });
+    await Promise.resolve();
+    expect(heard).toBe(0);
+  });
+
   it("P9: a unit that fails leaves no view behind", async () => {
     const { documents } = await opened();
     const write = { op: "upsert", key: "a", ts: 0, fields: {}, expected: 4 } as const;
