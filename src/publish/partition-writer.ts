@@ -21,6 +21,10 @@ interface Pending {
   draft: EventDraft;
   readonly waiter: Waiter;
   readonly bytes: number;
+  /** The bus made its id: nobody else can have published it. */
+  readonly ownId: boolean;
+  /** On the steady clock. */
+  readonly addedMs: number;
 }
 
 export interface WriterOptions {
@@ -28,7 +32,7 @@ export interface WriterOptions {
   readonly clock: Clock;
   readonly limits: Limits;
   readonly retry: RetryPolicy;
-  /** How long an append is repeated before its callers are told. */
+  /** How long after its publish an event is tried before its caller is told. */
   readonly giveUpAfterMs: number;
   /** Aborts when the bus closes: no more waiting between tries. */
   readonly signal: AbortSignal;
@@ -52,7 +56,7 @@ export class PartitionWriter {
   }
 
   add(draft: EventDraft, bytes: number, waiter: Waiter): void {
-    this.#queue.push({ draft, waiter, bytes });
+    this.#queue.push({ draft, waiter, bytes, ownId: draft.freshId, addedMs: this.#options.clock.steady() });
     this.#running ??= this.#run();
   }
 
@@ -87,7 +91,6 @@ export class PartitionWriter {
 
   async #appendBatch(batch: Pending[]): Promise<void> {
     const { clock, retry, giveUpAfterMs, signal } = this.#options;
-    const startMs = clock.steady();
     let rest = batch;
     let uncertain = false;
     for (let failures = 0; rest.length > 0; ) {
@@ -100,11 +103,11 @@ export class PartitionWriter {
         result.error ??
         new BusError("INTERNAL", "the store stopped in the middle of an append without a reason");
       uncertain ||= error.code === "OUTCOME_UNKNOWN";
-      const late = clock.steady() - startMs >= giveUpAfterMs;
-      if (!error.retryable || late || signal.aborted) {
-        this.#failAll(rest, uncertain ? outcomeUnknown(error) : error);
-        return;
-      }
+      const hopeless = !error.retryable || signal.aborted;
+      const late = hopeless ? rest.length : countLate(rest, clock.steady() - giveUpAfterMs);
+      this.#failAll(rest.slice(0, late), uncertain ? outcomeUnknown(error) : error);
+      rest = rest.slice(late);
+      if (rest.length === 0) return;
       // What was tried may be in the log: from now on each id has to be looked up.
       for (const pending of rest)
         if (pending.draft.freshId) pending.draft = { ...pending.draft, freshId: false };
@@ -128,11 +131,13 @@ export class PartitionWriter {
   #settle(batch: Pending[], result: AppendResult, durationMs: number): Pending[] {
     const { events, duplicates } = result;
     if (events.length > 0) {
+      // What a try of ours had added, unheard, is found under its id and is new all the same.
+      const found = (i: number): boolean => duplicates.has(i) && !(batch[i] as Pending).ownId;
       // Those who wait for growth hear first: delivery does not depend on what a publisher does next.
-      const added = duplicates.size === 0 ? events : events.filter((_, i) => !duplicates.has(i));
+      const added = duplicates.size === 0 ? events : events.filter((_, i) => !found(i));
       this.#options.onAppended(added, durationMs);
       for (let i = 0; i < events.length; i++) {
-        this.#answer(batch[i] as Pending, events[i] as StoredEvent, duplicates.has(i));
+        this.#answer(batch[i] as Pending, events[i] as StoredEvent, found(i));
       }
     }
     return events.length === batch.length ? [] : batch.slice(events.length);
@@ -164,6 +169,12 @@ export class PartitionWriter {
 }
 
 const NO_DUPLICATES: ReadonlySet<number> = new Set();
+
+/** How many were published before `beforeMs` or then; they are in the order of their publishes. */
+function countLate(batch: readonly Pending[], beforeMs: number): number {
+  const good = batch.findIndex(({ addedMs }) => addedMs > beforeMs);
+  return good < 0 ? batch.length : good;
+}
 
 /** A later try that surely failed says nothing about an earlier one. */
 function outcomeUnknown(error: BusError): BusError {

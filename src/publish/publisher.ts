@@ -31,6 +31,13 @@ export class Publisher {
     const { maxQueuedEvents, maxQueuedBytes } = this.#options.limits;
     let bytes = 0;
     for (const draft of drafts) bytes += draft.body.size;
+    if (drafts.length > maxQueuedEvents || bytes > maxQueuedBytes) {
+      throw new BusError(
+        "QUEUE_FULL",
+        `${drafts.length} events (${bytes} bytes) at once are more than the queue can ever hold (${maxQueuedEvents} events, ${maxQueuedBytes} bytes); publish them in parts`,
+        { retryable: false, details: { maxQueuedEvents, maxQueuedBytes } },
+      );
+    }
     if (this.#queuedEvents + drafts.length > maxQueuedEvents || this.#queuedBytes + bytes > maxQueuedBytes) {
       throw new BusError(
         "QUEUE_FULL",

@@ -1,0 +1,321 @@
+/** The publish path: group commit, retries that never double, bounds, and what a caller is told. */
+import { describe, expect, it } from "vitest";
+import { settled } from "../../test/support/eventually.js";
+import { PublishingBench } from "../../test/support/publishing-bench.js";
+import { draft } from "../../test/support/stored-events.js";
+import { BusError } from "../model/errors.js";
+import { jumpHash } from "../model/partition.js";
+
+const LOST = { type: "lost-reply", silentMs: 0 } as const;
+const REFUSED = { type: "error-before" } as const;
+
+async function failure(promise: Promise<unknown>): Promise<BusError> {
+  const error = await promise.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  expect(error).toBeInstanceOf(BusError);
+  return error as BusError;
+}
+
+describe("natural group commit", () => {
+  it("what is published in one turn goes together", async () => {
+    const bench = new PublishingBench();
+    await Promise.all(["a", "b", "c"].map((id) => bench.publish(id)));
+    expect(bench.appends).toEqual([["a", "b", "c"]]);
+  });
+
+  it("while one append is under way the next ones gather, and go together when it ends", async () => {
+    const bench = new PublishingBench();
+    const letGo = bench.hold();
+    const first = bench.publish("a");
+    await settled();
+    const rest = ["b", "c", "d"].map((id) => bench.publish(id));
+    await settled();
+    expect(bench.appends).toEqual([["a"]]);
+    letGo();
+    await Promise.all([first, ...rest]);
+    expect(bench.appends).toEqual([["a"], ["b", "c", "d"]]);
+  });
+
+  it("a lone publish waits for nothing: no timer is set", async () => {
+    const bench = new PublishingBench();
+    await bench.publish("a");
+    expect(bench.clock.nextTimerMs()).toBeUndefined();
+  });
+
+  it("P13: a batch has only so many events and bytes, and a single large event still goes", async () => {
+    const bench = new PublishingBench({ limits: { maxBatchEvents: 2, maxBatchBytes: 500 } });
+    const big = "x".repeat(400);
+    await Promise.all([
+      bench.publish("a"),
+      bench.publish("b"),
+      bench.publish("c"),
+      bench.publish("d", big),
+      bench.publish("e", big),
+      bench.publish("f", "x".repeat(5_000)),
+    ]);
+    expect(bench.appends).toEqual([["a", "b"], ["c", "d"], ["e"], ["f"]]);
+  });
+
+  it("P2: order of publish is order in the log, over batches, failures and torn appends", async () => {
+    const bench = new PublishingBench({
+      limits: { maxBatchEvents: 7 },
+      faults: [REFUSED, { type: "torn", share: 0.5 }, LOST, null, { type: "torn", share: 0.3 }],
+      giveUpAfterMs: 60_000,
+    });
+    const ids = Array.from({ length: 40 }, (_, i) => `e${i}`);
+    const published = ids.map((id) => bench.publish(id));
+    await bench.clock.advance(10_000);
+    const events = await Promise.all(published);
+    expect(await bench.logged()).toEqual(ids);
+    expect(events.map(({ event }) => event.seq)).toEqual(ids.map((_, i) => i + 1));
+  });
+
+  it("partitions do not wait for each other", async () => {
+    const bench = new PublishingBench();
+    const two = { name: "t.a", partitions: 2 };
+    const letGo = bench.hold();
+    const slow = bench.publishDraft(draft("slow"), two, 0);
+    await settled();
+    expect(bench.appends).toEqual([["slow"]]);
+    const quick = bench.publishDraft(draft("quick"), two, 1);
+    await settled();
+    expect(bench.appends).toEqual([["slow"], ["quick"]]);
+    letGo();
+    await Promise.all([slow, quick]);
+  });
+
+  it("chooses the partition by key, by id where there is none, or as it is told", async () => {
+    const bench = new PublishingBench();
+    const topic = { name: "t.many", partitions: 16 };
+    const byKey = await bench.publishDraft(draft("1", 1, { key: "k" }), topic);
+    const byId = await bench.publishDraft(draft("2"), topic);
+    const told = await bench.publishDraft(draft("3", 1, { key: "k" }), topic, 15);
+    expect(byKey.event.partition).toBe(jumpHash("k", 16));
+    expect(byId.event.partition).toBe(jumpHash("2", 16));
+    expect(told.event.partition).toBe(15);
+  });
+});
+
+describe("the same id", () => {
+  it("P3: again, says so and adds nothing", async () => {
+    const bench = new PublishingBench();
+    const first = await bench.publish("a");
+    const second = await bench.publish("a");
+    expect(first.duplicate).toBe(false);
+    expect(second).toEqual({ event: first.event, duplicate: true });
+    expect(await bench.logged()).toEqual(["a"]);
+  });
+
+  it("P3: twice in one batch, the second is the duplicate", async () => {
+    const bench = new PublishingBench();
+    const both = await Promise.all([bench.publish("a"), bench.publish("a")]);
+    expect(both.map(({ duplicate }) => duplicate)).toEqual([false, true]);
+    expect(await bench.logged()).toEqual(["a"]);
+  });
+
+  it("P3: with another payload, key or topic is a conflict that names the first", async () => {
+    const bench = new PublishingBench();
+    await bench.publishDraft(draft("a", { x: 1, y: 2 }, { key: "k" }));
+    const others = [draft("a", { x: 2 }, { key: "k" }), draft("a", { x: 1, y: 2 }, { key: "other" })];
+    for (const other of others) {
+      const error = await failure(bench.publishDraft(other));
+      expect(error).toMatchObject({
+        code: "ID_CONFLICT",
+        retryable: false,
+        details: { id: "a", topic: "t.a", seq: 1 },
+      });
+    }
+    const elsewhere = bench.publishDraft(draft("a", { x: 1, y: 2 }, { key: "k" }), {
+      name: "t.b",
+      partitions: 1,
+    });
+    expect((await failure(elsewhere)).code).toBe("ID_CONFLICT");
+    const same = await bench.publishDraft(draft("a", { y: 2, x: 1 }, { key: "k" }));
+    expect(same.duplicate).toBe(true);
+  });
+
+  it("P3: a conflict in a batch fails that one alone", async () => {
+    const bench = new PublishingBench();
+    await bench.publish("b");
+    const [a, b, c] = await Promise.allSettled([
+      bench.publish("a"),
+      bench.publish("b", "something else"),
+      bench.publish("c"),
+    ]);
+    expect([a?.status, b?.status, c?.status]).toEqual(["fulfilled", "rejected", "fulfilled"]);
+  });
+});
+
+describe("an unknown outcome", () => {
+  it("P1, P3: is tried again under the same id, and the event is in the log once", async () => {
+    const bench = new PublishingBench({ faults: [LOST] });
+    const publishing = bench.publish();
+    await bench.clock.advance(200);
+    const { event, duplicate } = await publishing;
+    expect(bench.appends).toEqual([[event.id], [event.id]]);
+    expect(await bench.logged()).toEqual([event.id]);
+    // It was this very publish that added it.
+    expect(duplicate).toBe(false);
+  });
+
+  it("P3: a made id is fresh for the first try only, so that the second looks it up", async () => {
+    const bench = new PublishingBench({ faults: [LOST] });
+    const publishing = bench.publish();
+    await bench.clock.advance(200);
+    await publishing;
+    expect(bench.drafts.map(([first]) => first?.freshId)).toEqual([true, false]);
+  });
+
+  it("P2: those who wait for growth hear of what an unheard try had added", async () => {
+    const bench = new PublishingBench({ faults: [LOST] });
+    const publishing = bench.publish();
+    await bench.clock.advance(200);
+    await publishing;
+    expect(bench.announced).toEqual([1]);
+  });
+
+  it("a torn append answers those that are in the log and goes on with the rest", async () => {
+    const bench = new PublishingBench({ faults: [{ type: "torn", share: 0.5 }] });
+    const answered: string[] = [];
+    const all = ["a", "b", "c", "d"].map((id) =>
+      bench.publish(id).then(({ event }) => {
+        answered.push(event.id);
+      }),
+    );
+    await settled();
+    expect(answered).toEqual(["a", "b"]);
+    await bench.clock.advance(200);
+    await Promise.all(all);
+    expect(bench.appends).toEqual([
+      ["a", "b", "c", "d"],
+      ["c", "d"],
+    ]);
+    expect(await bench.logged()).toEqual(["a", "b", "c", "d"]);
+  });
+
+  it("P1: once unknown, always unknown: a later refusal does not make it a failure without effect", async () => {
+    const bench = new PublishingBench({ faults: [LOST, ...new Array(20).fill(REFUSED)] });
+    const publishing = failure(bench.publish("a"));
+    await bench.clock.advance(2_000);
+    expect(await publishing).toMatchObject({
+      code: "OUTCOME_UNKNOWN",
+      retryable: true,
+      details: { id: "a" },
+    });
+    expect(await bench.logged()).toEqual(["a"]);
+  });
+});
+
+describe("giving up", () => {
+  it("a store that stays away fails the publish after the given time, with the id for a retry", async () => {
+    const bench = new PublishingBench({ faults: new Array(50).fill(REFUSED), giveUpAfterMs: 1_000 });
+    let error: BusError | undefined;
+    const publishing = failure(bench.publish("a")).then((e) => {
+      error = e;
+    });
+    await bench.clock.advance(950);
+    expect(error).toBeUndefined();
+    await bench.clock.advance(100);
+    await publishing;
+    expect(error).toMatchObject({ code: "STORE_UNAVAILABLE", retryable: true, details: { id: "a" } });
+    expect(await bench.logged()).toEqual([]);
+    expect(bench.publisher.queued).toBe(0);
+  });
+
+  it("a jump of the wall clock neither shortens nor lengthens it", async () => {
+    const bench = new PublishingBench({ faults: [REFUSED, REFUSED] });
+    const publishing = bench.publish("a");
+    await settled();
+    bench.clock.jump(3_600_000);
+    await bench.clock.advance(300);
+    expect((await publishing).event.seq).toBe(1);
+  });
+
+  it("counts from each publish: what queued up behind a dead store does not wait for its turn to begin", async () => {
+    const bench = new PublishingBench({
+      faults: new Array(50).fill(REFUSED),
+      giveUpAfterMs: 1_000,
+      limits: { maxBatchEvents: 1 },
+    });
+    const all = Promise.all(["a", "b", "c"].map((id) => failure(bench.publish(id))));
+    await bench.clock.advance(1_200);
+    expect((await all).map(({ code }) => code)).toEqual(new Array(3).fill("STORE_UNAVAILABLE"));
+  });
+
+  it("a publish that came later keeps its own time", async () => {
+    const bench = new PublishingBench({ faults: new Array(13).fill(REFUSED), giveUpAfterMs: 1_000 });
+    const letGo = bench.hold();
+    const early = failure(bench.publish("early"));
+    await settled();
+    letGo();
+    await bench.clock.advance(900);
+    const late = bench.publish("late");
+    await bench.clock.advance(900);
+    expect((await early).code).toBe("STORE_UNAVAILABLE");
+    expect((await late).event.id).toBe("late");
+  });
+
+  it("what no retry can mend fails at once", async () => {
+    const bench = new PublishingBench({ faults: [{ type: "error-before", code: "STORE_DAMAGED" }] });
+    expect(await failure(bench.publish("a"))).toMatchObject({ code: "STORE_DAMAGED", retryable: false });
+    expect(bench.appends).toHaveLength(1);
+  });
+
+  it("a bus that closes does not wait between tries", async () => {
+    const bench = new PublishingBench({ faults: new Array(50).fill(REFUSED), giveUpAfterMs: 3_600_000 });
+    const publishing = failure(bench.publish("a"));
+    await settled();
+    bench.closing.abort();
+    expect((await publishing).code).toBe("STORE_UNAVAILABLE");
+    await bench.publisher.drained();
+  });
+});
+
+describe("bounds", () => {
+  it("P13: one event too many is refused with QUEUE_FULL, and there is room again once the queue is empty", async () => {
+    const bench = new PublishingBench({ limits: { maxQueuedEvents: 2 } });
+    const letGo = bench.hold();
+    const first = [bench.publish("a"), bench.publish("b")];
+    expect(() => bench.publisher.admit([draft("c")])).toThrow(
+      expect.objectContaining({ code: "QUEUE_FULL", retryable: true }),
+    );
+    letGo();
+    await Promise.all(first);
+    expect(bench.publisher.queued).toBe(0);
+    expect((await bench.publish("c")).event.seq).toBe(3);
+  });
+
+  it("P13: so are too many bytes", async () => {
+    const bench = new PublishingBench({ limits: { maxQueuedBytes: 1_000 } });
+    const letGo = bench.hold();
+    const first = bench.publish("a", "x".repeat(900));
+    expect(() => bench.publisher.admit([draft("b", "x".repeat(200))])).toThrow(
+      expect.objectContaining({ code: "QUEUE_FULL" }),
+    );
+    letGo();
+    await first;
+    await bench.publish("b", "x".repeat(200));
+  });
+
+  it("P13: more at once than could ever fit is refused for good, and the message says so", () => {
+    const bench = new PublishingBench({ limits: { maxQueuedEvents: 2 } });
+    expect(() => bench.publisher.admit(["a", "b", "c"].map((id) => draft(id)))).toThrow(
+      expect.objectContaining({ code: "QUEUE_FULL", retryable: false }),
+    );
+  });
+
+  it("P13: places are given back however a publish ends", async () => {
+    const bench = new PublishingBench({
+      limits: { maxQueuedEvents: 2 },
+      faults: [null, { type: "error-before", code: "STORE_DAMAGED" }],
+    });
+    await bench.publish("a");
+    await failure(Promise.all([bench.publish("b"), bench.publish("c")]));
+    await settled();
+    await failure(bench.publish("a", "a conflict"));
+    expect(bench.publisher.queued).toBe(0);
+    bench.publisher.admit([draft("d"), draft("e")]);
+  });
+});
