@@ -16,6 +16,7 @@ import {
 import { BusError, describeThrown } from "../../model/errors.js";
 import { Collections } from "./collections.js";
 import { Gate } from "./gate.js";
+import { inTransaction } from "./transaction.js";
 
 export interface ConnectionOptions {
   /** Address of the server: `mongodb://…` or `mongodb+srv://…`. This or `client`. */
@@ -38,12 +39,10 @@ const CLIENT_DEFAULTS: MongoClientOptions = {
   appName: "promethean",
 };
 
-const DURABLE = { w: "majority", journal: true } as const;
-
 const DB_OPTIONS: DbOptions = {
   readPreference: "primary",
   readConcern: new ReadConcern("majority"),
-  writeConcern: DURABLE,
+  writeConcern: { w: "majority", journal: true },
   ignoreUndefined: true,
   promoteValues: true,
   promoteLongs: true,
@@ -104,13 +103,7 @@ export class Connection {
 
   /** Runs `body` in one transaction: all of it is committed, or none. It may run several times. */
   async transact<T>(body: (session: ClientSession) => Promise<T>): Promise<T> {
-    return await this.client.withSession((session) =>
-      session.withTransaction(() => body(session), {
-        readConcern: { level: "snapshot" },
-        writeConcern: DURABLE,
-        readPreference: "primary",
-      }),
-    );
+    return await inTransaction(this.client, body);
   }
 
   /** Waits for calls under way, then lets go of the client if it is ours. */

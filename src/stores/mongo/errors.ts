@@ -74,12 +74,13 @@ function refused(advice: string): Verdict {
 }
 
 /** Any thrown value as a BusError. */
-export function busError(error: unknown, effect: Effect): BusError {
+export function busError(thrown: unknown, effect: Effect): BusError {
+  const error = rootOf(thrown);
   if (error instanceof BusError) return error;
   if (!(error instanceof MongoError)) return BusError.from(error);
   const { code, advice, retryable } = verdictOn(error, effect);
   return new BusError(code, `${advice}: ${describeThrown(error)}`, {
-    cause: error,
+    cause: thrown,
     ...(retryable === undefined ? undefined : { retryable }),
   });
 }
@@ -137,8 +138,16 @@ function serverCodeOf(error: MongoError): number | undefined {
   return undefined;
 }
 
+/** In bulk, the driver wraps whatever goes wrong, a lost connection included, into an error of the server's. */
+function rootOf(error: unknown): unknown {
+  if (!(error instanceof MongoBulkWriteError)) return error;
+  const response: unknown = error.errorResponse;
+  return response instanceof MongoError ? response : error;
+}
+
 /** Whether a write that failed like this may still have been done, or be undone by a failover. */
-export function mayHaveHappened(error: unknown): boolean {
+export function mayHaveHappened(thrown: unknown): boolean {
+  const error = rootOf(thrown);
   if (error instanceof MongoServerSelectionError || error instanceof MongoNetworkError) return true;
   if (error instanceof MongoWriteConcernError) return true;
   if (error instanceof MongoBulkWriteError && error.result.getWriteConcernError() !== undefined) return true;
@@ -147,6 +156,23 @@ export function mayHaveHappened(error: unknown): boolean {
   if (error.hasErrorLabel("RetryableWriteError") || error.hasErrorLabel("PoolRequestedRetry")) return true;
   const verdict = typeof error.code === "number" ? BY_SERVER_CODE.get(error.code) : undefined;
   return verdict?.code === "STORE_UNAVAILABLE" && verdict.retryable !== false;
+}
+
+/** Whether an error ended a transaction without effect, so that it can be begun anew. */
+export function isTransient(thrown: unknown): boolean {
+  const error = rootOf(thrown);
+  if (!(error instanceof MongoError)) return false;
+  return error.hasErrorLabel("TransientTransactionError") || isLostConnection(error);
+}
+
+/** Whether nobody can tell if a commit that failed like this took place. */
+export function isCommitUnknown(error: unknown): boolean {
+  if (!(error instanceof MongoError)) return false;
+  return error.hasErrorLabel("UnknownTransactionCommitResult") || isLostConnection(error);
+}
+
+function isLostConnection(error: MongoError): boolean {
+  return error instanceof MongoNetworkError || error instanceof MongoServerSelectionError;
 }
 
 export function isDuplicateKey(error: unknown): boolean {

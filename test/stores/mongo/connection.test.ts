@@ -50,10 +50,11 @@ describe("on a server that runs", () => {
 
   it("a client of the caller's is used as it is, with our concern levels, and stays open", async () => {
     const client = new MongoClient(database.url, { writeConcern: { w: 1 }, promoteLongs: false });
-    const commands: { w?: unknown; level?: unknown }[] = [];
+    const commands: { w?: unknown; j?: unknown; level?: unknown }[] = [];
     const watched = new MongoClient(database.url, { monitorCommands: true, writeConcern: { w: 0 } });
     watched.on("commandStarted", ({ command }) => {
-      commands.push({ w: command.writeConcern?.w, level: command.readConcern?.level });
+      const { writeConcern, readConcern } = command;
+      commands.push({ w: writeConcern?.w, j: writeConcern?.j, level: readConcern?.level });
     });
     try {
       for (const c of [client, watched]) {
@@ -66,7 +67,9 @@ describe("on a server that runs", () => {
         await store.close();
         expect(await c.db(database.name).collection("events").countDocuments()).toBeGreaterThan(0);
       }
-      expect(commands.filter(({ w }) => w !== undefined)).toEqual([{ w: "majority", level: undefined }]);
+      expect(commands.filter(({ w }) => w !== undefined)).toEqual([
+        { w: "majority", j: true, level: undefined },
+      ]);
       expect(commands.some(({ level }) => level === "majority")).toBe(true);
     } finally {
       await client.close();

@@ -90,7 +90,10 @@ export class ReplicaSet {
     const first = this.nodes[0] as NodeProcess;
     const config = {
       _id: this.name,
-      settings: { electionTimeoutMillis, heartbeatIntervalMillis: Math.min(500, electionTimeoutMillis / 3) },
+      settings: {
+        electionTimeoutMillis,
+        heartbeatIntervalMillis: Math.min(500, Math.floor(electionTimeoutMillis / 3)),
+      },
       members: this.nodes.map((node, _id) => ({ _id, host: node.address })),
     };
     await until("mongod to answer", START_DEADLINE_MS, async () => {

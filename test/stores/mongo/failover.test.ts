@@ -1,0 +1,77 @@
+/**
+ * Three nodes whose primary is killed, frozen and asked to step down while events are published, read and projected.
+ * Nothing acknowledged is lost, no seq is missing, everything goes on by itself (P1, P2, P9, P15).
+ *
+ * The plan is short here; `node scripts/mongo-faults.mjs` runs the long one.
+ */
+import { expect, it } from "vitest";
+import type { Store } from "../../../src/ports/store.js";
+import { mongoStore } from "../../../src/stores/mongo/index.js";
+import { FaultLoad } from "../../support/mongo/fault-load.js";
+import { ReplicaSet } from "../../support/mongo/replica-set.js";
+
+/** `kill*2 stop step restart`: what happens, in order. */
+const PLAN = (process.env.PROMETHEAN_FAULT_PLAN ?? "kill stop step kill").split(" ").flatMap((word) => {
+  const [name = "", times = "1"] = word.split("*");
+  return new Array<string>(Number(times)).fill(name);
+});
+const PARTITIONS = 2;
+const RESUME_MS = 30_000;
+
+async function strike(set: ReplicaSet, fault: string): Promise<() => Promise<void>> {
+  const primary = await set.primary();
+  switch (fault) {
+    case "kill":
+      await primary.kill();
+      return () => primary.start();
+    case "stop":
+      primary.signal("SIGSTOP");
+      return async () => primary.signal("SIGCONT");
+    case "step":
+      await set.stepDown();
+      return async () => undefined;
+    case "restart":
+      await set.killAll();
+      await set.startAll();
+      return async () => undefined;
+    default:
+      throw new Error(`the plan has no fault called "${fault}"`);
+  }
+}
+
+it(`P1: nothing acknowledged is lost through ${PLAN.length} faults of the servers`, {
+  timeout: 60_000 + PLAN.length * 45_000,
+}, async () => {
+  await using set = await ReplicaSet.start({ nodes: 3, electionTimeoutMs: 1_000 });
+  const url = `${set.url}&connectTimeoutMS=1000&heartbeatFrequencyMS=500&serverSelectionTimeoutMS=8000`;
+  const stores: Store[] = [0, 1, 2].map(() => mongoStore({ url, db: "faults" }));
+  for (const store of stores) await store.open();
+  const load = new FaultLoad(stores, PARTITIONS);
+  try {
+    await load.start();
+    for (const fault of PLAN) {
+      await progress(load, 50);
+      const heal = await strike(set, fault);
+      // Two nodes of three are enough: publishing goes on before the third is back.
+      await progress(load, 50);
+      await heal();
+      await set.primary();
+    }
+    await progress(load, 50);
+    const report = await load.finish();
+    expect(report.events).toBeGreaterThanOrEqual(report.acked);
+    console.info(`[mongo faults] ${PLAN.join(" ")}: ${JSON.stringify(report)}`);
+  } finally {
+    await Promise.all(stores.map((store) => store.close()));
+  }
+});
+
+/** Waits until this many more events were acknowledged. */
+async function progress(load: FaultLoad, events: number): Promise<void> {
+  const goal = load.acked + events;
+  const deadlineMs = performance.now() + RESUME_MS;
+  while (load.acked < goal) {
+    if (performance.now() > deadlineMs) throw new Error(`publishing did not resume within ${RESUME_MS} ms`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
