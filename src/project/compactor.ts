@@ -1,0 +1,187 @@
+/**
+ * The compactor: keeps `<topic>.snapshot` up to date (snapshotter.ts) and compacts the logs of topics with
+ * `compaction: true` (P11). It works in bounded pieces with a pause after each page, keeps its place in the store, and
+ * can be stopped or killed after any of them: what it has removed was superseded, what it has not is found again.
+ */
+import { pause } from "../model/clock.js";
+import { BusError } from "../model/errors.js";
+import type { Handle } from "../model/task.js";
+import { snapshotTopic, type TopicConfig, type TopicRef, topicName } from "../model/topic.js";
+import type { Host } from "./host.js";
+import { compactPartition, type PartitionCompaction } from "./log-compactor.js";
+import { checkRange } from "./option-checks.js";
+import { WorkSession } from "./partition-lease.js";
+import { roundsTask } from "./running-task.js";
+import { snapshotTopicOnce } from "./snapshotter.js";
+
+export interface CompactionOptions {
+  readonly topic?: TopicRef;
+  /** Default: every topic with `compaction: true`. */
+  readonly topics?: readonly TopicRef[];
+  /** Write `<topic>.snapshot`. Default true. */
+  readonly snapshot?: boolean;
+  /** Superseded events stay for this long after the one that superseded them, for time travel. Default 0. */
+  readonly keepHistoryMs?: number;
+  /** The same for superseded entries of snapshots. Default one day. */
+  readonly keepSnapshotsMs?: number;
+  /** Events read at once, and removed at once. Default 500. */
+  readonly batchSize?: number;
+  /** Wait between batches. Default 1. */
+  readonly pauseMs?: number;
+  /** Keys held in memory at once; more take more rounds. Default 100,000. */
+  readonly maxKeys?: number;
+}
+
+export interface CompactorOptions extends CompactionOptions {
+  /** Default 60,000. */
+  readonly everyMs?: number;
+}
+
+export interface CompactorStats {
+  readonly [name: string]: number;
+  readonly rounds: number;
+  /** Events looked at. */
+  readonly scanned: number;
+  readonly snapshotEntries: number;
+  /** Superseded events that were removed. */
+  readonly removed: number;
+  readonly tombstonesRemoved: number;
+}
+
+const DAY_MS = 86_400_000;
+const STRETCH_BYTES = 32 * 1_048_576;
+
+/**
+ * @example
+ * const compactor = startCompactor(bus, { everyMs: 60_000 });
+ */
+export function startCompactor(host: Host, options: CompactorOptions = {}): Handle<CompactorStats> {
+  checkOptions(options);
+  const counts = newCounts();
+  const { clock, tasks } = host;
+  const named = namedTopics(options);
+  const name = `compactor ${named === null ? "*" : named.join(", ")}`;
+  return roundsTask(
+    { kind: "compactor", name, clock, board: tasks, stats: () => ({ ...counts }) },
+    {
+      everyMs: options.everyMs ?? 60_000,
+      round: (signal) => compactionRound(host, options, counts, signal),
+    },
+  );
+}
+
+/** One run over everything there is to do now. */
+export async function compactNow(
+  host: Host,
+  options: CompactionOptions & { readonly signal?: AbortSignal } = {},
+): Promise<CompactorStats> {
+  checkOptions(options);
+  const counts = newCounts();
+  const signal = options.signal ?? new AbortController().signal;
+  while ((await compactionRound(host, options, counts, signal)) && !signal.aborted);
+  return counts;
+}
+
+type Counts = { -readonly [N in keyof CompactorStats]: CompactorStats[N] };
+
+function newCounts(): Counts {
+  return { rounds: 0, scanned: 0, snapshotEntries: 0, removed: 0, tombstonesRemoved: 0 };
+}
+
+/** True if there is more to do at once. A topic that fails does not keep the others from their turn. */
+async function compactionRound(
+  host: Host,
+  options: CompactionOptions,
+  counts: Counts,
+  signal: AbortSignal,
+): Promise<boolean> {
+  let more = false;
+  let failure: unknown;
+  const session = await WorkSession.open(host.store.groups, host.clock, "compactor");
+  try {
+    for (const topic of await chosenTopics(host, options)) {
+      if (signal.aborted) break;
+      try {
+        more = (await workOn(host, topic, session, { options, counts, signal })) || more;
+      } catch (error) {
+        failure ??= error;
+      }
+    }
+  } finally {
+    await session.close();
+  }
+  counts.rounds++;
+  if (failure !== undefined) throw failure;
+  return more;
+}
+
+interface Work {
+  readonly options: CompactionOptions;
+  readonly counts: Counts;
+  readonly signal: AbortSignal;
+}
+
+async function workOn(
+  host: Host,
+  topic: TopicConfig,
+  session: WorkSession,
+  { options, counts, signal }: Work,
+): Promise<boolean> {
+  const { pauseMs = 1, batchSize: pageSize = 500, maxKeys = 100_000 } = options;
+  const breathe = (): Promise<void> => pause(host.clock, pauseMs, signal);
+  const isSnapshot = isSnapshotTopic(topic);
+  if (!isSnapshot && options.snapshot !== false) {
+    const bounds = { maxKeys: Math.min(maxKeys, 20_000), maxBytes: STRETCH_BYTES };
+    await snapshotTopicOnce(host, topic, session, { ...bounds, pageSize, breathe, signal }, counts);
+  }
+  if (topic.compaction !== true) return false;
+  const keepMs = isSnapshot ? (options.keepSnapshotsMs ?? DAY_MS) : (options.keepHistoryMs ?? 0);
+  const compaction: PartitionCompaction = { host, topic, keepMs, pageSize, maxKeys, breathe, signal, counts };
+  let more = false;
+  for (const head of await host.store.log.heads(topic.name)) {
+    if (signal.aborted) return false;
+    more = (await unlessTaken(compactPartition(compaction, head))) || more;
+  }
+  return more;
+}
+
+/** Another compactor that moved the progress on does the rest, too. */
+async function unlessTaken(compacting: Promise<boolean>): Promise<boolean> {
+  try {
+    return await compacting;
+  } catch (error) {
+    if (BusError.is(error, "WRITE_CONFLICT")) return false;
+    throw error;
+  }
+}
+
+/** Those that were named, with their snapshots, or all that are compacted. Sources come before their snapshots. */
+async function chosenTopics(host: Host, options: CompactionOptions): Promise<TopicConfig[]> {
+  const named = namedTopics(options);
+  const all = await host.topics();
+  if (named === null) {
+    return [...all.filter((t) => t.compaction && !isSnapshotTopic(t)), ...all.filter(isSnapshotTopic)];
+  }
+  const missing = named.find((name) => !all.some((topic) => topic.name === name));
+  if (missing !== undefined) throw new BusError("NOT_FOUND", `there is no topic ${missing}`);
+  const wanted = new Set([...named, ...named.map(snapshotTopic)]);
+  return all.filter((topic) => wanted.has(topic.name));
+}
+
+function isSnapshotTopic(topic: TopicConfig): boolean {
+  return topic.compaction === true && topic.name.endsWith(snapshotTopic(""));
+}
+
+function namedTopics({ topic, topics }: CompactionOptions): string[] | null {
+  if (topic === undefined && topics === undefined) return null;
+  return [...(topic === undefined ? [] : [topic]), ...(topics ?? [])].map(topicName);
+}
+
+function checkOptions(options: CompactorOptions): void {
+  checkRange("everyMs", options.everyMs, 1);
+  checkRange("keepHistoryMs", options.keepHistoryMs, 0);
+  checkRange("keepSnapshotsMs", options.keepSnapshotsMs, 0);
+  checkRange("batchSize", options.batchSize, 1, 10_000);
+  checkRange("pauseMs", options.pauseMs, 0);
+  checkRange("maxKeys", options.maxKeys, 1);
+}

@@ -1,0 +1,96 @@
+/** Walks over the log outside any group, page by page, so that memory stays flat however long it is. */
+import { BusError } from "../model/errors.js";
+import type { Seq, StoredEvent } from "../model/event.js";
+import type { Log, Page } from "../ports/log.js";
+
+export interface Stretch {
+  readonly topic: string;
+  readonly partition: number;
+  /** Events above `after`, up to and including `through`. */
+  readonly after: Seq;
+  readonly through: Seq;
+}
+
+export interface ScanOptions {
+  /** Events a page. Default 500. */
+  readonly pageSize?: number;
+  readonly signal?: AbortSignal;
+}
+
+const PAGE_EVENTS = 500;
+const PAGE_BYTES = 4 * 1_048_576;
+
+/**
+ * The pages of a stretch, in order. `through` of the last one is that of the stretch, unless the signal aborted: then
+ * there simply are no more.
+ */
+export async function* scanPages(
+  log: Log,
+  stretch: Stretch,
+  options: ScanOptions = {},
+): AsyncGenerator<Page> {
+  const { topic, partition, through } = stretch;
+  const limit = options.pageSize ?? PAGE_EVENTS;
+  for (let after = stretch.after; after < through && !options.signal?.aborted; ) {
+    const page = await log.read(topic, partition, { after, limit, maxBytes: PAGE_BYTES });
+    if (page.through <= after) {
+      // Readers of a replicated store may lag behind its head for a moment; an end that is none must not pass for one.
+      throw new BusError(
+        "STORE_UNAVAILABLE",
+        `partition ${partition} of ${topic} can be read up to ${after} only, not yet up to ${through}`,
+      );
+    }
+    after = page.through;
+    yield after <= through ? page : cutAt(page, through);
+  }
+}
+
+function cutAt(page: Page, through: Seq): Page {
+  return { events: page.events.filter((event) => event.seq <= through), through };
+}
+
+interface Lane {
+  readonly pages: AsyncGenerator<Page>;
+  events: readonly StoredEvent[];
+  next: number;
+}
+
+/** The events of several partitions merged by time, each partition in its own order. */
+export async function* scanMerged(
+  log: Log,
+  stretches: readonly Stretch[],
+  options: ScanOptions = {},
+): AsyncGenerator<StoredEvent> {
+  const lanes: Lane[] = stretches.map((stretch) => ({
+    pages: scanPages(log, stretch, options),
+    events: [],
+    next: 0,
+  }));
+  for (let open = lanes; open.length > 0; ) {
+    for (const lane of open) if (lane.next >= lane.events.length) await turnPage(lane);
+    open = open.filter((lane) => lane.events.length > 0);
+    const lane = earliest(open);
+    if (lane !== undefined) yield lane.events[lane.next++] as StoredEvent;
+  }
+}
+
+/** To the next page that has events; to none at the end. */
+async function turnPage(lane: Lane): Promise<void> {
+  lane.next = 0;
+  lane.events = [];
+  while (lane.events.length === 0) {
+    const { value, done } = await lane.pages.next();
+    if (done) return;
+    lane.events = value.events;
+  }
+}
+
+function earliest(lanes: readonly Lane[]): Lane | undefined {
+  let best: Lane | undefined;
+  for (const lane of lanes) if (best === undefined || nextTs(lane) < nextTs(best)) best = lane;
+  return best;
+}
+
+function nextTs(lane: Lane): number {
+  return (lane.events[lane.next] as StoredEvent).ts;
+}

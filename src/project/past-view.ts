@@ -1,0 +1,196 @@
+/**
+ * A whole view as it was at a time: from the newest snapshot that is not later, and the events since; without one, from
+ * all the events there are. Documents come by key, in windows of bounded size: a view that does not fit into one window
+ * takes one look through the log for each.
+ */
+import { BusError } from "../model/errors.js";
+import type { EventRecord, Seq, StoredEvent } from "../model/event.js";
+import type { JsonObject } from "../model/json.js";
+import { snapshotTopic, type TopicConfig } from "../model/topic.js";
+import type { PartitionHead } from "../ports/log.js";
+import { type ChangelogOptions, lastWrites } from "./changelog.js";
+import type { Host } from "./host.js";
+import { KeyWindow } from "./key-window.js";
+import { compactionReached } from "./log-compactor.js";
+import { scanPages } from "./log-scan.js";
+import { checkRange } from "./option-checks.js";
+import { readMarks, type SnapshotMark, sourceOf } from "./snapshot.js";
+import { isRepeat } from "./snapshotter.js";
+import { checkTime, knownTopic, stateAt } from "./time-travel.js";
+import { toRecord, type ViewRecord } from "./view.js";
+
+/** What a changelog projector makes a view of. */
+export type PastViewSource<T = unknown> = Pick<
+  ChangelogOptions<T>,
+  "topic" | "keyOf" | "map" | "tombstone" | "versionOf"
+>;
+
+export interface PastFindOptions<D> {
+  /** Default 50, at most 1,000. */
+  readonly limit?: number;
+  /** `next` of the page before. */
+  readonly after?: string;
+  readonly filter?: (document: ViewRecord<D>) => boolean;
+}
+
+export interface PastPage<D> {
+  readonly items: readonly ViewRecord<D>[];
+  readonly next: string | null;
+}
+
+const WINDOW_KEYS = 20_000;
+const WINDOW_BYTES = 32 * 1_048_576;
+
+/**
+ * @example
+ * const then = await viewAt(bus, { topic: "process.state" }, Date.now() - 3_600_000);
+ * await then.get("host-a:stt:42");
+ * for await (const document of then) console.log(document._key);
+ */
+export async function viewAt<D = JsonObject, T = unknown>(
+  host: Host,
+  source: PastViewSource<T>,
+  ts: number,
+): Promise<PastView<D, T>> {
+  checkTime(ts);
+  return new PastView<D, T>(host, await knownTopic(host, source.topic), source, ts);
+}
+
+export class PastView<D = JsonObject, T = unknown> {
+  readonly ts: number;
+  readonly #host: Host;
+  readonly #topic: TopicConfig;
+  readonly #source: PastViewSource<T>;
+
+  constructor(host: Host, topic: TopicConfig, source: PastViewSource<T>, ts: number) {
+    this.#host = host;
+    this.#topic = topic;
+    this.#source = source;
+    this.ts = ts;
+  }
+
+  /** By index, unless the view has keys or versions of its own. */
+  async get(key: string): Promise<ViewRecord<D> | null> {
+    if (followsKeys(this.#source)) {
+      const event = await stateAt<T>(this.#host, this.#topic.name, key, this.ts);
+      return event === null ? null : this.#document(event);
+    }
+    const window = new KeyWindow<StoredEvent>({ only: key, maxKeys: 1, maxBytes: WINDOW_BYTES });
+    await this.#fill(window);
+    const [entry] = window.close().entries;
+    return entry === undefined ? null : this.#document(entry.value.record as EventRecord<T>);
+  }
+
+  /** A page of documents, by key. */
+  async find(options: PastFindOptions<D> = {}): Promise<PastPage<D>> {
+    const { limit = 50, after, filter = () => true } = options;
+    checkRange("limit", limit, 1, 1_000);
+    if (after !== undefined && typeof after !== "string") {
+      throw new BusError("INVALID_OPTION", "after is the `next` of the page before");
+    }
+    const items: ViewRecord<D>[] = [];
+    for await (const document of this.#documents(after)) {
+      if (!filter(document)) continue;
+      if (items.length === limit) return { items, next: items.at(-1)?._key ?? null };
+      items.push(document);
+    }
+    return { items, next: null };
+  }
+
+  /** Every document, by key. */
+  [Symbol.asyncIterator](): AsyncGenerator<ViewRecord<D>> {
+    return this.#documents(undefined);
+  }
+
+  async *#documents(start: string | undefined): AsyncGenerator<ViewRecord<D>> {
+    for (let after = start; ; ) {
+      const window = new KeyWindow<StoredEvent>({ after, maxKeys: WINDOW_KEYS, maxBytes: WINDOW_BYTES });
+      await this.#fill(window);
+      const { entries, more } = window.close();
+      for (const { value } of entries) {
+        const document = this.#document(value.record as EventRecord<T>);
+        if (document !== null) yield document;
+      }
+      if (!more) return;
+      after = entries.at(-1)?.key;
+    }
+  }
+
+  /** Offers every event that stood at the time, from the log or from the snapshot. */
+  async #fill(window: KeyWindow<StoredEvent>): Promise<void> {
+    const { store } = this.#host;
+    const snapshot = await store.registry.topic(snapshotTopic(this.#topic.name));
+    const heads = await store.log.heads(this.#topic.name);
+    const entryHeads = snapshot === null ? [] : await store.log.heads(snapshot.name);
+    for (const head of heads) {
+      const entries = followsKeys(this.#source) ? (entryHeads[head.partition]?.head ?? 0) : 0;
+      const mark = entries === 0 ? undefined : await this.#markOf(head.partition);
+      if (mark !== undefined) {
+        await this.#offerEntries(window, head.partition, mark.entry, mark.position);
+        await this.#offerEvents(window, head, mark.position);
+        if (await this.#isWhole(head.partition, mark)) continue;
+      }
+      // Without a mark, or with one that was compacted away in the meantime, everything is looked at.
+      const incomplete = head.low > 1 || head.events < head.head;
+      if (incomplete) await this.#offerEntries(window, head.partition, entries, head.head);
+      await this.#offerEvents(window, head, head.low - 1);
+    }
+  }
+
+  async #offerEntries(
+    window: KeyWindow<StoredEvent>,
+    partition: number,
+    through: Seq,
+    position: Seq,
+  ): Promise<void> {
+    const topic = snapshotTopic(this.#topic.name);
+    const stretch = { topic, partition, after: 0, through };
+    for await (const page of scanPages(this.#host.store.log, stretch)) {
+      for (const entry of page.events) {
+        const event = sourceOf(entry, this.#topic.name);
+        if (event !== null && event.seq <= position && event.ts <= this.ts) this.#offer(window, event);
+      }
+    }
+  }
+
+  async #offerEvents(window: KeyWindow<StoredEvent>, head: PartitionHead, after: Seq): Promise<void> {
+    const stretch = { topic: this.#topic.name, partition: head.partition, after, through: head.head };
+    for await (const page of scanPages(this.#host.store.log, stretch)) {
+      for (const event of page.events) {
+        if (event.ts <= this.ts && !isRepeat(event, this.#topic)) this.#offer(window, event);
+      }
+    }
+  }
+
+  #offer(window: KeyWindow<StoredEvent>, event: StoredEvent): void {
+    const { keyOf, versionOf } = this.#source;
+    const key = keyOf === undefined ? event.key : keyOf(event.record as EventRecord<T>);
+    if (key === undefined || key === "" || !window.wants(key)) return;
+    const version = versionOf?.(event.record as EventRecord<T>) ?? event.seq;
+    window.offer({ key, version, value: event, bytes: event.size });
+  }
+
+  /** The newest mark whose events all stood at the time and whose entries are all still there. */
+  async #markOf(partition: number): Promise<SnapshotMark | undefined> {
+    const { marks } = await readMarks(this.#host.store, this.#topic.name, partition);
+    const mark = marks.findLast(({ ts }) => ts <= this.ts);
+    return mark !== undefined && (await this.#isWhole(partition, mark)) ? mark : undefined;
+  }
+
+  async #isWhole(partition: number, mark: SnapshotMark): Promise<boolean> {
+    const reached = await compactionReached(this.#host, snapshotTopic(this.#topic.name), partition);
+    return reached <= mark.entry;
+  }
+
+  #document(event: EventRecord<T>): ViewRecord<D> | null {
+    const [write] = lastWrites([event], this.#source);
+    if (write === undefined || write.op !== "upsert") return null;
+    const { key, version = event.seq, ts, fields } = write;
+    return toRecord<D>({ key, version, ts, fields });
+  }
+}
+
+/** Only then does the newest event of a key say all about one document, as snapshots and the index by key need it. */
+export function followsKeys<T>(source: PastViewSource<T>): boolean {
+  return source.keyOf === undefined && source.versionOf === undefined;
+}

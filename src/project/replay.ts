@@ -1,0 +1,199 @@
+/**
+ * Replay: copies events of a topic into another one, or moves a group to another place (group-move.ts). Both can be
+ * asked first what it would mean (`dryRun`).
+ *
+ * A copy's id is derived from the event and the target, so that a replay that is repeated, or goes on after a crash,
+ * adds nothing (P3). Each source partition is copied in its order, so the order of keys is kept (P4).
+ */
+import { BusError } from "../model/errors.js";
+import type { EventRecord, Seq } from "../model/event.js";
+import type { PublishItem } from "../model/event-bus.js";
+import { derivedId } from "../model/ids.js";
+import { type TopicRef, topicName } from "../model/topic.js";
+import { type MovedGroup, type MoveGroupOptions, moveGroup } from "./group-move.js";
+import type { Host } from "./host.js";
+import { type Stretch, scanMerged } from "./log-scan.js";
+import { checkRange } from "./option-checks.js";
+import { pacer } from "./pacer.js";
+import { ResumePoint } from "./resume-point.js";
+import { finiteTask } from "./running-task.js";
+import { knownTopic } from "./time-travel.js";
+import { floorsAt, type Position } from "./topic-position.js";
+
+export interface CopyOptions<T = unknown> {
+  readonly from: { readonly topic: TopicRef<T>; readonly position?: Position };
+  /** The topic to copy to. */
+  readonly to: TopicRef;
+  readonly filter?: (event: EventRecord<T>) => boolean;
+  /** What to publish in its place; what it leaves out stays as it was. Null passes the event over. */
+  readonly map?: (event: EventRecord<T>) => Partial<Omit<PublishItem, "id">> | null;
+  /** Events a second; default: as fast as they go. */
+  readonly rate?: number;
+  /** Nothing is published. */
+  readonly dryRun?: boolean;
+  /** Under this name the replay keeps its place, and goes on from there if it was interrupted. */
+  readonly resume?: string;
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (copied: Copied) => void;
+}
+
+export interface Copied {
+  /** Events read. */
+  readonly read: number;
+  /** Events published, or that would be. */
+  readonly events: number;
+  /** Of these, the ones that were there before. */
+  readonly duplicates: number;
+  readonly passedOver: number;
+  /** For each partition of the source, the last event that is accounted for. */
+  readonly floors: readonly Seq[];
+  /** False if it was stopped before the end. */
+  readonly complete: boolean;
+}
+
+type Place = { readonly from: string; readonly to: string; readonly floors: readonly Seq[] };
+
+const BATCH = 500;
+const SAVE_EVERY_EVENTS = 5_000;
+
+/**
+ * @example
+ * await replay(bus, { from: { topic: "orders", position: { ts: noon } }, to: "orders-again", rate: 500 });
+ * const preview = await replay(bus, { topic: "orders", group: "mailer", to: "earliest", dryRun: true });
+ */
+export function replay<T = unknown>(host: Host, options: CopyOptions<T>): Promise<Copied>;
+export function replay(host: Host, options: MoveGroupOptions): Promise<MovedGroup>;
+export async function replay<T>(
+  host: Host,
+  options: CopyOptions<T> | MoveGroupOptions,
+): Promise<Copied | MovedGroup> {
+  const given = Object(options) as object;
+  if ("group" in given && "topic" in given && "to" in given) {
+    return moveGroup(host, options as MoveGroupOptions);
+  }
+  if ("from" in given && "to" in given) return copyEvents(host, options as CopyOptions<T>);
+  throw new BusError(
+    "INVALID_OPTION",
+    "replay takes { from: { topic, position? }, to: topic } or { topic, group, to: position }",
+  );
+}
+
+async function copyEvents<T>(host: Host, options: CopyOptions<T>): Promise<Copied> {
+  checkRange("rate", options.rate, Number.MIN_VALUE);
+  const { registry, log } = host.store;
+  const source = (await knownTopic(host, options.from.topic)).name;
+  const target = topicName(options.to);
+  if (target === source) throw new BusError("INVALID_OPTION", "a topic cannot be replayed into itself");
+  const point = await ResumePoint.load<Place>(
+    registry,
+    "replay",
+    options.dryRun ? undefined : options.resume,
+  );
+  if (point.value !== undefined && (point.value.from !== source || point.value.to !== target)) {
+    throw new BusError(
+      "INVALID_OPTION",
+      `the unfinished replay "${options.resume}" goes from ${point.value.from} to ${point.value.to}`,
+    );
+  }
+  const floors = point.value?.floors ?? (await floorsAt(log, source, options.from.position ?? "earliest"));
+  const copier = new Copier<T>(host, options, floors);
+  const task = finiteTask(
+    {
+      kind: "replay",
+      name: `replay ${source} → ${target}`,
+      clock: host.clock,
+      board: host.tasks,
+      stats: () => ({ ...copier.counts }),
+    },
+    async (stopped) => {
+      const signal = options.signal === undefined ? stopped : AbortSignal.any([stopped, options.signal]);
+      const stretches = (await log.heads(source)).map(({ partition, head }) => ({
+        topic: source,
+        partition,
+        after: floors[partition] ?? 0,
+        through: head,
+      }));
+      await copier.run(
+        stretches,
+        (reached) => point.save({ from: source, to: target, floors: reached }),
+        signal,
+      );
+      if (copier.result.complete) await point.forget();
+    },
+  );
+  await task.done;
+  return copier.result;
+}
+
+class Copier<T> {
+  readonly #host: Host;
+  readonly #options: CopyOptions<T>;
+  readonly #floors: Seq[];
+  readonly #batch: PublishItem[] = [];
+  readonly counts = { read: 0, events: 0, duplicates: 0, passedOver: 0 };
+  #complete = false;
+
+  constructor(host: Host, options: CopyOptions<T>, floors: readonly Seq[]) {
+    this.#host = host;
+    this.#options = options;
+    this.#floors = [...floors];
+  }
+
+  get result(): Copied {
+    return { ...this.counts, floors: [...this.#floors], complete: this.#complete };
+  }
+
+  async run(
+    stretches: readonly Stretch[],
+    save: (floors: readonly Seq[]) => Promise<void>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { rate, dryRun } = this.#options;
+    const batchSize = rate === undefined ? BATCH : Math.max(1, Math.min(BATCH, Math.floor(rate / 10)));
+    const keepPace = pacer(this.#host.clock, dryRun ? undefined : rate, signal);
+    let unsaved = 0;
+    for await (const stored of scanMerged(this.#host.store.log, stretches, { signal })) {
+      if (signal.aborted) break;
+      this.#take(stored.record as EventRecord<T>);
+      this.#floors[stored.partition] = stored.seq;
+      if (this.#batch.length < batchSize && ++unsaved < SAVE_EVERY_EVENTS) continue;
+      const sent = await this.#flush();
+      if (unsaved >= SAVE_EVERY_EVENTS) {
+        await save([...this.#floors]);
+        unsaved = 0;
+      }
+      await keepPace(sent);
+    }
+    await this.#flush();
+    if (signal.aborted) return save([...this.#floors]);
+    for (const { partition, through } of stretches) this.#floors[partition] = through;
+    this.#complete = true;
+  }
+
+  #take(event: EventRecord<T>): void {
+    const { filter, map, to } = this.#options;
+    this.counts.read++;
+    const changed = (filter?.(event) ?? true) ? (map === undefined ? {} : map(event)) : null;
+    if (changed === null) {
+      this.counts.passedOver++;
+      return;
+    }
+    const { payload, ts, key, headers, tags, sid } = event;
+    const item = { payload, ts, key, headers, tags, sid, caused_by: [event.id], ...changed };
+    const given = Object.entries(item).filter(([name, value]) => value !== undefined || name === "payload");
+    const id = derivedId("replay", event.id, topicName(to));
+    this.#batch.push({ ...(Object.fromEntries(given) as unknown as PublishItem), id });
+  }
+
+  async #flush(): Promise<number> {
+    const items = this.#batch.splice(0);
+    if (items.length === 0) return 0;
+    if (!this.#options.dryRun) {
+      const published = await this.#host.publishMany(this.#options.to, items);
+      this.counts.duplicates += published.filter(({ duplicate }) => duplicate === true).length;
+    }
+    this.counts.events += items.length;
+    this.#options.onProgress?.(this.result);
+    return items.length;
+  }
+}

@@ -1,0 +1,214 @@
+/**
+ * Retention: topics lose their oldest events by age (`retentionMs`) and by size (`retentionBytes`, over all partitions,
+ * oldest first). A group that has not settled what is about to go is told of first, when it comes near and again when it
+ * happens: an audit entry, a callback, the statistics. With `holdForGroups` nothing goes before every group is past it.
+ */
+import type { Seq } from "../model/event.js";
+import type { Handle } from "../model/task.js";
+import { type TopicConfig, type TopicRef, topicName } from "../model/topic.js";
+import type { PartitionHead } from "../ports/log.js";
+import { cursorsAt, type GroupCursor, slowestFloor } from "./group-floors.js";
+import type { Host } from "./host.js";
+import { checkRange } from "./option-checks.js";
+import { cutByAge, cutsByBytes, unsettled } from "./retention-cut.js";
+import { roundsTask } from "./running-task.js";
+
+/** A group that has not settled events which retention takes. */
+export interface UnreadEvents {
+  readonly topic: string;
+  readonly partition: number;
+  readonly group: string;
+  /** "soon": they go within the time of notice; "now": they go at once; "held": they stay because of the group. */
+  readonly stage: "soon" | "now" | "held";
+  /** Events it would lose, or has kept. */
+  readonly events: number;
+  readonly floor: Seq;
+  /** The newest of the events that go. */
+  readonly through: Seq;
+}
+
+export interface RetentionRun {
+  /** Default: every topic with a retention. */
+  readonly topics?: readonly TopicRef[];
+  /** Keep what a group has not settled, however old. Default false. */
+  readonly holdForGroups?: boolean;
+  /** How long before the time a group is told of. Default: a tenth of the topic's `retentionMs`. */
+  readonly noticeMs?: number;
+  /** Awaited before anything goes. */
+  readonly onWouldLose?: (unread: UnreadEvents) => unknown;
+}
+
+export interface RetentionOptions extends RetentionRun {
+  /** Default 60,000. */
+  readonly everyMs?: number;
+}
+
+export interface RetentionStats {
+  readonly [name: string]: number;
+  readonly rounds: number;
+  /** Events that went. */
+  readonly trimmed: number;
+  /** Reports of groups with unread events. */
+  readonly reports: number;
+  /** Events that groups lost unread. */
+  readonly lost: number;
+  /** Partitions held back in the last round. */
+  readonly held: number;
+}
+
+/** The most that one step by size takes away before it is measured again. */
+const MAX_STEP_BYTES = 64 * 1_048_576;
+
+/**
+ * @example
+ * const retention = startRetention(bus, { onWouldLose: ({ group, topic, events }) => alert(group, topic, events) });
+ */
+export function startRetention(host: Host, options: RetentionOptions = {}): Handle<RetentionStats> {
+  checkRange("everyMs", options.everyMs, 1);
+  const retention = new Retention(host, options);
+  const { clock, tasks } = host;
+  const name = `retention ${options.topics?.map(topicName).join(", ") ?? "*"}`;
+  return roundsTask(
+    { kind: "retention", name, clock, board: tasks, stats: () => retention.stats },
+    { everyMs: options.everyMs ?? 60_000, round: (signal) => retention.round(signal) },
+  );
+}
+
+/** One run over all topics. */
+export async function retainNow(host: Host, options: RetentionRun = {}): Promise<RetentionStats> {
+  const retention = new Retention(host, options);
+  await retention.round(new AbortController().signal);
+  return retention.stats;
+}
+
+class Retention {
+  readonly #host: Host;
+  readonly #options: RetentionRun;
+  readonly #counts = { rounds: 0, trimmed: 0, reports: 0, lost: 0, held: 0 };
+  /** What was last said of each (topic, partition, group), so that it is not said every minute. */
+  readonly #told = new Map<string, UnreadEvents["stage"]>();
+
+  constructor(host: Host, options: RetentionRun) {
+    checkRange("noticeMs", options.noticeMs, 0);
+    this.#host = host;
+    this.#options = options;
+  }
+
+  get stats(): RetentionStats {
+    return { ...this.#counts };
+  }
+
+  /** A topic that fails does not keep the others from their turn. */
+  async round(signal: AbortSignal): Promise<boolean> {
+    let failure: unknown;
+    this.#counts.held = 0;
+    for (const topic of await this.#topics()) {
+      if (signal.aborted) break;
+      try {
+        await this.#byAge(topic, signal);
+        await this.#byBytes(topic, signal);
+      } catch (error) {
+        failure ??= error;
+      }
+    }
+    this.#counts.rounds++;
+    if (failure !== undefined) throw failure;
+    return false;
+  }
+
+  async #topics(): Promise<TopicConfig[]> {
+    const named = this.#options.topics?.map(topicName);
+    return (await this.#host.topics()).filter(
+      ({ name, retentionMs, retentionBytes }) =>
+        (retentionMs !== undefined || retentionBytes !== undefined) && (named?.includes(name) ?? true),
+    );
+  }
+
+  async #byAge(topic: TopicConfig, signal: AbortSignal): Promise<void> {
+    const { retentionMs, name } = topic;
+    if (retentionMs === undefined) return;
+    const { log } = this.#host.store;
+    const nowMs = this.#host.clock.now();
+    const noticeMs = Math.min(retentionMs, this.#options.noticeMs ?? retentionMs / 10);
+    for (const head of await log.heads(name)) {
+      if (signal.aborted) return;
+      const cut = await cutByAge(log, name, head, nowMs - retentionMs, nowMs);
+      const soon = await cutByAge(log, name, head, nowMs - retentionMs + noticeMs, nowMs);
+      await this.#cutOff(topic, head, cut, soon);
+    }
+  }
+
+  /** In steps, each measured anew: what an event counts in the store is only known afterwards. */
+  async #byBytes(topic: TopicConfig, signal: AbortSignal): Promise<void> {
+    const { retentionBytes, name } = topic;
+    if (retentionBytes === undefined) return;
+    const { log } = this.#host.store;
+    for (let progress = true; progress && !signal.aborted; ) {
+      const heads = await log.heads(name);
+      const excess = heads.reduce((sum, { bytes }) => sum + bytes, 0) - retentionBytes;
+      if (excess <= 0) return;
+      const cuts = await cutsByBytes(log, name, heads, Math.min(excess / 2, MAX_STEP_BYTES));
+      progress = false;
+      for (const head of heads) {
+        const cut = cuts[head.partition] ?? 0;
+        if ((await this.#cutOff(topic, head, cut, cut)) > 0) progress = true;
+      }
+    }
+  }
+
+  /** Tells of groups that are not past the cut, then cuts; returns how many events went. */
+  async #cutOff(topic: TopicConfig, head: PartitionHead, wished: Seq, soon: Seq): Promise<number> {
+    if (Math.max(wished, soon) < head.low) return 0;
+    const { store, clock } = this.#host;
+    const cursors = await cursorsAt(store, topic.name, head.partition, clock.now());
+    const cut = this.#options.holdForGroups ? Math.min(wished, slowestFloor(cursors)) : wished;
+    if (cut < wished) this.#counts.held++;
+    for (const cursor of cursors) await this.#look(topic, head, cursor, { wished, cut, soon });
+    if (cut < head.low) return 0;
+    const trimmed = await store.log.trim(topic.name, head.partition, cut);
+    this.#counts.trimmed += trimmed;
+    return trimmed;
+  }
+
+  async #look(
+    topic: TopicConfig,
+    { partition, low }: PartitionHead,
+    { group, cursor }: GroupCursor,
+    cuts: { readonly wished: Seq; readonly cut: Seq; readonly soon: Seq },
+  ): Promise<void> {
+    const told = `${topic.name} ${partition} ${group}`;
+    const now = unsettled(cursor, low, cuts.wished);
+    const events = now > 0 ? now : unsettled(cursor, low, cuts.soon);
+    if (events === 0) {
+      this.#told.delete(told);
+      return;
+    }
+    const stage = now === 0 ? "soon" : this.#options.holdForGroups ? "held" : "now";
+    if (stage === "now") this.#counts.lost += events;
+    else if (this.#told.get(told) === stage) return;
+    this.#told.set(told, stage);
+    const through = now === 0 ? cuts.soon : cuts.wished;
+    await this.#tell({
+      topic: topic.name,
+      partition,
+      group,
+      stage,
+      events,
+      floor: cursor?.floor ?? 0,
+      through,
+    });
+  }
+
+  async #tell(unread: UnreadEvents): Promise<void> {
+    this.#counts.reports++;
+    const { topic, group, ...details } = unread;
+    await this.#host.store.registry.audit({
+      atMs: this.#host.clock.now(),
+      actor: "retention",
+      action: `retention.unread-${unread.stage}`,
+      target: `${topic} ${group}`,
+      details: { topic, group, ...details },
+    });
+    await this.#options.onWouldLose?.(unread);
+  }
+}

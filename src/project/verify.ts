@@ -1,0 +1,194 @@
+/**
+ * Verifies a group against its log: every seq up to the head is settled, dead-lettered, removed, in flight or pending,
+ * and counted once; what is none of these is a hole, and is named. Reads only. Filtered events are settled ones; which
+ * they were is not kept.
+ */
+import { BusError } from "../model/errors.js";
+import type { Seq } from "../model/event.js";
+import { deadLetterTopic, type TopicRef } from "../model/topic.js";
+import type { Cursor, Lease } from "../ports/groups.js";
+import type { PartitionHead } from "../ports/log.js";
+import type { Host } from "./host.js";
+import { scanPages } from "./log-scan.js";
+import { knownTopic } from "./time-travel.js";
+
+export interface Hole {
+  readonly from: Seq;
+  readonly to: Seq;
+  readonly why: string;
+}
+
+export interface VerifiedPartition {
+  readonly partition: number;
+  readonly floor: Seq;
+  readonly head: Seq;
+  /** Acked or filtered. */
+  readonly settled: number;
+  /** Given up, with a copy in `dlq.<topic>`. */
+  readonly deadLettered: number;
+  /** Taken by retention or compaction. */
+  readonly removed: number;
+  /** Unsettled, and its owner may have handed it out. */
+  readonly inFlight: number;
+  readonly pending: number;
+  readonly holes: readonly Hole[];
+}
+
+export interface VerifiedGroup {
+  readonly topic: string;
+  readonly group: string;
+  readonly ok: boolean;
+  readonly partitions: readonly VerifiedPartition[];
+}
+
+/**
+ * @example
+ * const { ok, partitions } = await verifyGroup(bus, "orders", "mailer");
+ */
+export async function verifyGroup(
+  host: Host,
+  topic: TopicRef,
+  group: string,
+  options: { readonly signal?: AbortSignal } = {},
+): Promise<VerifiedGroup> {
+  const { name } = await knownTopic(host, topic);
+  const { groups, log } = host.store;
+  // Cursors before heads: a cursor that is read first cannot be ahead of a head that is read later.
+  const state = await groups.state({ topic: name, group }, { nowMs: host.clock.now() });
+  if (state === null) throw new BusError("NOT_FOUND", `${name} has no group ${group}`);
+  const given = await givenUp(host, name, group);
+  const partitions: VerifiedPartition[] = [];
+  for (const { partition } of await log.heads(name)) {
+    const lease = state.leases.find((one) => one.partition === partition);
+    partitions.push(await verifyPartition(host, name, partition, lease, given.get(partition) ?? new Set()));
+    if (options.signal?.aborted) throw new BusError("ABORTED", `verifying ${group} was stopped`);
+  }
+  return { topic: name, group, ok: partitions.every(({ holes }) => holes.length === 0), partitions };
+}
+
+/** For each partition, the seqs of which the group has a dead letter. */
+async function givenUp(host: Host, topic: string, group: string): Promise<Map<number, Set<Seq>>> {
+  const letters = deadLetterTopic(topic);
+  const given = new Map<number, Set<Seq>>();
+  if ((await host.store.registry.topic(letters)) === null) return given;
+  for (const { partition, head } of await host.store.log.heads(letters)) {
+    const stretch = { topic: letters, partition, after: 0, through: head };
+    for await (const page of scanPages(host.store.log, stretch)) {
+      for (const letter of page.events) {
+        const { origin } = Object(letter.body.value) as { origin?: Origin };
+        if (origin?.topic !== topic || origin.group !== group) continue;
+        const seqs = given.get(origin.partition) ?? new Set();
+        given.set(origin.partition, seqs.add(origin.seq));
+      }
+    }
+  }
+  return given;
+}
+
+interface Origin {
+  readonly topic: string;
+  readonly group: string;
+  readonly partition: number;
+  readonly seq: Seq;
+}
+
+const TRIES = 3;
+
+async function verifyPartition(
+  host: Host,
+  topic: string,
+  partition: number,
+  lease: Lease | undefined,
+  given: ReadonlySet<Seq>,
+): Promise<VerifiedPartition> {
+  for (let tries = 1; ; tries++) {
+    const before = await headOf(host, topic, partition);
+    const counts = await classify(host, topic, before, lease, given);
+    const after = await headOf(host, topic, partition);
+    // Events that came since are not looked at; if some went, what was counted is no longer comparable.
+    const undisturbed = after.events - (after.head - before.head) === before.events;
+    if (!undisturbed && tries < TRIES) continue;
+    const holes = [
+      ...cursorHoles(lease?.cursor, before),
+      ...(undisturbed ? logHoles(counts.present, before) : []),
+    ];
+    const { present: _, ...rest } = counts;
+    return { partition, floor: lease?.cursor.floor ?? 0, head: before.head, ...rest, holes };
+  }
+}
+
+async function headOf(host: Host, topic: string, partition: number): Promise<PartitionHead> {
+  const head = (await host.store.log.heads(topic))[partition];
+  if (head === undefined) throw new BusError("NOT_FOUND", `${topic} has no partition ${partition}`);
+  return head;
+}
+
+interface Counts {
+  present: number;
+  settled: number;
+  deadLettered: number;
+  removed: number;
+  inFlight: number;
+  pending: number;
+}
+
+async function classify(
+  host: Host,
+  topic: string,
+  { partition, head }: PartitionHead,
+  lease: Lease | undefined,
+  given: ReadonlySet<Seq>,
+): Promise<Counts> {
+  const counts: Counts = { present: 0, settled: 0, deadLettered: 0, removed: 0, inFlight: 0, pending: 0 };
+  const isSettled = settledIn(lease?.cursor);
+  const handedOut = lease?.alive && lease.owner !== null ? lease.cursor.mark : 0;
+  for await (const page of scanPages(host.store.log, { topic, partition, after: 0, through: head })) {
+    counts.present += page.events.length;
+    for (const { seq } of page.events) {
+      if (isSettled(seq)) given.has(seq) ? counts.deadLettered++ : counts.settled++;
+      else if (seq <= handedOut) counts.inFlight++;
+      else counts.pending++;
+    }
+  }
+  counts.removed = head - counts.present;
+  return counts;
+}
+
+/** To be asked in ascending order. */
+function settledIn(cursor: Cursor | undefined): (seq: Seq) => boolean {
+  const { floor = 0, settled = [] } = cursor ?? {};
+  let next = 0;
+  return (seq) => {
+    if (seq <= floor) return true;
+    while ((settled[next]?.[1] ?? Number.POSITIVE_INFINITY) < seq) next++;
+    return (settled[next]?.[0] ?? Number.POSITIVE_INFINITY) <= seq;
+  };
+}
+
+/** What a cursor says that cannot be. */
+export function cursorHoles(cursor: Cursor | undefined, { low, head }: PartitionHead): Hole[] {
+  if (cursor === undefined) {
+    return head < low ? [] : [{ from: low, to: head, why: "the group has no cursor in this partition" }];
+  }
+  const holes: Hole[] = [];
+  if (cursor.floor > head) {
+    holes.push({ from: head + 1, to: cursor.floor, why: "the floor lies beyond the log: events were lost" });
+  }
+  let last = cursor.floor;
+  for (const [from, to] of cursor.settled) {
+    if (from > to || from <= last) holes.push({ from, to, why: "this settled range is out of order" });
+    else if (to > head && to > cursor.floor) {
+      holes.push({ from: Math.max(from, head + 1), to, why: "settled beyond the log: events were lost" });
+    }
+    last = Math.max(last, to);
+  }
+  for (const { seq } of cursor.attempts) {
+    if (settledIn(cursor)(seq)) holes.push({ from: seq, to: seq, why: "settled, and yet still being tried" });
+  }
+  return holes;
+}
+
+function logHoles(present: number, { low, head, events }: PartitionHead): Hole[] {
+  if (present === events) return [];
+  return [{ from: low, to: head, why: `the log counts ${events} events here, but ${present} can be read` }];
+}
