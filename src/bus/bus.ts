@@ -115,7 +115,7 @@ export class Bus implements EventBus {
 
   /** Publishes many events of one topic; resolves when all are durable. Fails if one fails; `details.failed` says which. */
   async publishMany<T>(topic: TopicRef<T>, items: readonly PublishItem<T>[]): Promise<PublishedRecord<T>[]> {
-    if (!Array.isArray(items))
+    if (!Array.isArray(items) || items.some((item) => typeof item !== "object" || item === null))
       throw new BusError("INVALID_OPTION", "publishMany takes an array of { payload, … }");
     if (this.#middleware.all.length === 0) {
       return this.#core.publishMany(topic, items) as Promise<PublishedRecord<T>[]>;

@@ -23,8 +23,9 @@ import {
 } from "../model/topic.js";
 import type { Fence } from "../ports/groups.js";
 import type { Signal } from "../ports/store.js";
-import { makeDraft } from "../publish/draft.js";
+import { checkPublishOptions, makeDraft } from "../publish/draft.js";
 import { Publisher } from "../publish/publisher.js";
+import { Arrivals } from "./arrivals.js";
 import type { Settings } from "./options.js";
 import { checkPayload } from "./payload-schema.js";
 import { acquireStore, releaseStore } from "./shared-store.js";
@@ -43,6 +44,10 @@ export class BusCore {
   readonly subscriptions: Subscriptions;
   readonly tasks = new TaskBoard();
   readonly meters = new Meters();
+  readonly #arrivals = new Arrivals(
+    (name) => this.catalog.known(name),
+    (topic) => this.#resolve(topic),
+  );
   readonly #patterns = new Map<Subscription, readonly string[]>();
   readonly #watchman: Watchman;
   readonly #closing = new AbortController();
@@ -118,11 +123,14 @@ export class BusCore {
   ): Promise<PublishedRecord> {
     if (!emitted) this.checkOpen();
     const draft = this.#draft(topic, payload, options);
-    const config = this.catalog.known(topicName(topic)) ?? (await this.#resolve(topic));
-    checkPartition(config, options.partition);
+    return this.#arrivals.with(topic, (config) => this.#send(config, options.partition, draft));
+  }
+
+  #send(config: TopicConfig, partition: number | undefined, draft: EventDraft): Promise<PublishedRecord> {
+    checkPartition(config, partition);
     this.publisher.admit([draft]);
     return new Promise<PublishedRecord>((resolve, reject) => {
-      this.publisher.add(config, options.partition, draft, {
+      this.publisher.add(config, partition, draft, {
         done: (event, duplicate) => resolve(published(event, duplicate)),
         fail: reject,
       });
@@ -132,7 +140,14 @@ export class BusCore {
   async publishMany(topic: TopicRef, items: readonly PublishItem[]): Promise<PublishedRecord[]> {
     this.checkOpen();
     const drafts = items.map((item) => this.#draft(topic, item.payload, item));
-    const config = this.catalog.known(topicName(topic)) ?? (await this.#resolve(topic));
+    return this.#arrivals.with(topic, (config) => this.#sendMany(config, items, drafts));
+  }
+
+  #sendMany(
+    config: TopicConfig,
+    items: readonly PublishItem[],
+    drafts: readonly EventDraft[],
+  ): Promise<PublishedRecord[]> {
     for (const item of items) checkPartition(config, item.partition);
     this.publisher.admit(drafts);
     return new Promise<PublishedRecord[]>((resolve, reject) => {
@@ -217,6 +232,7 @@ export class BusCore {
     const { limits, clock } = this.settings;
     const name = topicName(topic);
     if (this.catalog.known(name) === undefined) checkTopicName(name);
+    checkPublishOptions(options, limits);
     const definition = this.catalog.definition(topic);
     if (definition === undefined) return makeDraft(payload, options, limits, clock);
     const checked = checkPayload(definition, payload);

@@ -45,13 +45,8 @@ export class TopicCatalog {
     const name = typeof topic === "string" ? topic : topic.name;
     let resolving = this.#resolving.get(name);
     if (resolving === undefined) {
-      resolving = this.#load(topic, name, model);
+      resolving = this.#load(topic, name, model).finally(() => this.#resolving.delete(name));
       this.#resolving.set(name, resolving);
-      // Known only after everybody who waits has gone on, so that no later publish overtakes an earlier one.
-      resolving.then(
-        (config) => queueMicrotask(() => this.#settle(name, config)),
-        () => this.#resolving.delete(name),
-      );
     }
     return resolving;
   }
@@ -60,20 +55,17 @@ export class TopicCatalog {
     return this.#registry.topics();
   }
 
-  #settle(name: string, config: TopicConfig): void {
-    this.#configs.set(name, config);
-    this.#resolving.delete(name);
-  }
-
   async #load(topic: TopicRef, name: string, model: TopicConfig | undefined): Promise<TopicConfig> {
     const known = this.#configs.get(name);
     if (known !== undefined) return known;
     checkTopicName(name);
     if (typeof topic !== "string" && !this.#definitions.has(name)) return this.define(topic);
-    const existing = await this.#registry.topic(name);
-    if (existing !== null) return existing;
     const partitions = model?.partitions ?? this.#defaultPartitions;
-    return this.#registry.defineTopic({ name, partitions }, { ifAbsent: true });
+    const config =
+      (await this.#registry.topic(name)) ??
+      (await this.#registry.defineTopic({ name, partitions }, { ifAbsent: true }));
+    this.#configs.set(name, config);
+    return config;
   }
 
   #configOf(definition: TopicDefinition, existingPartitions: number | undefined): TopicConfig {

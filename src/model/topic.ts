@@ -73,8 +73,9 @@ export function defineTopic<T = unknown>(name: string, options: TopicOptions<T> 
   return Object.freeze({ ...options, name });
 }
 
+/** Its name, to be checked: whatever was handed in. */
 export function topicName(topic: TopicRef): string {
-  return typeof topic === "string" ? topic : topic.name;
+  return typeof topic === "string" ? topic : ((topic as TopicDefinition | null | undefined)?.name as string);
 }
 
 /** Throws INVALID_TOPIC unless `name` is a topic name. */

@@ -8,13 +8,13 @@ import type { Limits } from "../model/limits.js";
 
 const KNOWN = new Set(["id", "ts", "key", "headers", "tags", "caused_by", "sid", "partition", "payload"]);
 
+/** From options that were checked. */
 export function makeDraft(
   payload: unknown,
   options: PublishOptions,
   limits: Limits,
   clock: Clock,
 ): EventDraft {
-  checkOptions(options, limits);
   return {
     id: options.id ?? clock.newId(),
     ts: options.ts ?? clock.now(),
@@ -25,7 +25,11 @@ export function makeDraft(
   };
 }
 
-function checkOptions(options: PublishOptions, limits: Limits): void {
+/** Throws INVALID_OPTION that names the option and what it takes. */
+export function checkPublishOptions(options: PublishOptions, limits: Limits): void {
+  if (typeof options !== "object" || options === null || Array.isArray(options)) {
+    throw new BusError("INVALID_OPTION", "publish takes its options as an object: { key, id, headers, … }");
+  }
   for (const name in options) {
     if (!KNOWN.has(name)) {
       throw new BusError(
@@ -76,7 +80,9 @@ function metaOf(options: PublishOptions, limits: Limits): EventMeta | undefined 
 
 function copyHeaders(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   const entries =
-    typeof headers === "object" && headers !== null ? Object.entries(headers) : [["", 0] as const];
+    typeof headers === "object" && headers !== null && !Array.isArray(headers)
+      ? Object.entries(headers)
+      : [["", 0] as const];
   for (const [name, value] of entries) {
     if (typeof value !== "string") {
       throw new BusError("INVALID_OPTION", `headers must be strings by name; "${name}" is not`);

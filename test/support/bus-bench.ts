@@ -1,0 +1,99 @@
+/** Buses for tests: on one memory store and one manual clock, closed when the test is over. */
+import { afterEach } from "vitest";
+import type { Bus } from "../../src/bus/bus.js";
+import { createBus } from "../../src/bus/create-bus.js";
+import type { BusInternals, BusOptions, Trouble } from "../../src/bus/options.js";
+import type { EventRecord } from "../../src/model/event.js";
+import type { DeliveryContext, Handler } from "../../src/model/event-bus.js";
+import { ManualClock } from "../../src/model/manual-clock.js";
+import type { Store } from "../../src/ports/store.js";
+import { memoryStore } from "../../src/stores/memory/index.js";
+import { settled } from "./eventually.js";
+
+/** What a handler saw of one delivery. */
+export interface Seen {
+  readonly payload: unknown;
+  readonly key: string | undefined;
+  readonly topic: string;
+  readonly seq: number;
+  readonly attempt: number;
+}
+
+export class BusBench {
+  readonly clock = new ManualClock();
+  readonly store: Store;
+  readonly troubles: Trouble[] = [];
+  readonly #buses: Bus[] = [];
+
+  constructor(store: Store = memoryStore()) {
+    this.store = store;
+  }
+
+  async bus(options: Partial<BusOptions> = {}, internals: BusInternals = {}): Promise<Bus> {
+    const bus = await createBus(
+      {
+        store: this.store,
+        clock: this.clock,
+        onTrouble: (trouble) => this.troubles.push(trouble),
+        ...options,
+      },
+      internals,
+    );
+    this.#buses.push(bus);
+    return bus;
+  }
+
+  /** Closes every bus, moving the clock for those that wait for something. */
+  async close(): Promise<void> {
+    let open = this.#buses.length;
+    for (const bus of this.#buses)
+      void bus.close().finally(() => {
+        open--;
+      });
+    for (let i = 0; i < 200 && open > 0; i++) await this.clock.advance(1_000);
+    if (open > 0) throw new Error("a bus did not close");
+  }
+
+  /** Lets everything that is ready happen, then moves the clock. */
+  async advance(ms: number): Promise<void> {
+    await settled();
+    await this.clock.advance(ms);
+    await settled();
+  }
+}
+
+/** A bench that is closed after each test; call it inside `describe`. */
+export function useBench(makeStore: () => Store = memoryStore): () => BusBench {
+  let bench: BusBench | undefined;
+  afterEach(async () => {
+    await bench?.close();
+    bench = undefined;
+  });
+  return () => {
+    bench ??= new BusBench(makeStore());
+    return bench;
+  };
+}
+
+/** A handler that notes what it sees, then does what `act` does. */
+export function recorder(act: (event: EventRecord, ctx: DeliveryContext) => unknown = () => undefined): {
+  readonly seen: Seen[];
+  readonly handler: Handler;
+  payloads(): unknown[];
+} {
+  const seen: Seen[] = [];
+  return {
+    seen,
+    handler: (event, ctx) => {
+      const { payload, key, topic, seq } = event;
+      seen.push({ payload, key, topic, seq, attempt: ctx.attempt });
+      return act(event, ctx);
+    },
+    payloads: () => seen.map(({ payload }) => payload),
+  };
+}
+
+/** Never ends. */
+export function forever(): Promise<never> {
+  return new Promise(() => undefined);
+}
