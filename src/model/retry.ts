@@ -17,6 +17,8 @@ export const DEFAULT_RETRY: RetryPolicy = { baseMs: 25, maxMs: 60_000, factor: 8
 /** The wait after `failures` failures; `random` is in [0, 1). Never above `maxMs`. */
 export function backoffMs(policy: RetryPolicy, failures: number, random: number): number {
   const exponent = Math.max(0, failures - 1);
-  const full = Math.min(policy.maxMs, policy.baseMs * policy.factor ** exponent);
+  // Kept finite: nothing times an infinite growth would be no number at all.
+  const growth = Math.min(Number.MAX_VALUE, policy.factor ** exponent);
+  const full = Math.min(policy.maxMs, policy.baseMs * growth);
   return Math.round(full * (1 - policy.jitter * random));
 }
