@@ -1,0 +1,91 @@
+import { describe, expect, it } from "vitest";
+import { WebSocket } from "ws";
+import { createBus } from "../bus/create-bus.js";
+import { startHub } from "../hub/server.js";
+import { memoryStore } from "../stores/memory/index.js";
+import { PromClient } from "./index.js";
+import type { SocketLike } from "./socket.js";
+
+describe("the client", () => {
+  it("P3, P5: loses its connection again and again while it publishes and consumes; nothing is lost, nothing doubled unmarked", async () => {
+    const bus = await createBus({ store: memoryStore() });
+    const hub = await startHub({ bus, auth: { tokens: { t: { scopes: ["*:*"] } } } });
+    const sockets: WebSocket[] = [];
+    const client = new PromClient(hub.url, {
+      token: "t",
+      retry: { baseMs: 5, maxMs: 20 },
+      makeSocket: (url) => {
+        const socket = new WebSocket(url);
+        sockets.push(socket);
+        return socket as unknown as SocketLike;
+      },
+    });
+    await client.connect();
+    const first = new Map<string, number>();
+    const unmarked: string[] = [];
+    await client.subscribe<number>(
+      "t.n",
+      "g",
+      (event, ctx) => {
+        if (first.has(event.id) && ctx.attempt === 1) unmarked.push(event.id);
+        if (!first.has(event.id)) first.set(event.id, event.payload);
+      },
+      { from: "earliest" },
+    );
+    const published = [];
+    for (let i = 0; i < 500; i++) {
+      published.push(client.publish("t.n", i, { key: `k${i % 7}` }));
+      if (i % 10 === 9) {
+        await expect.poll(() => client.status, { interval: 1 }).toBe("online");
+        sockets.at(-1)?.terminate();
+      }
+    }
+    const records = await Promise.all(published);
+    expect(new Set(records.map((record) => record.id)).size).toBe(500);
+    await expect.poll(() => first.size, { timeout: 10_000 }).toBe(500);
+    expect(unmarked).toEqual([]);
+    expect((await bus.store.log.heads("t.n"))[0]?.head).toBe(500);
+    await client.close();
+    await hub.close();
+    await bus.close();
+  });
+
+  it("rejects connect() if the token is refused, and says so", async () => {
+    const bus = await createBus({ store: memoryStore() });
+    const hub = await startHub({ bus, auth: { tokens: { t: { scopes: [] } } } });
+    const client = new PromClient(hub.url, { token: "wrong" });
+    await expect(client.connect()).rejects.toMatchObject({ code: "CLOSED" });
+    await expect(client.publish("t.a", 1)).rejects.toMatchObject({ code: "CLOSED" });
+    await hub.close();
+    await bus.close();
+  });
+
+  it("nacks when the handler throws, and hands over what may not be done as errors with codes", async () => {
+    const bus = await createBus({ store: memoryStore() });
+    const hub = await startHub({
+      bus,
+      auth: { tokens: { t: { scopes: ["publish:t.*", "subscribe:t.*"] } } },
+    });
+    const client = new PromClient(hub.url, { token: "t" });
+    await client.connect();
+    const attempts: number[] = [];
+    await client.subscribe(
+      "t.a",
+      "g",
+      (_event, ctx) => {
+        attempts.push(ctx.attempt);
+        if (ctx.attempt < 3) throw new Error("not yet");
+      },
+      { retry: { baseMs: 1, maxMs: 5 } },
+    );
+    await client.publish("t.a", { n: 1 });
+    await expect.poll(() => attempts).toEqual([1, 2, 3]);
+    await expect(client.publish("other", 1)).rejects.toMatchObject({ code: "FORBIDDEN" });
+    await expect(client.publish("t.BAD", 1)).rejects.toMatchObject({
+      code: expect.stringMatching(/FORBIDDEN|INVALID_TOPIC/),
+    });
+    await client.close();
+    await hub.close();
+    await bus.close();
+  });
+});

@@ -1,0 +1,266 @@
+/**
+ * The client of a hub, for browsers and Node: the same verbs as the bus, over one connection that mends itself.
+ *
+ * A publish has its id from the start and is sent again after a reconnect until it is answered, so nothing is lost
+ * and nothing doubled (P3). Subscriptions come back by themselves; events that were being handled when the line broke
+ * come again with a higher attempt.
+ */
+
+import type {
+  ClientFrame,
+  EventFrame,
+  PublishFrame,
+  ServerFrame,
+  SubscribeFrame,
+  WireSubscribeOptions,
+} from "../hub/protocol.js";
+import { BusError, type ErrorCode } from "../model/errors.js";
+import type { PublishItem, PublishOptions } from "../model/event-bus.js";
+import { IdSource } from "../model/ids.js";
+import type { RetryPolicy } from "../model/retry.js";
+import { type TopicRef, topicName } from "../model/topic.js";
+import { Connection, type Status } from "./connection.js";
+import { type ClientHandler, runDelivery } from "./deliveries.js";
+import { type SocketMaker, socketUrl } from "./socket.js";
+
+export interface ClientOptions {
+  readonly token?: string;
+  /** Asked before each connection: for tokens that run out. */
+  readonly getToken?: () => string | Promise<string>;
+  /** Publishes kept while there is no connection, or no answer yet. Default 10,000 events and 16 MiB. */
+  readonly maxBuffered?: number;
+  readonly maxBufferedBytes?: number;
+  readonly retry?: Partial<RetryPolicy>;
+  /** How often to make sure that the line is alive. Default 20,000. */
+  readonly pingMs?: number;
+  readonly makeSocket?: SocketMaker;
+}
+
+/** Where a published event stands. */
+export interface Published {
+  readonly id: string;
+  readonly topic: string;
+  readonly partition: number;
+  readonly seq: number;
+  readonly duplicate?: true;
+}
+
+export interface ClientSubscribeOptions extends WireSubscribeOptions {
+  readonly manualAck?: boolean;
+}
+
+interface Pending {
+  readonly frame: ClientFrame & { readonly corr: number };
+  readonly bytes: number;
+  readonly resolve: (result: unknown) => void;
+  readonly reject: (error: BusError) => void;
+}
+
+interface Feed {
+  readonly frame: Omit<SubscribeFrame, "corr">;
+  readonly handler: ClientHandler;
+  readonly manualAck: boolean;
+}
+
+const RECONNECT: RetryPolicy = { baseMs: 100, maxMs: 10_000, factor: 2, jitter: 0.5 };
+const WAIT_AND_RETRY: ReadonlySet<string> = new Set([
+  "RATE_LIMITED",
+  "QUEUE_FULL",
+  "STORE_UNAVAILABLE",
+  "OUTCOME_UNKNOWN",
+]);
+
+/**
+ * @example
+ * const client = new PromClient("http://localhost:8420", { token });
+ * await client.connect();
+ * await client.subscribe("orders.placed", "mailer", async (event) => sendMail(event.payload));
+ * await client.publish("orders.placed", { order: 7 });
+ */
+export class PromClient {
+  readonly #options: ClientOptions;
+  readonly #connection: Connection;
+  readonly #ids = new IdSource(Date.now, (bytes) => crypto.getRandomValues(bytes));
+  /** Requests without an answer, oldest first. */
+  readonly #pending = new Map<number, Pending>();
+  readonly #feeds = new Map<string, Feed>();
+  readonly #listeners = new Set<(status: Status, error?: BusError) => void>();
+  #lost = new AbortController();
+  #corr = 0;
+  #bufferedBytes = 0;
+
+  constructor(url: string, options: ClientOptions & { readonly makeSocket: SocketMaker }) {
+    this.#options = options;
+    this.#connection = new Connection({
+      url: socketUrl(url),
+      makeSocket: options.makeSocket,
+      getToken: () => options.getToken?.() ?? options.token,
+      retry: { ...RECONNECT, ...options.retry },
+      pingMs: options.pingMs ?? 20_000,
+      onFrame: (frame) => this.#receive(frame),
+      onOnline: () => this.#resume(),
+      onOffline: () => this.#abortDeliveries(),
+      onStatus: (status, error) => this.#statusChanged(status, error),
+    });
+  }
+
+  get status(): Status {
+    return this.#connection.status;
+  }
+
+  /** Told of every change of status. Returns how to stop that. */
+  onStatus(listener: (status: Status, error?: BusError) => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  /** Resolves when the hub has recognised the token; rejects if it refused it. Mends itself from then on. */
+  async connect(): Promise<void> {
+    if (this.status === "online") return;
+    await new Promise<void>((resolve, reject) => {
+      const stop = this.onStatus((status, error) => {
+        if (status === "online") resolve();
+        else if (status === "closed") reject(error ?? closed());
+        if (status === "online" || status === "closed") stop();
+      });
+      this.#connection.open();
+    });
+  }
+
+  async publish<T>(topic: TopicRef<T>, payload: T, options: PublishOptions = {}): Promise<Published> {
+    const id = options.id ?? this.#ids.next();
+    const frame = {
+      type: "PUBLISH",
+      topic: topicName(topic),
+      payload,
+      ...options,
+      id,
+    } satisfies PublishFrame;
+    return (await this.#request(frame, JSON.stringify(payload)?.length ?? 0)) as Published;
+  }
+
+  async publishMany<T>(topic: TopicRef<T>, items: readonly PublishItem<T>[]): Promise<Published[]> {
+    return Promise.all(items.map(({ payload, ...options }) => this.publish(topic, payload, options)));
+  }
+
+  /** Resolves when the hub has taken the subscription on; it comes back after every reconnect. */
+  async subscribe<T = unknown>(
+    topic: TopicRef<T>,
+    group: string,
+    handler: ClientHandler<T>,
+    options: ClientSubscribeOptions = {},
+  ): Promise<() => Promise<void>> {
+    const { manualAck = false, ...opts } = options;
+    const name = topicName(topic);
+    const frame = { type: "SUBSCRIBE", topic: name, group, opts } satisfies SubscribeFrame;
+    const key = keyOf(name, group);
+    if (this.#feeds.has(key))
+      throw new BusError("INVALID_OPTION", `this client has a subscription of ${name} for ${group}`);
+    this.#feeds.set(key, { frame, handler: handler as ClientHandler, manualAck });
+    try {
+      await this.#request(frame, 0);
+    } catch (error) {
+      this.#feeds.delete(key);
+      throw error;
+    }
+    return () => this.unsubscribe(name, group);
+  }
+
+  async unsubscribe(topic: string, group: string): Promise<void> {
+    if (!this.#feeds.delete(keyOf(topic, group)) || this.status !== "online") return;
+    await this.#request({ type: "UNSUBSCRIBE", topic, group }, 0);
+  }
+
+  /** Ends the connection; what has no answer yet is rejected with CLOSED. */
+  async close(): Promise<void> {
+    this.#connection.close();
+  }
+
+  #request(frame: ClientFrame, bytes: number): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      if (this.status === "closed") return reject(closed());
+      const { maxBuffered = 10_000, maxBufferedBytes = 16_777_216 } = this.#options;
+      if (this.#pending.size >= maxBuffered || this.#bufferedBytes + bytes > maxBufferedBytes) {
+        return reject(
+          new BusError(
+            "QUEUE_FULL",
+            `${this.#pending.size} requests wait for an answer; await them to slow down`,
+          ),
+        );
+      }
+      const corr = ++this.#corr;
+      const pending: Pending = { frame: { ...frame, corr }, bytes, resolve, reject };
+      this.#pending.set(corr, pending);
+      this.#bufferedBytes += bytes;
+      if (this.status === "online") this.#connection.send(pending.frame);
+      else this.#connection.open();
+    });
+  }
+
+  /** Subscriptions first, then whatever was not answered, in its order. */
+  #resume(): void {
+    this.#lost = new AbortController();
+    const asked = new Set(
+      [...this.#pending.values()].flatMap(({ frame }) =>
+        frame.type === "SUBSCRIBE" ? [keyOf(frame.topic, frame.group)] : [],
+      ),
+    );
+    for (const [key, { frame }] of this.#feeds) if (!asked.has(key)) this.#connection.send(frame);
+    for (const { frame } of this.#pending.values()) this.#connection.send(frame);
+  }
+
+  #receive(frame: ServerFrame): void {
+    if (frame.type === "EVENT") this.#deliver(frame);
+    if (frame.type === "EVENT" || frame.type === "PONG" || typeof frame.corr !== "number") return;
+    const pending = this.#pending.get(frame.corr);
+    if (pending === undefined) return;
+    if (frame.type === "ERR" && pending.frame.type === "PUBLISH" && WAIT_AND_RETRY.has(frame.code)) {
+      setTimeout(() => this.#again(pending), frame.retry_after_ms ?? 200);
+      return;
+    }
+    this.#forget(pending);
+    if (frame.type === "OK") pending.resolve(frame.result);
+    else pending.reject(new BusError(frame.code as ErrorCode, frame.msg));
+  }
+
+  #again(pending: Pending): void {
+    if (this.#pending.has(pending.frame.corr) && this.status === "online")
+      this.#connection.send(pending.frame);
+  }
+
+  #deliver(frame: EventFrame & { readonly subscription?: string }): void {
+    const feed = this.#feeds.get(keyOf(frame.subscription ?? frame.topic, frame.group));
+    if (feed === undefined) return;
+    const lost = this.#lost.signal;
+    const send = (answer: ClientFrame): void => {
+      if (!lost.aborted) this.#connection.send(answer);
+    };
+    runDelivery(frame, feed.handler, { manualAck: feed.manualAck, lost, send });
+  }
+
+  #abortDeliveries(): void {
+    this.#lost.abort();
+  }
+
+  #statusChanged(status: Status, error?: BusError): void {
+    for (const listener of this.#listeners) listener(status, error);
+    if (status !== "closed") return;
+    for (const pending of [...this.#pending.values()]) {
+      this.#forget(pending);
+      pending.reject(error ?? closed());
+    }
+  }
+
+  #forget(pending: Pending): void {
+    this.#pending.delete(pending.frame.corr);
+    this.#bufferedBytes -= pending.bytes;
+  }
+}
+
+function keyOf(topic: string, group: string): string {
+  return `${topic}\n${group}`;
+}
+
+function closed(): BusError {
+  return new BusError("CLOSED", "this client is closed");
+}

@@ -1,0 +1,146 @@
+/**
+ * One lasting connection made of many: opens a socket, greets, and opens another when it is lost.
+ *
+ *   offline --open--> connecting --AUTH ok--> online --lost--> offline (and again, after a wait)
+ *   any --close, or a token that is refused--> closed
+ */
+
+import type { ClientFrame, ServerFrame } from "../hub/protocol.js";
+import { BusError } from "../model/errors.js";
+import { backoffMs, type RetryPolicy } from "../model/retry.js";
+import { OPEN, type SocketLike, type SocketMaker } from "./socket.js";
+
+export type Status = "offline" | "connecting" | "online" | "closed";
+
+export interface ConnectionOptions {
+  readonly url: string;
+  readonly makeSocket: SocketMaker;
+  readonly getToken: () => string | undefined | Promise<string | undefined>;
+  readonly retry: RetryPolicy;
+  readonly pingMs: number;
+  readonly onFrame: (frame: ServerFrame) => void;
+  /** Greeted: from here on frames go through. */
+  readonly onOnline: () => void;
+  readonly onOffline: () => void;
+  readonly onStatus: (status: Status, error?: BusError) => void;
+}
+
+/** The hub refuses for good: trying again with the same token is pointless. */
+const REFUSED_CODES: ReadonlySet<number> = new Set([4401, 4403]);
+
+export class Connection {
+  readonly #options: ConnectionOptions;
+  #socket: SocketLike | null = null;
+  #status: Status = "offline";
+  #failures = 0;
+  #retryTimer: ReturnType<typeof setTimeout> | undefined;
+  #pingTimer: ReturnType<typeof setInterval> | undefined;
+  #heardMs = 0;
+  #outgoing: string[] = [];
+
+  constructor(options: ConnectionOptions) {
+    this.#options = options;
+  }
+
+  get status(): Status {
+    return this.#status;
+  }
+
+  open(): void {
+    if (this.#status === "offline") void this.#dial();
+  }
+
+  /** Frames of one turn go in one message. Call only while online. */
+  send(frame: ClientFrame): void {
+    if (this.#outgoing.push(JSON.stringify(frame)) === 1) queueMicrotask(this.#flush);
+  }
+
+  close(): void {
+    this.#setStatus("closed");
+    this.#drop(1000, "bye");
+  }
+
+  readonly #flush = (): void => {
+    const frames = this.#outgoing;
+    this.#outgoing = [];
+    if (this.#socket?.readyState === OPEN && frames.length > 0) this.#socket.send(`[${frames.join(",")}]`);
+  };
+
+  async #dial(): Promise<void> {
+    const { makeSocket, url, getToken } = this.#options;
+    this.#setStatus("connecting");
+    let token: string | undefined;
+    let socket: SocketLike;
+    try {
+      token = await getToken();
+      socket = makeSocket(url);
+    } catch {
+      this.#lost(1006);
+      return;
+    }
+    if (this.#status === "closed") return socket.close();
+    this.#socket = socket;
+    socket.onopen = () => this.#greet(socket, token);
+    socket.onmessage = ({ data }) => this.#receive(socket, String(data));
+    socket.onclose = ({ code }) => this.#socket === socket && this.#lost(code);
+    socket.onerror = () => undefined;
+  }
+
+  #greet(socket: SocketLike, token: string | undefined): void {
+    this.#heardMs = Date.now();
+    this.#pingTimer = setInterval(() => this.#ping(), this.#options.pingMs);
+    if (token === undefined) this.#online();
+    else socket.send(JSON.stringify([{ type: "AUTH", token, corr: "auth" } satisfies ClientFrame]));
+  }
+
+  #receive(socket: SocketLike, text: string): void {
+    if (socket !== this.#socket) return;
+    this.#heardMs = Date.now();
+    const message = JSON.parse(text) as ServerFrame | ServerFrame[];
+    for (const frame of Array.isArray(message) ? message : [message]) {
+      if ("corr" in frame && frame.corr === "auth") {
+        if (frame.type === "OK") this.#online();
+      } else this.#options.onFrame(frame);
+    }
+  }
+
+  #online(): void {
+    this.#failures = 0;
+    this.#setStatus("online");
+    this.#options.onOnline();
+  }
+
+  /** A line that went dead without a word is noticed by the silence after a PING. */
+  #ping(): void {
+    if (Date.now() - this.#heardMs > this.#options.pingMs * 2.5) this.#drop(4000, "no answer");
+    else if (this.#status === "online") this.send({ type: "PING" });
+  }
+
+  #drop(code: number, reason: string): void {
+    const socket = this.#socket;
+    this.#lost(code);
+    socket?.close(code, reason);
+  }
+
+  #lost(code: number): void {
+    clearInterval(this.#pingTimer);
+    clearTimeout(this.#retryTimer);
+    this.#socket = null;
+    this.#outgoing = [];
+    this.#options.onOffline();
+    if (this.#status === "closed") return;
+    if (REFUSED_CODES.has(code)) {
+      this.#setStatus("closed", new BusError("CLOSED", "the hub refused the token"));
+      return;
+    }
+    this.#setStatus("offline");
+    const waitMs = backoffMs(this.#options.retry, ++this.#failures, Math.random());
+    this.#retryTimer = setTimeout(() => this.open(), waitMs);
+  }
+
+  #setStatus(status: Status, error?: BusError): void {
+    if (status === this.#status) return;
+    this.#status = status;
+    this.#options.onStatus(status, error);
+  }
+}
