@@ -1,0 +1,33 @@
+import { describe, expect, it } from "vitest";
+import { Screen } from "./screen.js";
+
+function terminal() {
+  const written: string[] = [];
+  return { columns: 80, rows: 24, written, write: (text: string) => written.push(text) };
+}
+
+describe("the screen", () => {
+  it("draws over what it drew, and gives the terminal back with its cursor", () => {
+    const out = terminal();
+    const screen = new Screen(out);
+    screen.enter();
+    screen.enter();
+    screen.draw(["one", "two"]);
+    screen.leave();
+    screen.leave();
+    expect(out.written).toEqual([
+      "\x1b[?1049h\x1b[?25l",
+      "\x1b[Hone\x1b[K\r\ntwo\x1b[K\x1b[J",
+      "\x1b[?25h\x1b[?1049l",
+    ]);
+    expect(screen.size).toEqual({ columns: 80, lines: 24 });
+  });
+
+  it("draws nothing on a terminal that it has not entered or has left", () => {
+    const out = terminal();
+    const screen = new Screen(out);
+    screen.draw(["one"]);
+    screen.leave();
+    expect(out.written).toEqual([]);
+  });
+});

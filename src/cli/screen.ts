@@ -1,0 +1,47 @@
+/** A terminal that is drawn over and over, on a screen of its own: what was there before comes back at the end. */
+import type { FrameSize } from "./table-frame.js";
+
+/** As much of a terminal as a screen needs; `process.stdout` is one. */
+export interface Terminal {
+  readonly columns: number;
+  readonly rows: number;
+  write(text: string): unknown;
+}
+
+const ENTER = "\x1b[?1049h\x1b[?25l";
+const LEAVE = "\x1b[?25h\x1b[?1049l";
+const HOME = "\x1b[H";
+const CLEAR_LINE_END = "\x1b[K";
+const CLEAR_BELOW = "\x1b[J";
+
+export class Screen {
+  readonly #terminal: Terminal;
+  #entered = false;
+
+  constructor(terminal: Terminal) {
+    this.#terminal = terminal;
+  }
+
+  get size(): FrameSize {
+    return { columns: this.#terminal.columns, lines: this.#terminal.rows };
+  }
+
+  enter(): void {
+    if (this.#entered) return;
+    this.#entered = true;
+    this.#terminal.write(ENTER);
+  }
+
+  /** Over what was drawn last, in one write, so that nothing flickers. */
+  draw(lines: readonly string[]): void {
+    if (!this.#entered) return;
+    this.#terminal.write(HOME + lines.map((line) => line + CLEAR_LINE_END).join("\r\n") + CLEAR_BELOW);
+  }
+
+  /** Gives the terminal back as it was. Twice is harmless. */
+  leave(): void {
+    if (!this.#entered) return;
+    this.#entered = false;
+    this.#terminal.write(LEAVE);
+  }
+}
