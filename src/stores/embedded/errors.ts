@@ -39,6 +39,10 @@ export function isBusy(error: unknown): boolean {
   return error instanceof SqliteFault && /^SQLITE_(BUSY|LOCKED|PROTOCOL)/.test(error.code);
 }
 
+export function isFull(error: unknown): boolean {
+  return error instanceof SqliteFault && error.code.startsWith("SQLITE_FULL");
+}
+
 /** Whether the device failed in the middle of a commit, so that nobody knows what of it is on disk. */
 export function isUncertain(error: unknown): boolean {
   return error instanceof SqliteFault && error.code.startsWith("SQLITE_IOERR");

@@ -7,10 +7,10 @@
  * What is remembered between groups (heads, topics, recent ids) is dropped whenever it may be wrong: another process has
  * written, or something was rolled back.
  */
-import { BusError } from "../../model/errors.js";
+import { BusError, describeThrown } from "../../model/errors.js";
 import { Batches } from "./batches.js";
 import { DocumentWriter } from "./document-writer.js";
-import { busError, isUncertain, packError } from "./errors.js";
+import { busError, isBusy, isFull, isUncertain, packError } from "./errors.js";
 import { IdWriter } from "./id-writer.js";
 import { KeyIndex } from "./key-index.js";
 import { LeaseWriter } from "./lease-writer.js";
@@ -21,12 +21,15 @@ import { Partitions } from "./partitions.js";
 import { ProcessWatch } from "./process-identity.js";
 import type { OperationName, Operations, Reply, Request, WriterOptions } from "./protocol.js";
 import { RegistryWriter } from "./registry-writer.js";
-import { prepareSchema } from "./schema.js";
+import { checkFile, prepareSchema } from "./schema.js";
 import { Connection } from "./sqlite.js";
 import { Topics } from "./topics.js";
 
 /** Batches whose keys are indexed in one request, so that appends are not kept waiting. */
 const FILL_BATCHES = 64;
+
+/** To wait on, in a thread that may: nobody ever notifies it. */
+const NEVER_WOKEN = new Int32Array(new SharedArrayBuffer(4));
 
 export class WriteEngine {
   readonly #connection: Connection;
@@ -35,11 +38,13 @@ export class WriteEngine {
   readonly #batches: Batches;
   readonly #ids: IdWriter;
   readonly #operations: Operations;
+  readonly #patienceMs: number;
   #dataVersion = -1;
 
   constructor(options: WriterOptions) {
     const connection = openForWriting(options);
     this.#connection = connection;
+    this.#patienceMs = options.busyTimeoutMs;
     this.#topics = new Topics(connection);
     this.#partitions = new Partitions(connection);
     this.#batches = new Batches(connection, this.#topics, () => {});
@@ -52,7 +57,7 @@ export class WriteEngine {
     let foreign = false;
     let replies: Reply[];
     try {
-      this.#connection.exec("BEGIN IMMEDIATE");
+      this.#begin();
       foreign = this.#checkOthers();
       replies = requests.map((request) => this.#perform(request, requests.length > 1));
     } catch (error) {
@@ -93,6 +98,23 @@ export class WriteEngine {
     }
   }
 
+  /**
+   * Waits for its turn among processes. SQLite's own way of waiting sleeps up to 100 ms at a time, in which others take
+   * turn after turn; commits are short, so looking more often is worth it.
+   */
+  #begin(): void {
+    const untilMs = performance.now() + this.#patienceMs;
+    for (let waitMs = 0.2; ; waitMs = Math.min(waitMs * 1.5, 10)) {
+      try {
+        this.#connection.exec("BEGIN IMMEDIATE");
+        return;
+      } catch (error) {
+        if (!isBusy(error) || performance.now() > untilMs) throw error;
+      }
+      Atomics.wait(NEVER_WOKEN, 0, 0, waitMs * (0.5 + Math.random()));
+    }
+  }
+
   #perform(request: Request, among: boolean): Reply {
     const { number, name, argument } = request;
     if (among) this.#connection.exec("SAVEPOINT request");
@@ -113,14 +135,18 @@ export class WriteEngine {
     return (this.#operations[name] as (argument: unknown) => unknown)(argument);
   }
 
+  /** Nothing of the group happened, as far as is known. */
   #undo(requests: readonly Request[], error: unknown, uncertain: boolean): Reply[] {
     if (this.#connection.inTransaction) this.#connection.exec("ROLLBACK");
     this.#forget();
+    // Without room for all of them there may be room for some: a cursor or a removal need not fail with a large append.
+    if (requests.length > 1 && isFull(error))
+      return requests.flatMap((request) => this.run([request]).replies);
     const { path } = this.#connection;
     const fault = uncertain
       ? new BusError(
           "OUTCOME_UNKNOWN",
-          `the device of ${path} failed during a commit: ${(error as Error).message}`,
+          `the device of ${path} failed during a commit: ${describeThrown(error)}`,
         )
       : busError(error, path);
     const packed = packError(fault);
@@ -207,6 +233,8 @@ function openForWriting(options: WriterOptions): Connection {
   const { path } = options;
   try {
     const connection = new Connection(path, options);
+    // Before anything else: a file of another program stays as it is.
+    checkFile(connection);
     // Only counts for a file that has no tables yet.
     connection.exec("PRAGMA auto_vacuum = INCREMENTAL");
     connection.pragma("journal_mode = WAL");
@@ -217,6 +245,7 @@ function openForWriting(options: WriterOptions): Connection {
       const pages = Math.ceil(options.maxBytes / Number(connection.pragma("page_size")));
       connection.pragma(`max_page_count = ${pages}`);
     }
+    connection.pragma("busy_timeout = 0");
     return connection;
   } catch (error) {
     throw busError(error, path);

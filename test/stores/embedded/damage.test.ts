@@ -1,0 +1,69 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { describe, expect, it } from "vitest";
+import { jsonBody } from "../../../src/model/json.js";
+import type { EmbeddedStore } from "../../../src/stores/embedded/index.js";
+import { append, draft, drafts, failsWith, readAll, TOPIC, until, Workplace } from "./support.js";
+
+const work = new Workplace();
+const MARK = "the byte that goes bad is in here";
+
+/** Three commits, the second of which holds the mark; then one bit of it turns, while nobody has the file open. */
+async function damaged(): Promise<EmbeddedStore> {
+  const store = await work.open({}, { keyed: true });
+  const marked = draft(11, { body: jsonBody(MARK, { maxBytes: 1_000, maxDepth: 1 }) });
+  await append(store, drafts(10));
+  await append(store, [marked, ...drafts(9)]);
+  await append(store, drafts(10));
+  await append(store, drafts(10), 1);
+  await store.close();
+  const bytes = await readFile(work.path);
+  const at = bytes.indexOf(MARK);
+  expect(at).toBeGreaterThan(0);
+  bytes.writeUInt8(bytes.readUInt8(at + 4) ^ 1, at + 4);
+  await writeFile(work.path, bytes);
+  return work.open();
+}
+
+describe("a damaged batch", () => {
+  it("P14: what lies before it is read, it is not, and the error says where and what to do", async () => {
+    const store = await damaged();
+    const { events, through } = await store.log.read(TOPIC, 0, { after: 0, limit: 100 });
+    expect(events.map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+    expect(through).toBe(10);
+    const error = await failsWith("STORE_DAMAGED", store.log.read(TOPIC, 0, { after: 10, limit: 100 }));
+    expect(error.retryable).toBe(false);
+    expect(error.details).toMatchObject({ topic: TOPIC, partition: 0, firstSeq: 11, lastSeq: 20 });
+    expect(error.message).toContain("backup");
+    expect(error.message).toContain("through 20");
+  });
+
+  it("P14: appends to its partition stop, also after a restart; other partitions go on", async () => {
+    const store = await damaged();
+    await failsWith("STORE_DAMAGED", store.log.read(TOPIC, 0, { after: 10, limit: 100 }));
+    await until("appends are refused", async () => {
+      const outcome = await append(store, drafts(1)).catch((error: unknown) => error);
+      return outcome instanceof Error;
+    });
+    await failsWith("STORE_DAMAGED", append(store, drafts(1)));
+    await append(store, drafts(1), 1);
+    expect(await readAll(store, 1)).toHaveLength(11);
+    await store.close();
+    await failsWith("STORE_DAMAGED", append(await work.open(), drafts(1)));
+  });
+
+  it("P14: nothing damaged is served by key, by id or by time either", async () => {
+    const store = await damaged();
+    const key = "k1";
+    await failsWith("STORE_DAMAGED", store.log.history(TOPIC, key, { limit: 100 }));
+    await failsWith("STORE_DAMAGED", store.log.remove(TOPIC, 0, [12]));
+  });
+
+  it("P14: trimming through it gives it up, and the partition goes on", async () => {
+    const store = await damaged();
+    await failsWith("STORE_DAMAGED", store.log.read(TOPIC, 0, { after: 10, limit: 100 }));
+    expect(await store.log.trim(TOPIC, 0, 20)).toBe(20);
+    const [event] = await append(store, drafts(1));
+    expect(event?.seq).toBeGreaterThanOrEqual(31);
+    expect((await readAll(store)).map(({ seq }) => seq)[0]).toBe(21);
+  });
+});

@@ -1,0 +1,103 @@
+import { chmod, mkdir, readFile, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import Database from "libsql";
+import { describe, expect, it } from "vitest";
+import { embeddedStore } from "../../../src/stores/embedded/index.js";
+import { append, drafts, failsWith, readAll, runProgram, Workplace } from "./support.js";
+
+const work = new Workplace();
+
+describe("opening a store", () => {
+  it("makes the file and the folders above it", async () => {
+    const path = join(work.folder, "a", "b", "bus.db");
+    await work.open({ path });
+    expect((await stat(path)).isFile()).toBe(true);
+  });
+
+  it("refuses a folder in place of the file, and says what to give instead", async () => {
+    const error = await failsWith("STORE_UNAVAILABLE", embeddedStore({ path: work.folder }).open());
+    expect(error.retryable).toBe(false);
+    expect(error.message).toContain("is a folder");
+  });
+
+  it("refuses a path below a file", async () => {
+    await writeFile(join(work.folder, "file"), "");
+    await failsWith("STORE_UNAVAILABLE", embeddedStore({ path: join(work.folder, "file", "bus.db") }).open());
+  });
+
+  it("refuses a file that is not a database, and leaves it as it is", async () => {
+    const text = "a letter to a friend, and long enough not to be taken for an empty file. ".repeat(50);
+    await writeFile(work.path, text);
+    const error = await failsWith("STORE_INCOMPATIBLE", embeddedStore({ path: work.path }).open());
+    expect(error.message).toContain("not a SQLite database");
+    expect(await readFile(work.path, "utf8")).toBe(text);
+  });
+
+  it("refuses a database of another program, and leaves it as it is", async () => {
+    const other = new Database(work.path);
+    other.exec("CREATE TABLE customers (name TEXT)");
+    other.close();
+    const before = await readFile(work.path);
+    const error = await failsWith("STORE_INCOMPATIBLE", embeddedStore({ path: work.path }).open());
+    expect(error.message).toContain("another program");
+    expect((await readFile(work.path)).equals(before)).toBe(true);
+  });
+
+  it("refuses a file of a newer release, and leaves its content as it is", async () => {
+    const store = await work.open();
+    await append(store, drafts(3));
+    await store.close();
+    const newer = new Database(work.path);
+    newer.exec("PRAGMA user_version = 99");
+    newer.close();
+    const error = await failsWith("STORE_INCOMPATIBLE", embeddedStore({ path: work.path }).open());
+    expect(error.message).toContain("newer release");
+    expect(error.details).toMatchObject({ fileVersion: 99 });
+    const back = new Database(work.path);
+    back.exec("PRAGMA user_version = 1");
+    back.close();
+    expect(await readAll(await work.open())).toHaveLength(3);
+  });
+
+  it("says so when another program holds the file, and opens once that is over", async () => {
+    await runProgram("opener", [work.path]);
+    const holder = new Database(work.path);
+    holder.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE");
+    const error = await failsWith(
+      "STORE_LOCKED",
+      embeddedStore({ path: work.path, busyTimeoutMs: 100 }).open(),
+    );
+    expect(error.retryable).toBe(true);
+    expect(error.message).toContain("another program holds");
+    holder.exec("ROLLBACK");
+    holder.close();
+    await work.open();
+  });
+
+  it("says so when the folder cannot be written", async () => {
+    const folder = join(work.folder, "closed");
+    await mkdir(folder);
+    await chmod(work.folder, 0o755);
+    await chmod(folder, 0o555);
+    const [line = ""] = await runProgram("opener", [join(folder, "bus.db"), "ordinary"]);
+    expect(JSON.parse(line)).toMatchObject({ code: "STORE_UNAVAILABLE", retryable: false });
+    expect(line).toContain("can be written");
+  });
+
+  it("refuses paths that are none", () => {
+    for (const path of ["", ":memory:", "file:bus.db"]) {
+      expect(() => embeddedStore({ path })).toThrow("needs the path of a file");
+    }
+  });
+
+  it("P1: says loudly that it is not synced, and in its name", async () => {
+    const warnings: string[] = [];
+    const store = await work.open({ durability: "os", onWarning: (message) => warnings.push(message) });
+    expect(warnings.join()).toContain("not synced");
+    expect(store.name).toContain("not synced");
+    expect(store.durability).toBe("os");
+    await append(store, drafts(3));
+    await store.close();
+    expect(await readAll(await work.open())).toHaveLength(3);
+  });
+});
