@@ -2,8 +2,8 @@
  * Guards the exports map: every public entry point of src/ is exported, every export has its source, types come
  * first. `--write` brings package.json in line. With a built dist/ the files named must be there as well.
  *
- * Entry points are src/index.ts, src/testing/index.ts, src/client/index.ts and src/stores/<name>/index.ts;
- * any other index.ts is a folder's own affair.
+ * Entry points are index.ts of src/, src/testing, src/hub, src/client and src/stores/<name>; any other index.ts is a
+ * folder's own affair. A folder with a browser.ts offers that to browsers.
  */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -25,7 +25,7 @@ process.exitCode = faults.length > 0 ? 1 : 0;
 function entryFolders() {
   const stores = join(root, "src", "stores");
   const names = existsSync(stores) ? readdirSync(stores).sort() : [];
-  return ["", "testing", "client", ...names.map((name) => `stores/${name}`)].filter((folder) =>
+  return ["", "testing", "hub", "client", ...names.map((name) => `stores/${name}`)].filter((folder) =>
     existsSync(join(root, "src", folder, "index.ts")),
   );
 }
@@ -33,7 +33,13 @@ function entryFolders() {
 function exportsOf(folders) {
   const entries = folders.map((folder) => {
     const output = ["./dist", folder, "index"].filter(Boolean).join("/");
-    return [folder === "" ? "." : `./${folder}`, { types: `${output}.d.ts`, default: `${output}.js` }];
+    const browser = existsSync(join(root, "src", folder, "browser.ts"))
+      ? { browser: { types: `./dist/${folder}/browser.d.ts`, default: `./dist/${folder}/browser.js` } }
+      : {};
+    return [
+      folder === "" ? "." : `./${folder}`,
+      { types: `${output}.d.ts`, ...browser, default: `${output}.js` },
+    ];
   });
   return { ...Object.fromEntries(entries), "./package.json": "./package.json" };
 }
