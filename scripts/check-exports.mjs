@@ -67,7 +67,12 @@ function missingBins() {
 function missingOutputs() {
   if (!existsSync(join(root, "dist", ".promethean-build"))) return [];
   return Object.values(manifest.exports)
-    .flatMap((target) => (typeof target === "string" ? [target] : Object.values(target)))
+    .flatMap(pathsOf)
     .filter((path) => !existsSync(join(root, path)))
     .map((path) => `${path} is exported but was not built`);
+}
+
+/** Conditions may hold conditions. */
+function pathsOf(target) {
+  return typeof target === "string" ? [target] : Object.values(target).flatMap(pathsOf);
 }
