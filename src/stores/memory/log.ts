@@ -1,5 +1,5 @@
 /**
- * The log in memory: segments per partition, one map of ids for the whole store (P3), an index by key for topics
+ * The log in memory: segments per partition, one index of ids for the whole store (P3), an index by key for topics
  * that are asked by key. An append never waits, so seqs are dense by construction (P2). Events keep the body they came
  * with: no JSON text is made here.
  */
@@ -7,6 +7,7 @@ import { BusError } from "../../model/errors.js";
 import { type EventDraft, type Seq, StoredEvent } from "../../model/event.js";
 import type { Fence } from "../../ports/groups.js";
 import type { AppendResult, HistoryOptions, Log, Page, PartitionHead, ReadOptions } from "../../ports/log.js";
+import { IdIndex } from "./id-index.js";
 import { KeyIndex } from "./key-index.js";
 import type { Lifetime } from "./lifetime.js";
 import { PartitionLog } from "./partition-log.js";
@@ -28,7 +29,7 @@ export class MemoryLog implements Log {
   readonly #options: MemoryLogOptions;
   readonly #lifetime: Lifetime;
   readonly #topics = new Map<string, PartitionLog[]>();
-  readonly #ids = new Map<string, StoredEvent>();
+  readonly #ids = new IdIndex();
   readonly #keys = new Map<string, KeyIndex>();
 
   constructor(options: MemoryLogOptions) {
@@ -102,12 +103,14 @@ export class MemoryLog implements Log {
 
   async trim(topic: string, partition: number, through: Seq): Promise<number> {
     this.#lifetime.check();
-    return this.#forget(topic, this.#partition(topic, partition)?.trim(through) ?? []);
+    const log = this.#partition(topic, partition);
+    return log === undefined ? 0 : this.#forget(topic, log, log.trim(through));
   }
 
   async remove(topic: string, partition: number, seqs: readonly Seq[]): Promise<number> {
     this.#lifetime.check();
-    return this.#forget(topic, this.#partition(topic, partition)?.remove(seqs) ?? []);
+    const log = this.#partition(topic, partition);
+    return log === undefined ? 0 : this.#forget(topic, log, log.remove(seqs));
   }
 
   #add(log: PartitionLog, topic: string, partition: number, drafts: readonly EventDraft[]): AppendResult {
@@ -127,7 +130,7 @@ export class MemoryLog implements Log {
       }
       const event = new StoredEvent(topic, partition, log.head + 1, draft);
       log.push(event);
-      this.#ids.set(event.id, event);
+      this.#ids.add(log, event, draft.freshId);
       index?.add(event);
       events.push(event);
     }
@@ -167,8 +170,8 @@ export class MemoryLog implements Log {
     return index;
   }
 
-  #forget(topic: string, events: readonly StoredEvent[]): number {
-    for (const event of events) this.#ids.delete(event.id);
+  #forget(topic: string, log: PartitionLog, events: readonly StoredEvent[]): number {
+    this.#ids.forget(log, events);
     this.#keys.get(topic)?.forget(events);
     return events.length;
   }
