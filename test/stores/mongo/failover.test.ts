@@ -49,29 +49,32 @@ it(`P1: nothing acknowledged is lost through ${PLAN.length} faults of the server
   const load = new FaultLoad(stores, PARTITIONS);
   try {
     await load.start();
+    const pauses: string[] = [];
     for (const fault of PLAN) {
       await progress(load, 50);
       const heal = await strike(set, fault);
       // Two nodes of three are enough: publishing goes on before the third is back.
-      await progress(load, 50);
+      pauses.push(`${fault} ${await progress(load, 50)}`);
       await heal();
-      await set.primary();
+      await set.whole();
     }
     await progress(load, 50);
     const report = await load.finish();
     expect(report.events).toBeGreaterThanOrEqual(report.acked);
-    console.info(`[mongo faults] ${PLAN.join(" ")}: ${JSON.stringify(report)}`);
+    console.info(`[mongo faults] ms until 50 more events: ${pauses.join(", ")}; ${JSON.stringify(report)}`);
   } finally {
     await Promise.all(stores.map((store) => store.close()));
   }
 });
 
-/** Waits until this many more events were acknowledged. */
-async function progress(load: FaultLoad, events: number): Promise<void> {
+/** Waits until this many more events were acknowledged; returns how long that took. */
+async function progress(load: FaultLoad, events: number): Promise<number> {
   const goal = load.acked + events;
-  const deadlineMs = performance.now() + RESUME_MS;
+  const startMs = performance.now();
+  const deadlineMs = startMs + RESUME_MS;
   while (load.acked < goal) {
     if (performance.now() > deadlineMs) throw new Error(`publishing did not resume within ${RESUME_MS} ms`);
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
+  return Math.round(performance.now() - startMs);
 }

@@ -128,7 +128,12 @@ export class NodeProcess {
 
   #arguments(): string[] {
     const { dir, port, replSet, cacheGb = 0.25 } = this.#options;
-    const parameters = ["enableTestCommands=1", "diagnosticDataCollectionEnabled=false"];
+    // The last one: how soon a node stops waiting for a frozen one that it copies from.
+    const parameters = [
+      "enableTestCommands=1",
+      "diagnosticDataCollectionEnabled=false",
+      "oplogNetworkTimeoutBufferSeconds=1",
+    ];
     return [
       ...["--dbpath", join(dir, "data"), "--logpath", join(dir, "mongod.log"), "--logappend"],
       ...["--port", String(port), "--bind_ip", "127.0.0.1", "--nounixsocket"],

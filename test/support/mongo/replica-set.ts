@@ -61,6 +61,15 @@ export class ReplicaSet {
     });
   }
 
+  /** Waits until every node serves: there is a primary, and the others follow it. */
+  async whole(): Promise<void> {
+    await until("every node to serve", START_DEADLINE_MS, async () => {
+      const { members } = await admin(await this.primary(), { replSetGetStatus: 1 });
+      const states = (members as { stateStr: string }[]).map(({ stateStr }) => stateStr);
+      return states.every((state) => state === "PRIMARY" || state === "SECONDARY") ? true : undefined;
+    });
+  }
+
   /** Asks the primary to give way to another node. */
   async stepDown(seconds = 5): Promise<void> {
     const node = await this.primary();
