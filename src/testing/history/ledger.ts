@@ -32,8 +32,8 @@ interface Owner {
 
 interface Generation {
   readonly deliveries: Map<number, Delivered[]>;
-  /** By seq: the epochs whose owner said that it was about to hand this one out. */
-  readonly suspects: Map<number, Set<Epoch>>;
+  /** By seq: the hand-outs ("epoch/attempt") that an owner said it was about to make. */
+  readonly suspects: Map<number, Set<string>>;
   readonly buried: Set<number>;
 }
 
@@ -103,19 +103,19 @@ export class Ledger {
     generation.buried.add(seq);
     const tries = generation.deliveries.get(seq) ?? [];
     // A crash is pinned on an event that was about to be handed out: that counts as a try.
-    const suspected = [...(generation.suspects.get(seq) ?? [])].filter(
-      (e) => !tries.some((t) => t.epoch === e),
-    );
-    const count = tries.length + suspected.length;
+    const handOuts = new Set(tries.map((t) => `${t.epoch}/${t.attempt}`));
+    for (const suspected of generation.suspects.get(seq) ?? []) handOuts.add(suspected);
+    const count = handOuts.size;
     const { maxAttempts } = this.#rules();
     if (count < maxAttempts && !tries.some((t) => t.failed === "fatal"))
       this.#tell("dlq-early", `${what} was given up after ${count} of ${maxAttempts} tries`);
   }
 
-  #suspect({ suspect }: Cursor, epoch: Epoch): void {
+  #suspect({ suspect, attempts }: Cursor, epoch: Epoch): void {
     if (suspect === undefined) return;
     const { suspects } = this.#generation;
-    suspects.set(suspect, (suspects.get(suspect) ?? new Set()).add(epoch));
+    const attempt = attempts.find(({ seq }) => seq === suspect)?.delivered ?? 1;
+    suspects.set(suspect, (suspects.get(suspect) ?? new Set()).add(`${epoch}/${attempt}`));
   }
 
   delivered(event: Of<"delivered">): void {

@@ -3,6 +3,7 @@
  * order of the record is the order in which things happened.
  */
 
+import type { Clock } from "../../model/clock.js";
 import { isDeadLetterTopic } from "../../model/topic.js";
 import type { Claim } from "../../ports/groups.js";
 import type { AppendResult } from "../../ports/log.js";
@@ -11,14 +12,34 @@ import type { Recorder } from "../history/index.js";
 import { interceptStore, type StoreCall } from "../store-calls.js";
 import { letterOrigin } from "./naming.js";
 
+/** More calls than this at one moment: somebody asks and asks, and time cannot go on. */
+const MAX_CALLS_AT_ONCE = 20_000;
+
 /** One at a time, in the order of arrival. */
 export class Turnstile {
+  readonly #clock: Clock;
+  readonly #onJam: () => void;
   #last: Promise<unknown> = Promise.resolve();
+  #nowMs = 0;
+  #calls = 0;
+
+  constructor(clock: Clock, onJam: () => void) {
+    this.#clock = clock;
+    this.#onJam = onJam;
+  }
 
   pass<T>(go: () => Promise<T>): Promise<T> {
-    const mine = this.#last.then(go);
+    this.#count();
+    const mine = this.#calls > MAX_CALLS_AT_ONCE ? new Promise<never>(() => undefined) : this.#last.then(go);
     this.#last = mine.catch(() => undefined);
     return mine;
+  }
+
+  #count(): void {
+    const nowMs = this.#clock.steady();
+    this.#calls = nowMs === this.#nowMs ? this.#calls + 1 : 1;
+    this.#nowMs = nowMs;
+    if (this.#calls === MAX_CALLS_AT_ONCE) this.#onJam();
   }
 }
 

@@ -18,7 +18,7 @@ export class World {
   readonly dice: Dice;
   readonly clock: ManualClock;
   readonly recorder: Recorder;
-  readonly turnstile = new Turnstile();
+  readonly turnstile: Turnstile;
   /** The store itself: for looking, never for processes. */
   readonly raw: Store;
   /** The store as processes get it: with the planted bug, if there is one. */
@@ -33,6 +33,12 @@ export class World {
     this.dice = new Dice(scenario.seed).fork("run");
     this.clock = new ManualClock({ startMs: START_MS, seed: this.dice.fork("clock").seed });
     this.recorder = new Recorder(this.clock);
+    this.turnstile = new Turnstile(this.clock, () =>
+      this.recorder.record({
+        type: "stalled",
+        waiting: "the store is asked and asked, and time does not move on",
+      }),
+    );
     this.raw = memoryStore({ clock: this.clock });
     this.mutant = mutant;
     const context = { clock: this.clock, dice: this.dice.fork("mutant"), faulty: () => this.faulty };

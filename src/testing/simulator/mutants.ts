@@ -1,0 +1,10 @@
+/** Deliberate bugs, to show that the simulator and the checker see them. */
+import type { Mutant } from "./mutant.js";
+import { STEP_MUTANTS } from "./step-mutants.js";
+import { STORE_MUTANTS } from "./store-mutants.js";
+
+export const MUTANTS: readonly Mutant[] = [...STORE_MUTANTS, ...STEP_MUTANTS];
+
+export function mutantByName(name: string): Mutant | undefined {
+  return MUTANTS.find((mutant) => mutant.name === name);
+}
