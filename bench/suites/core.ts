@@ -1,0 +1,137 @@
+/** The bus itself, on the memory store: what publishing and delivery cost when storing costs nothing. */
+import type { Bus } from "../../src/bus/bus.js";
+import { createBus } from "../../src/bus/create-bus.js";
+import { memoryStore } from "../../src/stores/memory/index.js";
+import type { Suite } from "../suite.js";
+
+const TOPIC = "bench.events";
+const WINDOW = 1_024;
+const BATCH = 100;
+const KEYS = 1_000;
+
+/** About 300 bytes of JSON each. */
+const payloads = Array.from({ length: KEYS }, (_, n) => ({
+  host: `host-${n % 50}`,
+  name: "worker",
+  pid: 1_000 + n,
+  status: n % 7 === 0 ? "stale" : "alive",
+  cpu_pct: (n % 1_000) / 10,
+  mem_mb: 123.5 + n,
+  last_seen_ts: 1_700_000_000_000 + n,
+  labels: { zone: "zone-a", release: "2026.1.0", role: "ingest", team: "platform" },
+  tags: ["metrics", "heartbeat", "production"],
+  note: "an event of ordinary size, neither small nor large",
+}));
+const keys = payloads.map(({ host, name, pid }) => `${host}:${name}:${pid}`);
+
+async function withBus(work: (bus: Bus) => Promise<number>): Promise<number> {
+  const bus = await createBus({ store: memoryStore() });
+  try {
+    return await work(bus);
+  } finally {
+    await bus.close();
+  }
+}
+
+async function perSecond(events: number, work: () => Promise<void>): Promise<number> {
+  const startMs = performance.now();
+  await work();
+  return (1_000 * events) / (performance.now() - startMs);
+}
+
+/** One by one, each awaited only when `WINDOW` others have been sent after it. */
+async function publishOneByOne(bus: Bus, events: number): Promise<void> {
+  const sent: Promise<unknown>[] = new Array(WINDOW);
+  for (let n = 0; n < events; n++) {
+    if (n >= WINDOW) await sent[n % WINDOW];
+    sent[n % WINDOW] = bus.publish(TOPIC, payloads[n % KEYS], { key: keys[n % KEYS] as string });
+  }
+  await Promise.all(sent);
+}
+
+async function publishInBatches(bus: Bus, events: number): Promise<void> {
+  for (let n = 0; n < events; n += BATCH) {
+    const items = Array.from({ length: BATCH }, (_, i) => ({
+      payload: payloads[(n + i) % KEYS],
+      key: keys[(n + i) % KEYS] as string,
+    }));
+    await bus.publishMany(TOPIC, items);
+  }
+}
+
+/** Resolves when every group has handled that many events. */
+async function subscribeAll(bus: Bus, groups: number, events: number): Promise<{ done: Promise<unknown> }> {
+  const waits: Promise<void>[] = [];
+  for (let group = 0; group < groups; group++) {
+    let handled = 0;
+    let finish: () => void = () => undefined;
+    waits.push(
+      new Promise((resolve) => {
+        finish = resolve;
+      }),
+    );
+    const handle = async (): Promise<void> => {
+      if (++handled === events) finish();
+    };
+    await bus.subscribe(TOPIC, `group-${group}`, handle, { from: "earliest" });
+  }
+  return { done: Promise.all(waits) };
+}
+
+function endToEnd(groups: number, events: number): () => Promise<number> {
+  return () =>
+    withBus(async (bus) => {
+      const { done } = await subscribeAll(bus, groups, events);
+      return perSecond(events, async () => {
+        await publishOneByOne(bus, events);
+        await done;
+      });
+    });
+}
+
+async function catchUp(events: number): Promise<number> {
+  return withBus(async (bus) => {
+    await publishInBatches(bus, events);
+    return perSecond(events, async () => {
+      const { done } = await subscribeAll(bus, 1, events);
+      await done;
+    });
+  });
+}
+
+async function heapPerEvent(events: number): Promise<number> {
+  const { gc } = globalThis;
+  if (gc === undefined) throw new Error("the heap is measured with node --expose-gc");
+  return withBus(async (bus) => {
+    await publishInBatches(bus, BATCH);
+    gc();
+    const before = process.memoryUsage().heapUsed;
+    await publishInBatches(bus, events);
+    gc();
+    return (process.memoryUsage().heapUsed - before) / events;
+  });
+}
+
+const ONE_GROUP = "publish to handled, 1 group";
+const TEN_GROUPS = "publish to handled, 10 groups";
+
+export const suite: Suite = {
+  name: "core",
+  cases: [
+    {
+      name: "publish one by one, window 1,024",
+      unit: "events/s",
+      measure: () => withBus((bus) => perSecond(50_000, () => publishOneByOne(bus, 50_000))),
+    },
+    {
+      name: "publishMany by 100",
+      unit: "events/s",
+      measure: () => withBus((bus) => perSecond(50_000, () => publishInBatches(bus, 50_000))),
+    },
+    { name: ONE_GROUP, unit: "events/s", measure: endToEnd(1, 30_000) },
+    { name: TEN_GROUPS, unit: "events/s", measure: endToEnd(10, 30_000) },
+    { name: "catch up, 1 group", unit: "events/s", measure: () => catchUp(50_000) },
+    { name: "heap of an event in the log", unit: "bytes", measure: () => heapPerEvent(50_000) },
+  ],
+  ratios: [{ name: "cost of 10 groups / cost of 1 group", of: ONE_GROUP, to: TEN_GROUPS, atMost: 3 }],
+};

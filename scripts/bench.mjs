@@ -1,0 +1,27 @@
+/**
+ * `npm run bench -- <suite> [--json]`: set-up, then the benchmarks of bench/, compiled with the very sources they
+ * measure. The garbage collector is at hand, so that heap figures mean something.
+ */
+import { spawnSync } from "node:child_process";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { setup } from "./setup.mjs";
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+
+process.exitCode = setup() && compile() ? run(process.argv.slice(2)) : 1;
+
+function compile() {
+  const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
+  const args = [tsc, "-p", join(root, "bench"), "--pretty"];
+  return spawnSync(process.execPath, args, { cwd: root, stdio: ["ignore", 2, 2] }).status === 0;
+}
+
+function run(args) {
+  const program = join(root, ".cache", "bench", "bench", "main.js");
+  const done = spawnSync(process.execPath, ["--expose-gc", program, ...args], {
+    cwd: root,
+    stdio: "inherit",
+  });
+  return done.status ?? 1;
+}

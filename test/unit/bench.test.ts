@@ -1,0 +1,80 @@
+import { describe, expect, it } from "vitest";
+import { reportText } from "../../bench/report-text.js";
+import { runSuite } from "../../bench/run-suite.js";
+import { summarise } from "../../bench/statistics.js";
+import type { Suite } from "../../bench/suite.js";
+
+/** Cases that give these figures, the first while warming up, and a record of whose turn it was. */
+function scripted(figures: Readonly<Record<string, readonly number[]>>, ratios: Suite["ratios"] = []) {
+  const turns: string[] = [];
+  const cases = Object.entries(figures).map(([name, values]) => {
+    const left = [...values];
+    return {
+      name,
+      unit: "events/s",
+      measure: async () => {
+        turns.push(name);
+        return left.shift() ?? Number.NaN;
+      },
+    };
+  });
+  return { turns, suite: { name: "scripted", cases, ratios } };
+}
+
+const options = { rounds: 3, onProgress: () => undefined };
+
+describe("the benchmark harness", () => {
+  it("gives every case a turn in every round, another one first each time", async () => {
+    const { suite, turns } = scripted({ a: [1, 1, 1, 1], b: [1, 1, 1, 1], c: [1, 1, 1, 1] });
+    await runSuite(suite, options);
+    expect(turns.join("")).toBe("abcbcacababc");
+  });
+
+  it("counts medians and forgets the round that warms up", async () => {
+    const { suite } = scripted({ a: [999, 30, 10, 20] });
+    const { cases } = await runSuite(suite, options);
+    expect(cases).toEqual([
+      { name: "a", unit: "events/s", median: 20, min: 10, max: 30, spreadPct: 100, samples: [30, 10, 20] },
+    ]);
+  });
+
+  it("takes ratios inside a round and holds them to their goals", async () => {
+    const { suite } = scripted({ one: [0, 30, 10, 80], ten: [0, 10, 5, 20] }, [
+      { name: "cost", of: "one", to: "ten", atMost: 3 },
+      { name: "too dear", of: "one", to: "ten", atMost: 2 },
+      { name: "enough", of: "one", to: "ten", atLeast: 3 },
+      { name: "no goal", of: "ten", to: "one" },
+    ]);
+    const { ratios } = await runSuite(suite, options);
+    expect(ratios.map(({ name, median, met }) => [name, median, met])).toEqual([
+      ["cost", 3, true],
+      ["too dear", 3, false],
+      ["enough", 3, true],
+      ["no goal", 1 / 3, undefined],
+    ]);
+  });
+
+  it("refuses a ratio of cases that do not exist", async () => {
+    const { suite } = scripted({ a: [1, 1, 1, 1] }, [{ name: "r", of: "a", to: "b" }]);
+    await expect(runSuite(suite, options)).rejects.toThrow('the ratio "r" names no case');
+  });
+
+  it("prints a table that lines up", async () => {
+    const { suite } = scripted({ publish: [0, 1_000, 1_200, 1_100] }, [
+      { name: "cost", of: "publish", to: "publish", atMost: 3 },
+    ]);
+    expect(
+      reportText(await runSuite(suite, options))
+        .split("\n")
+        .slice(1),
+    ).toEqual([
+      "         median  spread  unit",
+      "publish   1,100    ±9 %  events/s",
+      "cost       1.00    ±0 %  × (at most 3: met)",
+    ]);
+  });
+
+  it("takes the middle of an even number of measurements", () => {
+    expect(summarise([4, 1, 3, 2]).median).toBe(2.5);
+  });
+});
