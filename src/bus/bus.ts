@@ -1,5 +1,6 @@
 /** The bus: publish, subscribe, read, and look after groups. */
 
+import type { Emit } from "../consume/context.js";
 import { followTopic } from "../consume/following.js";
 import { type Middleware, MiddlewareStack } from "../consume/middleware.js";
 import { checkGroupName, checkSubscribeOptions } from "../consume/options.js";
@@ -108,8 +109,7 @@ export class Bus implements EventBus {
     payload: T,
     options: PublishOptions = {},
   ): Promise<PublishedRecord<T>> {
-    if (this.#middleware.all.length > 0)
-      return this.#publishLayered(topic, payload, options, () => undefined);
+    if (this.#middleware.all.length > 0) return this.#publishLayered(topic, payload, options);
     return this.#core.publish(topic, payload, options) as Promise<PublishedRecord<T>>;
   }
 
@@ -133,13 +133,8 @@ export class Bus implements EventBus {
     handler: Handler<T>,
     options: SubscribeOptions = {},
   ): Promise<Stop> {
-    checkHandler(handler);
-    const run = handler as Handler;
-    const layered: Handler = (event, ctx) =>
-      this.#middleware.all.length === 0
-        ? run(event, ctx)
-        : this.#middleware.handle(event, ctx, (e) => run(e, ctx));
-    return (await this.#subscribe(topics, group, { kind: "single", handler: layered }, options)).stop;
+    const work: Work = { kind: "single", handler: handler as Handler };
+    return (await this.attach(topics, { group, work, options })).stop;
   }
 
   /**
@@ -152,19 +147,35 @@ export class Bus implements EventBus {
     handler: BatchHandler<T>,
     options: SubscribeOptions = {},
   ): Promise<Stop> {
-    checkHandler(handler);
-    const run = handler as BatchHandler;
-    const layered: BatchHandler = (events, ctx) =>
-      this.#middleware.all.length === 0
-        ? run(events, ctx)
-        : this.#middleware.handleBatch(events, ctx, (e) => run(e, ctx));
-    const work: Work = { kind: "batch", handler: layered, batchSize: options.batchSize ?? 100 };
-    return (await this.#subscribe(topics, group, work, options)).stop;
+    checkSubscribeOptions(options);
+    const work: Work = {
+      kind: "batch",
+      handler: handler as BatchHandler,
+      batchSize: options.batchSize ?? 100,
+    };
+    return (await this.attach(topics, { group, work, options })).stop;
   }
 
-  /** Subscribes with more say over how events are taken; the building block of gateways and projections. */
+  /**
+   * Subscribes with more say over how events are taken; the building block of gateways and projections. Raw handlers
+   * see events as the log has them: no layer is around them.
+   */
   async attach(topics: Topics<unknown>, request: SubscribeRequest): Promise<Subscription> {
-    return this.#subscribe(topics, request.group, request.work, request.options, request.accepts);
+    const { group, work, options } = request;
+    checkHandler(work.handler);
+    checkGroupName(group);
+    checkSubscribeOptions(options);
+    const wanted = (Array.isArray(topics) ? topics : [topics]) as readonly TopicRef[];
+    checkNames(wanted);
+    const { signal } = options;
+    await this.#core.ready();
+    const configs = signal?.aborted ? [] : await this.#core.topicsOf(wanted);
+    const full = { ...request, work: this.#layered(work), emit: this.#emit };
+    const subscription = await this.#core.subscriptions.subscribe(configs, full);
+    const patterns = wanted.map((topic) => topicName(topic)).filter(isPattern);
+    if (patterns.length > 0) this.#core.follow(subscription, patterns);
+    if (signal !== undefined) await stopOnAbort(subscription, signal);
+    return subscription;
   }
 
   async ack(topic: string, group: string, id: string): Promise<Ack> {
@@ -283,7 +294,7 @@ export class Bus implements EventBus {
     const sent: Promise<PublishedRecord<T>>[] = [];
     for (const { payload, ...options } of items) {
       const queued = new Promise<boolean>((resolve) => {
-        const publishing = this.#publishLayered(topic, payload, options, () => resolve(true));
+        const publishing = this.#publishLayered(topic, payload, options, { onQueued: () => resolve(true) });
         sent.push(publishing);
         publishing.catch(() => resolve(false));
       });
@@ -300,11 +311,12 @@ export class Bus implements EventBus {
     return results.map((result) => (result as PromiseFulfilledResult<PublishedRecord<T>>).value);
   }
 
+  /** `emitted`: by a handler, see the core. `onQueued` is called once the event is on its way. */
   async #publishLayered<T>(
     topic: TopicRef<T>,
     payload: T,
     options: PublishOptions,
-    onQueued: () => void,
+    how: { readonly emitted?: boolean; readonly onQueued?: () => void } = {},
   ): Promise<PublishedRecord<T>> {
     const name = topicName(topic);
     const sent = this.#middleware.publish({ topic: name, payload, options }, (request) => {
@@ -312,40 +324,58 @@ export class Bus implements EventBus {
         request.topic === name ? topic : request.topic,
         request.payload,
         request.options,
+        how.emitted,
       );
-      onQueued();
+      how.onQueued?.();
       return publishing;
     });
     return sent as Promise<PublishedRecord<T>>;
   }
 
-  async #subscribe(
-    topics: Topics<unknown>,
-    group: string,
-    work: Work,
-    options: SubscribeOptions,
-    accepts?: SubscribeRequest["accepts"],
-  ): Promise<Subscription> {
-    checkGroupName(group);
-    checkSubscribeOptions(options);
-    const wanted = (Array.isArray(topics) ? topics : [topics]) as readonly TopicRef[];
-    const patterns = wanted.map((topic) => topicName(topic)).filter(isPattern);
-    checkNames(wanted, patterns);
-    await this.#core.ready();
-    const configs = await this.#core.topicsOf(wanted);
-    const request: SubscribeRequest = { group, work, options, accepts };
-    const subscription = await this.#core.subscriptions.subscribe(configs, request);
-    if (patterns.length > 0) this.#core.follow(subscription, patterns);
-    if (options.signal?.aborted) await subscription.stop();
-    options.signal?.addEventListener("abort", () => void subscription.stop(), { once: true });
-    return subscription;
+  /** What handlers publish goes through the layers as well. */
+  readonly #emit: Emit = <T>(topic: TopicRef<T>, payload: T, options: PublishOptions) =>
+    this.#middleware.all.length > 0
+      ? this.#publishLayered(topic, payload, options, { emitted: true })
+      : (this.#core.publish(topic, payload, options, true) as Promise<PublishedRecord<T>>);
+
+  /** Layers may be added and removed while it runs. */
+  #layered(work: Work): Work {
+    const stack = this.#middleware;
+    switch (work.kind) {
+      case "raw":
+        return work;
+      case "single": {
+        const { handler } = work;
+        const layered: Handler = (event, ctx) =>
+          stack.all.length === 0 ? handler(event, ctx) : stack.handle(event, ctx, (e) => handler(e, ctx));
+        return { ...work, handler: layered };
+      }
+      case "batch": {
+        const { handler } = work;
+        const layered: BatchHandler = (events, ctx) =>
+          stack.all.length === 0
+            ? handler(events, ctx)
+            : stack.handleBatch(events, ctx, (e) => handler(e, ctx));
+        return { ...work, handler: layered };
+      }
+    }
   }
 }
 
-function checkNames(wanted: readonly TopicRef[], patterns: readonly string[]): void {
+function checkNames(wanted: readonly TopicRef[]): void {
   if (wanted.length === 0) throw new BusError("INVALID_OPTION", "subscribe needs at least one topic");
-  for (const pattern of patterns) checkTopicPattern(pattern);
-  for (const topic of wanted) if (!isPattern(String(topicName(topic)))) checkTopicName(topicName(topic));
+  for (const topic of wanted) {
+    const name = topicName(topic);
+    if (typeof name === "string" && isPattern(name)) checkTopicPattern(name);
+    else checkTopicName(name);
+  }
+}
+
+async function stopOnAbort(subscription: Subscription, signal: AbortSignal): Promise<void> {
+  const stop = (): void => void subscription.stop();
+  signal.addEventListener("abort", stop, { once: true });
+  subscription.onStopped(() => signal.removeEventListener("abort", stop));
+  if (signal.aborted) await subscription.stop();
 }
 
 function readWish(position: ReadPosition): Wish {

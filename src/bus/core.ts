@@ -1,6 +1,5 @@
 /** The parts of a bus, made and wired once; every bus derived from it shares them. */
 
-import type { Emit } from "../consume/context.js";
 import { deadLetterDraft, type GivenUp } from "../consume/dead-letter.js";
 import type { Ordering } from "../consume/delivery-state.js";
 import type { RunnerOptions } from "../consume/group-runner.js";
@@ -107,6 +106,7 @@ export class BusCore {
   async ready(): Promise<void> {
     this.checkOpen();
     if (this.#phase === "new") await this.open();
+    this.checkOpen();
   }
 
   checkOpen(): void {
@@ -191,11 +191,7 @@ export class BusCore {
   /** Topics that come into being later and fit are added to the subscription, from their first event. */
   follow(subscription: Subscription, patterns: readonly string[]): void {
     this.#patterns.set(subscription, patterns);
-    const stopped = subscription.onStopped;
-    subscription.onStopped = () => {
-      this.#patterns.delete(subscription);
-      stopped();
-    };
+    subscription.onStopped(() => this.#patterns.delete(subscription));
   }
 
   /** Stops intake, finishes what runs, commits, gives everything back. */
@@ -250,20 +246,17 @@ export class BusCore {
       membership: this.membership,
       step,
       policy: { ...groupPolicy(ordering, limits), ...policy },
-      pageSize,
+      // A page must fit beside what half fills the buffer.
+      pageSize: Math.min(pageSize, Math.max(1, limits.maxBufferedEvents >>> 1)),
       partitions: topic.partitions,
       drainMs,
       retryClaimMs: Math.min(250, heartbeatMs),
-      emit: this.#emit,
       meters: this.meters,
       bury: (givenUp, fence) => this.#bury(topic, givenUp, fence),
       onTrouble: (error, { topic: name, group, partition }) =>
         onTrouble({ error, topic: name, group, partition }),
     };
   }
-
-  readonly #emit: Emit = (topic, payload, options) =>
-    this.publish(topic, payload, options, true) as Promise<PublishedRecord<typeof payload>>;
 
   async #bury(topic: TopicConfig, givenUp: GivenUp, fence: Fence): Promise<void> {
     const name = deadLetterTopic(topic.name);

@@ -1,6 +1,7 @@
 /** The subscriptions of a bus: which groups it takes part in, with which workers, on which topics. */
 
-import { refusal } from "../consume/context.js";
+import { Allowance } from "../consume/allowance.js";
+import { type Emit, refusal } from "../consume/context.js";
 import type { Ordering } from "../consume/delivery-state.js";
 import { GroupRunner, type RunnerOptions } from "../consume/group-runner.js";
 import { handlingPolicy } from "../consume/options.js";
@@ -8,7 +9,7 @@ import { floorsOf, type Wish } from "../consume/position.js";
 import { type Work, Worker, type WorkerOptions } from "../consume/worker.js";
 import { BusError } from "../model/errors.js";
 import type { Ack, Stop, SubscribeOptions } from "../model/event-bus.js";
-import { isDeadLetterTopic, matchesTopic, type TopicConfig } from "../model/topic.js";
+import { deadLetterTopic, matchesTopic, type TopicConfig } from "../model/topic.js";
 import type { GroupRef } from "../ports/groups.js";
 
 /** Fewer events at once than this would make reading slow, however small the batches that handlers get. */
@@ -19,6 +20,11 @@ export interface SubscribeRequest {
   readonly work: Work;
   readonly options: SubscribeOptions;
   readonly accepts?: WorkerOptions["accepts"];
+}
+
+/** A request with what the bus itself adds. */
+export interface FullRequest extends SubscribeRequest {
+  readonly emit: Emit;
 }
 
 /** What a runner needs that depends on the topic and on the first subscriber. */
@@ -36,23 +42,22 @@ export class Subscriptions {
   readonly #options: RunnerFactory;
   readonly #running = new Map<string, Running>();
   readonly #stops = new Set<Stop>();
+  #closed = false;
 
   constructor(options: RunnerFactory) {
     this.#options = options;
   }
 
   /** Subscribes to these topics; resolves when each has its first assignment. */
-  async subscribe(
-    topics: readonly TopicConfig[],
-    request: SubscribeRequest,
-    wish?: Wish,
-  ): Promise<Subscription> {
-    const subscription = new Subscription(request, (topic, w) => this.#attach(topic, request, w));
-    const stop = subscription.stop;
+  async subscribe(topics: readonly TopicConfig[], request: FullRequest): Promise<Subscription> {
+    if (this.#closed) throw new BusError("CLOSED", "this bus is closed");
+    const options = workerOptions(request);
+    const subscription = new Subscription((topic, wish) => this.#attach(topic, request, options, wish));
+    const { stop } = subscription;
     this.#stops.add(stop);
-    subscription.onStopped = () => this.#stops.delete(stop);
+    subscription.onStopped(() => this.#stops.delete(stop));
     try {
-      for (const topic of topics) await subscription.add(topic, wish ?? wishOf(request.options));
+      for (const topic of topics) await subscription.add(topic, wishOf(request.options));
     } catch (error) {
       await subscription.stop();
       throw error;
@@ -83,12 +88,19 @@ export class Subscriptions {
     return refusal(id);
   }
 
+  /** Ends every subscription; there will be no others. */
   async stopAll(): Promise<void> {
+    this.#closed = true;
     await Promise.all([...this.#stops].map((stop) => stop()));
   }
 
   /** Adds a worker to the topic's runner, which is started by the first. Returns how to take it away. */
-  async #attach(topic: TopicConfig, request: SubscribeRequest, wish: Wish): Promise<Attached> {
+  async #attach(
+    topic: TopicConfig,
+    request: SubscribeRequest,
+    options: WorkerOptions,
+    wish: Wish,
+  ): Promise<Attached> {
     const ordering = request.options.ordering ?? "key";
     const running = await this.#join(
       { topic: topic.name, group: request.group },
@@ -98,7 +110,7 @@ export class Subscriptions {
       wish,
     );
     const { runner } = running;
-    const worker = new Worker(workerOptions(request), runner.dispatcher.wake);
+    const worker = new Worker(options, runner.dispatcher.wake);
     runner.addWorker(worker);
     const detach = async (): Promise<void> => {
       await runner.removeWorker(worker);
@@ -158,39 +170,63 @@ interface Attached {
 
 /** One call of subscribe: a worker in each of its topics; topics may be added while it runs. */
 export class Subscription {
-  readonly request: SubscribeRequest;
   readonly #attach: (topic: TopicConfig, wish: Wish) => Promise<Attached>;
-  readonly #workers = new Map<string, Attached>();
+  /** By topic, from the first step of joining it. */
+  readonly #attaching = new Map<string, Promise<void>>();
+  readonly #attached: Attached[] = [];
+  readonly #onStopped: (() => void)[] = [];
   #paused = false;
   #stopping: Promise<void> | null = null;
-  onStopped: () => void = () => undefined;
 
-  constructor(request: SubscribeRequest, attach: (topic: TopicConfig, wish: Wish) => Promise<Attached>) {
-    this.request = request;
+  constructor(attach: (topic: TopicConfig, wish: Wish) => Promise<Attached>) {
     this.#attach = attach;
   }
 
+  /** It takes part in this topic, or is about to. */
   has(topic: string): boolean {
-    return this.#workers.has(topic);
+    return this.#attaching.has(topic);
   }
 
   async add(topic: TopicConfig, wish: Wish): Promise<void> {
-    if (this.#workers.has(topic.name) || this.#stopping !== null) return;
-    const attached = await this.#attach(topic, wish);
-    attached.worker.setPaused(this.#paused);
-    if (this.#stopping !== null) await attached.detach();
-    else this.#workers.set(topic.name, attached);
+    if (this.#stopping !== null) return;
+    let attaching = this.#attaching.get(topic.name);
+    if (attaching === undefined) {
+      attaching = this.#join(topic, wish);
+      this.#attaching.set(topic.name, attaching);
+    }
+    await attaching;
+  }
+
+  async #join(topic: TopicConfig, wish: Wish): Promise<void> {
+    try {
+      const attached = await this.#attach(topic, wish);
+      attached.worker.setPaused(this.#paused);
+      this.#attached.push(attached);
+    } catch (error) {
+      this.#attaching.delete(topic.name);
+      throw error;
+    }
   }
 
   /** While paused it takes no events; what it holds it keeps. */
   setPaused(paused: boolean): void {
     this.#paused = paused;
-    for (const { worker } of this.#workers.values()) worker.setPaused(paused);
+    for (const { worker } of this.#attached) worker.setPaused(paused);
+  }
+
+  /** It may accept events now that it did not accept before. */
+  wake(): void {
+    for (const { worker } of this.#attached) worker.wake();
+  }
+
+  /** Calls `callback` once it has stopped, for whatever reason. */
+  onStopped(callback: () => void): void {
+    this.#onStopped.push(callback);
   }
 
   /** What it holds goes back at once, to be delivered elsewhere; then it stops. */
   abandon(reason: string): Promise<void> {
-    for (const { worker } of this.#workers.values()) worker.giveBack(reason);
+    for (const { worker } of this.#attached) worker.giveBack(reason);
     return this.stop();
   }
 
@@ -200,8 +236,9 @@ export class Subscription {
   };
 
   async #detachAll(): Promise<void> {
-    await Promise.all([...this.#workers.values()].map(({ detach }) => detach()));
-    this.onStopped();
+    await Promise.allSettled(this.#attaching.values());
+    await Promise.all(this.#attached.map(({ detach }) => detach()));
+    for (const callback of this.#onStopped) callback();
   }
 }
 
@@ -216,9 +253,19 @@ async function firstFloors(
   return state?.leases.length === topic.partitions ? [] : floorsOf(options.log, topic.name, wish);
 }
 
-/** Whether a pattern takes a topic in: dead letters only if it asks for them, or a failing reader would feed itself. */
+/**
+ * Whether a pattern takes a topic in: dead letters only if it asks for them, and dead letters of dead letters only if
+ * it asks for those, or a failing reader would feed itself.
+ */
 export function takesIn(pattern: string, topic: string): boolean {
-  return matchesTopic(pattern, topic) && (!isDeadLetterTopic(topic) || pattern.startsWith("dlq."));
+  return matchesTopic(pattern, topic) && deadLetterDepth(topic) <= deadLetterDepth(pattern);
+}
+
+function deadLetterDepth(name: string): number {
+  const prefix = deadLetterTopic("");
+  let depth = 0;
+  while (name.startsWith(prefix, depth * prefix.length)) depth++;
+  return depth;
 }
 
 function wishOf(options: SubscribeOptions): Wish {
@@ -232,12 +279,14 @@ function wishOf(options: SubscribeOptions): Wish {
   }
 }
 
-function workerOptions(request: SubscribeRequest): WorkerOptions {
-  const { options, work, accepts } = request;
+/** The same for the workers of all its topics: they share one allowance. */
+function workerOptions(request: FullRequest): WorkerOptions {
+  const { options, work, accepts, emit } = request;
   return {
     work,
     handling: handlingPolicy(options),
-    maxInFlight: options.maxInFlight ?? 1_000,
+    allowance: new Allowance(options.maxInFlight ?? 1_000),
+    emit,
     manualAck: options.manualAck ?? false,
     filter: options.filter,
     accepts,

@@ -26,7 +26,6 @@ export interface Source {
   readonly group: string;
   readonly partition: number;
   readonly epoch: number;
-  readonly emit: Emit;
   readonly position: CursorPosition;
   handled(delivery: Delivered): boolean;
   failed(delivery: Delivered, reason: Failed): boolean;
@@ -56,6 +55,8 @@ export class Delivered implements DeliveryContext {
   readonly source: Source;
   /** When it was handed out, on the steady clock. */
   readonly startedMs: number;
+  /** Given by whoever runs the handler. */
+  emitBy: Emit | null = null;
   /** Called once, when this hand-out is over, however it ended. */
   onOver: ((delivery: Delivered) => void) | null = null;
   #abort: AbortController | null = null;
@@ -103,8 +104,9 @@ export class Delivered implements DeliveryContext {
   // The four verbs are getters so that a handler may take them out of the context: `async (e, { emit }) => …`.
   get emit(): DeliveryContext["emit"] {
     return (topic, payload, options = {}) => {
+      if (this.emitBy === null) throw new BusError("INTERNAL", "nobody runs this delivery");
       const id = derivedId(this.source.group, this.event.id, this.#emitted++);
-      return this.source.emit(topic, payload, { caused_by: [this.event.id], ...options, id });
+      return this.emitBy(topic, payload, { caused_by: [this.event.id], ...options, id });
     };
   }
 

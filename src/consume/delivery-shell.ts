@@ -9,7 +9,7 @@ import type { CursorPosition } from "../model/event-bus.js";
 import type { Meters } from "../model/meter.js";
 import { backoffMs, DEFAULT_RETRY } from "../model/retry.js";
 import type { Claim, Cursor, CursorWrite, GroupPartition, Groups } from "../ports/groups.js";
-import { Delivered, type Emit, type Failed, type Source } from "./context.js";
+import { Delivered, type Failed, type Source } from "./context.js";
 import type { GivenUp } from "./dead-letter.js";
 import { begin, isCurrent } from "./delivery.js";
 import type { DeliveryEvent, Effect, Step } from "./delivery-events.js";
@@ -31,7 +31,6 @@ export interface ShellOptions {
   readonly step: Step;
   readonly policy: GroupPolicy;
   readonly pageSize: number;
-  readonly emit: Emit;
   readonly meters: Meters;
   /** Writes the dead letter under this lease (P7); the same one twice is harmless. */
   readonly bury: (givenUp: GivenUp, fence: { ref: GroupPartition; epoch: number }) => Promise<void>;
@@ -82,10 +81,6 @@ export class DeliveryShell implements Source {
 
   get partition(): number {
     return this.ref.partition;
-  }
-
-  get emit(): Emit {
-    return this.#options.emit;
   }
 
   get position(): CursorPosition {

@@ -2,6 +2,7 @@
  * Shares the ready events of a group's partitions among this bus's workers: whoever has room gets the next ones, a
  * fair part each, partitions in turn. Workers may come and go at any time; nothing is rebalanced for it.
  */
+import { describeThrown } from "../model/errors.js";
 import type { Delivered } from "./context.js";
 import type { DeliveryShell } from "./delivery-shell.js";
 import type { HandlingPolicy } from "./delivery-state.js";
@@ -10,6 +11,9 @@ import type { Worker } from "./worker.js";
 /** Events that wait for a worker that accepts them; beyond this no more are taken out of the lanes. */
 const MAX_PARKED = 100;
 
+/** Events handed out in a row; then timers and sockets have their turn, however quick handlers and store are. */
+const MAX_STRETCH = 1_000;
+
 export class Dispatcher {
   readonly #workers: Worker[] = [];
   readonly #shells: DeliveryShell[] = [];
@@ -17,6 +21,7 @@ export class Dispatcher {
   #scheduled = false;
   #paused = false;
   #turn = 0;
+  #stretch = 0;
 
   get workers(): readonly Worker[] {
     return this.#workers;
@@ -51,16 +56,23 @@ export class Dispatcher {
   readonly wake = (): void => {
     if (this.#scheduled) return;
     this.#scheduled = true;
-    queueMicrotask(() => {
-      this.#scheduled = false;
-      if (!this.#paused) this.#handOut();
-    });
+    if (this.#stretch < MAX_STRETCH) {
+      queueMicrotask(this.#look);
+    } else {
+      this.#stretch = 0;
+      setImmediate(this.#look);
+    }
+  };
+
+  readonly #look = (): void => {
+    this.#scheduled = false;
+    if (!this.#paused) this.#handOut();
   };
 
   #handOut(): void {
     if (this.#parked.size > 0) this.#unpark();
     const routed = this.#workers.some((worker) => worker.options.accepts !== undefined);
-    for (let progress = true; progress; ) {
+    for (let progress = true; progress && this.#stretch < MAX_STRETCH; ) {
       progress = false;
       // The turn moves on, so that no partition and no worker is always first.
       this.#turn++;
@@ -69,6 +81,7 @@ export class Dispatcher {
         if (shell.hasReady && (routed ? this.#route(shell) : this.#share(shell))) progress = true;
       }
     }
+    if (this.#stretch >= MAX_STRETCH) this.wake();
   }
 
   /** True if anything was handed out. */
@@ -83,6 +96,7 @@ export class Dispatcher {
       if (count <= 0) continue;
       const deliveries = shell.demand(count, batch, handling);
       if (deliveries.length === 0) continue;
+      this.#stretch += deliveries.length;
       worker.run(deliveries);
       progress = true;
     }
@@ -95,16 +109,23 @@ export class Dispatcher {
     if (handling === undefined || this.#parked.size >= MAX_PARKED) return false;
     const [delivery] = shell.demand(1, false, handling);
     if (delivery === undefined) return false;
+    this.#stretch++;
     if (!this.#offer(delivery, handling)) this.#park(delivery);
     return true;
   }
 
+  /** False if nobody takes it now. */
   #offer(delivery: Delivered, handling: HandlingPolicy): boolean {
-    const record = delivery.event.record;
-    const worker = this.#workers.find((w) => w.room > 0 && (w.options.accepts?.(record) ?? true));
-    if (worker === undefined) return false;
-    delivery.source.extend(delivery, handling.ackTimeoutMs);
-    worker.run([delivery]);
+    const { record } = delivery.event;
+    try {
+      const worker = this.#workers.find((w) => w.room > 0 && (w.options.accepts?.(record) ?? true));
+      if (worker === undefined) return false;
+      delivery.source.extend(delivery, handling.ackTimeoutMs);
+      worker.run([delivery]);
+    } catch (thrown) {
+      // Whoever should say whose it is throws: the event is at fault, as if its handler threw.
+      delivery.source.failed(delivery, { error: describeThrown(thrown), detail: thrown });
+    }
     return true;
   }
 

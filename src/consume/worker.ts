@@ -6,7 +6,8 @@ import { BusError, describeThrown, Fatal } from "../model/errors.js";
 import type { EventRecord, StoredEvent } from "../model/event.js";
 import type { BatchHandler, Handler } from "../model/event-bus.js";
 import { REDRIVE_GROUP_HEADER } from "../model/topic.js";
-import { type Delivered, DeliveredBatch } from "./context.js";
+import type { Allowance } from "./allowance.js";
+import { type Delivered, DeliveredBatch, type Emit } from "./context.js";
 import type { HandlingPolicy } from "./delivery-state.js";
 
 /** A handler that takes events in the form the log has them, bytes untouched. */
@@ -20,7 +21,9 @@ export type Work =
 export interface WorkerOptions {
   readonly work: Work;
   readonly handling: HandlingPolicy;
-  readonly maxInFlight: number;
+  readonly allowance: Allowance;
+  /** How `ctx.emit` publishes. */
+  readonly emit: Emit;
   readonly manualAck: boolean;
   readonly filter: ((event: EventRecord) => boolean) | undefined;
   /** Events that this worker may take; others wait for a worker that may. Not a filter. */
@@ -32,6 +35,7 @@ export class Worker {
   /** By event id. */
   readonly #inFlight = new Map<string, Delivered>();
   readonly #onRoom: () => void;
+  readonly #endSharing: () => void;
   #leaving = false;
   #paused = false;
   #onEmpty: (() => void) | null = null;
@@ -39,10 +43,11 @@ export class Worker {
   constructor(options: WorkerOptions, onRoom: () => void) {
     this.options = options;
     this.#onRoom = onRoom;
+    this.#endSharing = options.allowance.share(onRoom);
   }
 
   get room(): number {
-    return this.#leaving || this.#paused ? 0 : this.options.maxInFlight - this.#inFlight.size;
+    return this.#leaving || this.#paused ? 0 : this.options.allowance.room;
   }
 
   get inFlight(): number {
@@ -56,9 +61,11 @@ export class Worker {
 
   /** Takes deliveries of one partition; a batch worker takes them as one batch. */
   run(deliveries: readonly Delivered[]): void {
-    const { work } = this.options;
+    const { work, allowance, emit } = this.options;
     for (const delivery of deliveries) {
       this.#inFlight.set(delivery.event.id, delivery);
+      allowance.take();
+      delivery.emitBy = emit;
       delivery.onOver = this.#over;
     }
     if (work.kind === "batch") {
@@ -71,7 +78,12 @@ export class Worker {
 
   setPaused(paused: boolean): void {
     this.#paused = paused;
-    if (!paused) this.#onRoom();
+    if (!paused) this.wake();
+  }
+
+  /** It may take events now that it did not take before. */
+  wake(): void {
+    this.#onRoom();
   }
 
   /** Takes nothing more; resolves when nothing of it is in flight. */
@@ -86,6 +98,7 @@ export class Worker {
   /** What it still holds goes back to be delivered again, elsewhere. */
   giveBack(reason: string): void {
     this.#leaving = true;
+    this.#endSharing();
     for (const delivery of [...this.#inFlight.values()]) {
       delivery.source.failed(delivery, { error: reason, counts: false });
       delivery.revoke("lost");
@@ -94,6 +107,7 @@ export class Worker {
 
   readonly #over = (delivery: Delivered): void => {
     this.#inFlight.delete(delivery.event.id);
+    this.options.allowance.giveBack();
     if (this.#inFlight.size === 0) this.#onEmpty?.();
     this.#onRoom();
   };
@@ -127,8 +141,8 @@ export class Worker {
       this.#failed(delivery, thrown);
       return;
     }
-    if (ending instanceof Promise || isThenable(ending)) {
-      ending.then(
+    if (isThenable(ending)) {
+      Promise.resolve(ending).then(
         () => this.#ended(delivery),
         (thrown: unknown) => this.#failed(delivery, thrown),
       );

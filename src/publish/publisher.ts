@@ -34,7 +34,7 @@ export class Publisher {
     if (drafts.length > maxQueuedEvents || bytes > maxQueuedBytes) {
       throw new BusError(
         "QUEUE_FULL",
-        `${drafts.length} events (${bytes} bytes) at once are more than the queue can ever hold (${maxQueuedEvents} events, ${maxQueuedBytes} bytes); publish them in parts`,
+        `${drafts.length} events (${bytes} bytes) wait to be published at once; the queue holds ${maxQueuedEvents} events and ${maxQueuedBytes} bytes: publish them in parts`,
         { retryable: false, details: { maxQueuedEvents, maxQueuedBytes } },
       );
     }
