@@ -1,6 +1,6 @@
 /** Events by key: right for every topic, whether it keeps an index or not. */
 import { describe, expect, it } from "vitest";
-import type { StoredEvent } from "../../model/event.js";
+import type { EventRecord, StoredEvent } from "../../model/event.js";
 import type { TopicConfig } from "../../model/topic.js";
 import type { Harness } from "./harness.js";
 import { defineTopic, draft, records, seqs } from "./samples.js";
@@ -94,12 +94,14 @@ function describeLatest(harness: Harness, options: Partial<TopicConfig>): void {
   it("P11: removing all but the newest of each key changes no answer", async () => {
     const topic = await defineTopic(harness.store, 1, options);
     await appendKeys(harness, topic, "abcabcab");
-    const before = await harness.store.log.latestByKey(topic, ["a", "b", "c"]);
+    const answers = async (): Promise<(EventRecord | undefined)[]> => {
+      const found = await harness.store.log.latestByKey(topic, ["a", "b", "c"]);
+      return ["a", "b", "c"].map((key) => found.get(key)?.record);
+    };
+    const before = await answers();
+    expect(before.map((record) => record?.seq)).toEqual([7, 8, 6]);
     expect(await harness.store.log.remove(topic, 0, [1, 2, 3, 4, 5])).toBe(5);
-    const after = await harness.store.log.latestByKey(topic, ["a", "b", "c"]);
-    expect([...after].map(([key, event]) => [key, event.record])).toEqual(
-      [...before].map(([key, event]) => [key, event.record]),
-    );
+    expect(await answers()).toEqual(before);
   });
 
   it("a topic that is made keyed later answers for its older events too", async () => {
