@@ -1,4 +1,5 @@
 /** The log: reads here, in bounded pages; appends and removals in the writing thread, as encoded bytes. */
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { BusError } from "../../model/errors.js";
 import { type EventDraft, type Seq, StoredEvent } from "../../model/event.js";
 import type { Fence } from "../../ports/groups.js";
@@ -7,11 +8,11 @@ import type { Access } from "./access.js";
 import { Batches } from "./batches.js";
 import { BatchCursor, encode } from "./codec.js";
 import { locate } from "./id-lookup.js";
-import { readHistory, readNewest } from "./key-reader.js";
+import { HistoryWalk, NewestWalk } from "./key-walk.js";
 import { readPage, seqAt } from "./log-reader.js";
 import type { AppendAnswer, Duplicate } from "./protocol.js";
 import type { Connection } from "./sqlite.js";
-import { KEYS_FILLING, Topics } from "./topics.js";
+import { KEYS_FILLING, KEYS_READY, Topics } from "./topics.js";
 
 const NO_DUPLICATES: ReadonlySet<number> = new Set();
 
@@ -92,18 +93,21 @@ export class EmbeddedLog implements Log {
     });
   }
 
-  latestByKey(topic: string, keys: readonly string[]): Promise<ReadonlyMap<string, StoredEvent>> {
-    return this.#read(({ connection, topics, batches }) => {
-      const row = topics.reload(topic);
-      return row === undefined ? new Map() : readNewest(connection, batches, row, keys);
-    });
+  async latestByKey(topic: string, keys: readonly string[]): Promise<ReadonlyMap<string, StoredEvent>> {
+    const row = await this.#read(({ topics }) => topics.reload(topic));
+    if (row === undefined) return new Map();
+    if (row.keys !== KEYS_READY) return (await this.#walk(new NewestWalk(row, keys))).events;
+    const newest = new Map<string, StoredEvent>();
+    for (const key of new Set(keys)) {
+      const { events } = await this.#walk(new HistoryWalk(row, key, { limit: 1, newestFirst: true }));
+      if (events[0] !== undefined) newest.set(key, events[0]);
+    }
+    return newest;
   }
 
-  history(topic: string, key: string, options: HistoryOptions): Promise<readonly StoredEvent[]> {
-    return this.#read(({ connection, topics, batches }) => {
-      const row = topics.reload(topic);
-      return row === undefined ? [] : readHistory(connection, batches, row, key, options);
-    });
+  async history(topic: string, key: string, options: HistoryOptions): Promise<readonly StoredEvent[]> {
+    const row = await this.#read(({ topics }) => topics.reload(topic));
+    return row === undefined ? [] : (await this.#walk(new HistoryWalk(row, key, options))).events;
   }
 
   /** In slices, so that appends are not kept waiting: a crash in between leaves less than asked for removed. */
@@ -141,6 +145,12 @@ export class EmbeddedLog implements Log {
         .all<[string]>(KEYS_FILLING)
         .map(([name]) => name),
     );
+  }
+
+  /** Step by step, with the event loop in between. */
+  async #walk<T extends HistoryWalk | NewestWalk>(walk: T): Promise<T> {
+    while (!(await this.#read(({ connection, batches }) => walk.step(connection, batches)))) await nextTurn();
+    return walk;
   }
 
   async #read<T>(work: (reading: Reading) => T): Promise<T> {

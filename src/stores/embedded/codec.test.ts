@@ -1,0 +1,124 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { EventDraft } from "../../model/event.js";
+import { JsonBody } from "../../model/json.js";
+import { type Batch, BatchCursor, checksum, encode, MAX_SPAN, pack } from "./codec.js";
+
+const drafts = fc.array(
+  fc.record({
+    id: fc.oneof(fc.uuid(), fc.string({ unit: "binary" })),
+    ts: fc.oneof(fc.integer({ min: 0, max: 2 ** 45 }), fc.double({ noNaN: true, noDefaultInfinity: true })),
+    key: fc.option(fc.string({ unit: "binary" }), { nil: undefined }),
+    meta: fc.option(
+      fc.record({ headers: fc.dictionary(fc.string(), fc.string()), tags: fc.array(fc.string()) }),
+      { nil: undefined },
+    ),
+    body: fc.oneof(
+      fc.jsonValue().map((value) => JsonBody.ofText(JSON.stringify(value))),
+      fc.jsonValue().map((value) => JsonBody.ofBytes(Buffer.from(JSON.stringify(value), "utf8"))),
+    ),
+    freshId: fc.boolean(),
+  }),
+  { maxLength: 30 },
+);
+
+function batchesOf(events: readonly EventDraft[]): Batch[] {
+  const { buffer, chunks } = encode(events);
+  let firstSeq = 1;
+  return chunks.map(({ ids, data, count }) => {
+    const batch = {
+      firstSeq,
+      ids: Buffer.from(buffer, ids[0], ids[1] - ids[0]),
+      data: Buffer.from(buffer, data[0], data[1] - data[0]),
+    };
+    firstSeq += count;
+    return batch;
+  });
+}
+
+function read(batch: Batch): Record<string, unknown>[] {
+  const cursor = new BatchCursor(batch);
+  const found: Record<string, unknown>[] = [];
+  while (cursor.next()) {
+    const { id, ts, key, meta, seq, body } = cursor.event("t", 3);
+    expect(cursor.id).toBe(id);
+    expect(cursor.ts).toBe(ts);
+    expect(cursor.keyBytes?.toString("utf8")).toBe(key);
+    found.push({ id, ts, key, meta, seq, text: body.text });
+  }
+  return found;
+}
+
+const plain = (events: readonly EventDraft[]): Record<string, unknown>[] =>
+  events.map(({ id, ts, key, meta, body }, i) => ({ id, ts, key, meta, seq: i + 1, text: body.text }));
+
+describe("batches of events as bytes", () => {
+  it("come out as they went in", () => {
+    fc.assert(
+      fc.property(drafts, (events) => {
+        expect(batchesOf(events).flatMap(read)).toEqual(plain(events));
+      }),
+    );
+  });
+
+  it("keep the seqs of the events that stay when others are taken out, again and again", () => {
+    fc.assert(
+      fc.property(drafts, fc.array(fc.nat(30)), fc.array(fc.nat(30)), (events, first, second) => {
+        const [whole] = batchesOf(events);
+        if (whole === undefined) return;
+        const gone = new Set<number>();
+        let rest: Batch | null = whole;
+        for (const seqs of [first, second]) {
+          for (const seq of seqs) gone.add(seq);
+          rest = rest === null ? null : pack(rest, ({ seq }) => !gone.has(seq), "sparse");
+        }
+        const kept = plain(events).filter(({ seq }) => !gone.has(seq as number));
+        expect(rest === null ? [] : read(rest)).toEqual(kept);
+        if (rest === null) return;
+        const renumbered = pack(rest, () => true, "dense");
+        expect(renumbered && read(renumbered)).toEqual(kept.map((event, i) => ({ ...event, seq: i + 1 })));
+      }),
+    );
+  });
+
+  it("are cut so that one event is found without reading much", () => {
+    const draft = (size: number): EventDraft => ({
+      id: "x",
+      ts: 1,
+      key: undefined,
+      meta: undefined,
+      body: JsonBody.ofText(JSON.stringify("x".repeat(size))),
+      freshId: false,
+    });
+    const small = encode(Array.from({ length: 3_000 }, () => draft(1)));
+    expect(small.chunks.map(({ count }) => count)).toEqual([MAX_SPAN, MAX_SPAN, 3_000 - 2 * MAX_SPAN]);
+    const large = encode([draft(10), draft(500_000), draft(10), draft(10)]);
+    expect(large.chunks.map(({ count }) => count)).toEqual([2, 2]);
+  });
+
+  it("P14: have a checksum of every byte and of their place", () => {
+    fc.assert(
+      fc.property(drafts, fc.nat(), fc.integer({ min: 0, max: 7 }), (events, at, bit) => {
+        const [batch] = batchesOf(events);
+        if (batch === undefined) return;
+        const sum = checksum(1, 9, 9, batch);
+        const bytes = Buffer.from(batch.data);
+        bytes[at % bytes.length] = (bytes[at % bytes.length] ?? 0) ^ (1 << bit);
+        expect(checksum(1, 9, 9, { ...batch, data: bytes })).not.toBe(sum);
+        expect(checksum(2, 9, 9, batch)).not.toBe(sum);
+        expect(checksum(1, 9, 9, { ...batch, firstSeq: 2 })).not.toBe(sum);
+      }),
+    );
+  });
+
+  it("share the metas that many events have in common", () => {
+    const meta = { headers: { "x-schema-version": "1" } };
+    const draft = { id: "x", ts: 1, key: undefined, meta, body: JsonBody.ofText("1"), freshId: false };
+    const [batch] = batchesOf([draft, draft]);
+    const cursor = new BatchCursor(batch as Batch);
+    const metas: unknown[] = [];
+    while (cursor.next()) metas.push(cursor.event("t", 0).meta);
+    expect(metas[0]).toBe(metas[1]);
+    expect(Object.isFrozen(metas[0])).toBe(true);
+  });
+});
