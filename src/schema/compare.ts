@@ -21,8 +21,8 @@ import { compareStrings } from "./compare-strings.js";
 import { compareToUnion } from "./compare-unions.js";
 import { describeNode, shorten } from "./describe-node.js";
 import { disjoint } from "./disjoint.js";
-import { intersect } from "./intersect.js";
 import { samples } from "./sample.js";
+import { wholeOf } from "./strip.js";
 import {
   ANY,
   arrayOf,
@@ -39,6 +39,7 @@ import {
   type UnionNode,
   unionOf,
 } from "./tree.js";
+import { contains, isStripping } from "./walk.js";
 
 const MAX_STEPS = 20_000;
 
@@ -76,17 +77,23 @@ function compare(a: Node, b: Node, context: Context): Findings {
   if (b.kind === "union") return compareToUnion(a, b, context);
   if (a.kind === "number" && b.kind === "number") return compareNumbers(a, b, context);
   if (a.kind === "string" && b.kind === "string") return compareStrings(a, b, context);
-  if (a.kind === "array" && b.kind === "array") return compareArrays(a, b, context);
-  if (a.kind === "object" && b.kind === "object") return compareObjects(a, b, context);
+  if (a.kind === "array" && b.kind === "array")
+    return assuming(a, b, context, (within) => compareArrays(a, b, within));
+  if (a.kind === "object" && b.kind === "object")
+    return assuming(a, b, context, (within) => compareObjects(a, b, within));
   const rule = `the ${context.writer} version allows ${describeNode(a)}, the ${context.reader} one only ${describeNode(b)}`;
   return shownBy(context, rule, [a, b], samples(a));
+}
+
+function compareRefs(a: Node, b: Node, context: Context): Findings {
+  return assuming(a, b, context, (within) => compare(deref(a), deref(b), within));
 }
 
 /**
  * A pair that is met again inside itself is taken to fit: between the two meetings both sides went into a member or
  * an item, so the claim is only used for smaller values.
  */
-function compareRefs(a: Node, b: Node, context: Context): Findings {
+function assuming(a: Node, b: Node, context: Context, work: (within: Context) => Findings): Findings {
   const id = (node: Node): number => {
     const known = context.shared.ids.get(node) ?? context.shared.ids.size;
     context.shared.ids.set(node, known);
@@ -94,7 +101,7 @@ function compareRefs(a: Node, b: Node, context: Context): Findings {
   };
   const pair = `${id(a)}:${id(b)}`;
   if (context.assumed.has(pair)) return FITS;
-  return compare(deref(a), deref(b), { ...context, assumed: new Set([...context.assumed, pair]) });
+  return work({ ...context, assumed: new Set([...context.assumed, pair]) });
 }
 
 function compareEverything(b: Node, context: Context): Findings {
@@ -149,10 +156,9 @@ function compareIntersection(a: IntersectionNode, b: Node, context: Context): Fi
       ? b.members.find((member) => compare(a, member, aside(context)).length === 0)
       : undefined;
   if (fitting !== undefined) return compare(a, fitting, context);
-  const rest = a.members.filter((member) => member.kind !== "opaque");
-  const [only] = rest;
-  if (only === undefined) return compareOpaque(opaque[0] as OpaqueNode, b, context);
-  const whole = rest.length === 1 ? only : intersect(...rest.map(deref));
+  const [first] = opaque;
+  if (first !== undefined && opaque.length === a.members.length) return compareOpaque(first, b, context);
+  const whole = wholeOf(a);
   const findings =
     whole.kind === "intersection" ? compareParts(whole, b, context) : compare(whole, b, context);
   if (findings.length === 0 || opaque.length === 0 || disjoint(whole, b)) return findings;
@@ -167,6 +173,8 @@ function compareIntersection(a: IntersectionNode, b: Node, context: Context): Fi
 
 /** Parts that cannot be merged into one node: one that fits is enough. */
 function compareParts(a: IntersectionNode, b: Node, context: Context): Findings {
+  // What one part leaves out another may keep.
+  if (contains(a, isStripping)) return unsure(context, "the parts of an intersection could not be merged");
   const tries = a.members.map((member) => compare(member, b, aside(context)));
   const fitting = tries.findIndex((findings) => findings.length === 0);
   if (fitting >= 0) return FITS;

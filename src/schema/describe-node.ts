@@ -40,7 +40,7 @@ function describeShallow(node: Node): string {
 
 function describeValues(values: readonly JsonValue[]): string {
   if (values.length === 2 && values.includes(true) && values.includes(false)) return "a boolean";
-  const shown = values.slice(0, 6).map(shorten);
+  const shown = values.slice(0, 6).map((value) => shorten(value));
   const more = values.length > 6 ? `, and ${values.length - 6} more` : "";
   return values.length === 1 ? `${shown[0]}` : `one of ${shown.join(", ")}${more}`;
 }

@@ -18,6 +18,7 @@ import {
   type UnionNode,
   unionOf,
 } from "./tree.js";
+import { contains, isStripping } from "./walk.js";
 
 /** Alternatives that a product of unions may have before it is left alone. */
 const MAX_ALTERNATIVES = 64;
@@ -121,6 +122,9 @@ function mergeObjects(a: ObjectNode, b: ObjectNode): Node | undefined {
   // A key that only one side's pattern matches would need the other side's `additional`: one node cannot say that.
   if (a.patterns.length > 0 && b.additional.kind !== "any") return undefined;
   if (b.patterns.length > 0 && a.additional.kind !== "any") return undefined;
+  // A name under two patterns: what the one's objects leave out the other's may declare.
+  const overlapping = a.patterns.length > 0 && b.patterns.length > 0;
+  if (overlapping && (contains(a, isStripping) || contains(b, isStripping))) return undefined;
   const properties = new Map<string, Property>();
   for (const name of new Set([...a.properties.keys(), ...b.properties.keys()])) {
     const here = memberOf(a, name);

@@ -27,6 +27,7 @@ import {
   type OpaqueMark,
   type SchemaInput,
 } from "./schema-input.js";
+import { settle } from "./settle.js";
 import {
   ANY,
   BOOLEAN,
@@ -48,7 +49,7 @@ export function toJsonSchema(schema: SchemaInput): JsonSchema {
 
 /** A schema as a tree. INVALID_OPTION if it is not a schema. */
 export function normalize(schema: SchemaInput): Node {
-  return new Normalizer(toJsonSchema(schema)).root();
+  return settle(new Normalizer(toJsonSchema(schema)).root());
 }
 
 const TYPES = ["null", "boolean", "number", "string", "array", "object"] as const;

@@ -118,7 +118,7 @@ export function texts(node: StringNode): readonly string[] {
   const answer = findText({ matches: patterns, misses: [], minLength, maxLength });
   const made = answer.type === "found" ? [answer.text] : [];
   const padded = minLength > 0 && minLength <= MAX_ITEMS ? ["a".repeat(minLength)] : [];
-  return [...formatExamples(node.formats), ...made, "a", "", ...padded, "A", "0", " ", "a b", "é"];
+  return [...formatExamples(node.formats), "a", ...made, "", ...padded, "A", "0", " ", "a b", "é"];
 }
 
 function* arrays(node: ArrayNode, depth: number): Iterable<JsonValue> {
