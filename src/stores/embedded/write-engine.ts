@@ -22,7 +22,7 @@ import { ProcessWatch } from "./process-identity.js";
 import type { OperationName, Operations, Reply, Request, WriterOptions } from "./protocol.js";
 import { RegistryWriter } from "./registry-writer.js";
 import { checkFile, prepareSchema } from "./schema.js";
-import { Connection } from "./sqlite.js";
+import { Connection, type SqlValue } from "./sqlite.js";
 import { Topics } from "./topics.js";
 
 /** Batches whose keys are indexed in one request, so that appends are not kept waiting. */
@@ -76,17 +76,24 @@ export class WriteEngine {
     return this.#checkOthers();
   }
 
-  /** Gives up to `pages` free pages back to the file system; returns how many are still free. */
-  reclaim(pages: number): number {
+  /**
+   * Gives up to `pages` free pages back to the file system, unless there are few (`keep`, or a tenth of the file): those
+   * are used again. True if there is more to give.
+   */
+  reclaim(pages: number, keep: number): boolean {
+    const free = (): number => Number(this.#connection.pragma("freelist_count"));
+    const spare = keep + Number(this.#connection.pragma("page_count")) / 10;
+    if (free() <= spare) return false;
     this.#connection.exec(`PRAGMA incremental_vacuum(${pages})`);
-    return Number(this.#connection.pragma("freelist_count"));
+    if (free() > spare) return true;
+    // The file itself shrinks when the log beside it is folded in.
+    this.#connection.exec("PRAGMA wal_checkpoint(PASSIVE)");
+    return false;
   }
 
-  freePages(): { free: number; total: number } {
-    return {
-      free: Number(this.#connection.pragma("freelist_count")),
-      total: Number(this.#connection.pragma("page_count")),
-    };
+  /** What SQLite says about one of its settings. */
+  setting(name: "synchronous" | "journal_mode" | "auto_vacuum" | "page_size"): SqlValue {
+    return this.#connection.pragma(name);
   }
 
   close(): void {

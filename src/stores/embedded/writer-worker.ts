@@ -46,10 +46,7 @@ function serve(port: MessagePort, options: WriterOptions): void {
 
   const reclaim = (): void => {
     reclaiming = undefined;
-    const { free, total } = engine.freePages();
-    if (free <= KEEP_FREE_PAGES + total / 10) return;
-    engine.reclaim(RECLAIM_PAGES);
-    reclaiming = setImmediate(spare, reclaim);
+    if (engine.reclaim(RECLAIM_PAGES, KEEP_FREE_PAGES)) reclaiming = setImmediate(spare, reclaim);
   };
 
   const run = (requests: readonly Request[]): void => {

@@ -1,0 +1,137 @@
+import { readdir, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { jsonBody } from "../../../src/model/json.js";
+import { START_CURSOR } from "../../../src/ports/groups.js";
+import { embeddedStore } from "../../../src/stores/embedded/index.js";
+import { append, draft, drafts, failsWith, readAll, TOPIC, until, Workplace } from "./support.js";
+
+const work = new Workplace();
+const BIG = jsonBody("x".repeat(4_000), { maxBytes: 1_048_576, maxDepth: 1 });
+
+async function fileSize(): Promise<number> {
+  return (await stat(work.path)).size;
+}
+
+describe("space", () => {
+  it("is given back to the file system after a trim, while the store goes on", async () => {
+    const store = await work.open();
+    for (let round = 0; round < 20; round++) await append(store, drafts(200, { body: BIG }));
+    await store.close();
+    const full = await fileSize();
+    expect(full).toBeGreaterThan(16_000_000);
+    const again = await work.open();
+    expect(await again.log.trim(TOPIC, 0, 3_900)).toBe(3_900);
+    await append(again, drafts(10));
+    await until("most of it is given back", async () => (await fileSize()) < full / 4);
+    expect((await readAll(again)).map(({ seq }) => seq)).toEqual(
+      Array.from({ length: 110 }, (_, i) => 3_901 + i),
+    );
+    expect((await again.log.heads(TOPIC))[0]).toMatchObject({ head: 4_010, low: 3_901, events: 110 });
+  });
+
+  it("P11: a removal of every second event keeps the others byte for byte, also after reopening", async () => {
+    const store = await work.open({}, { compaction: true });
+    const written = await append(store, drafts(2_500));
+    const gone = written.filter(({ seq }) => seq % 2 === 0).map(({ seq }) => seq);
+    expect(await store.log.remove(TOPIC, 0, gone)).toBe(1_250);
+    await store.close();
+    const reopened = await work.open();
+    const kept = written.filter(({ seq }) => seq % 2 === 1);
+    expect((await readAll(reopened)).map(({ record }) => record)).toEqual(kept.map(({ record }) => record));
+    const page = await reopened.log.read(TOPIC, 0, { after: 2_497, limit: 10 });
+    expect([page.events.map(({ seq }) => seq), page.through]).toEqual([[2_499], 2_500]);
+  });
+
+  it("seqAt is right whatever was removed, also when the clock ran wild", async () => {
+    const store = await work.open();
+    const times = [5, 3, 900, 4, 10, 11, 12, 2_000, 13, 14];
+    for (const ts of times) await append(store, [draft(1, { ts })]);
+    const present = new Map(times.map((ts, i) => [i + 1, ts]));
+    const expected = (ts: number): number => {
+      for (const [seq, at] of present) if (at >= ts) return seq;
+      return times.length + 1;
+    };
+    const check = async (): Promise<void> => {
+      for (const ts of [0, 3, 4, 5, 6, 10, 13, 14, 15, 900, 901, 2_000, 2_001]) {
+        expect([ts, await store.log.seqAt(TOPIC, 0, ts)]).toEqual([ts, expected(ts)]);
+      }
+    };
+    await check();
+    await store.log.remove(TOPIC, 0, [3]);
+    present.delete(3);
+    await check();
+    await store.log.remove(TOPIC, 0, [8, 1]);
+    present.delete(8);
+    present.delete(1);
+    await check();
+    await store.log.trim(TOPIC, 0, 5);
+    for (const seq of [2, 4, 5]) present.delete(seq);
+    await check();
+    await append(store, [draft(1, { ts: 1 })]);
+    times.push(1);
+    present.set(11, 1);
+    await check();
+  });
+});
+
+describe("backup", () => {
+  it("is a store of its own, as things stood, while writing goes on", async () => {
+    const store = await work.open({}, { keyed: true });
+    await append(store, drafts(500));
+    await store.documents.write("v", [{ op: "upsert", key: "a", ts: 1, fields: { n: 1 } }]);
+    await store.groups.start({ topic: TOPIC, group: "g" }, [7]);
+    const target = join(work.folder, "backup.db");
+    const [, during] = await Promise.all([store.backup(target), append(store, drafts(50))]);
+    expect(during).toHaveLength(50);
+    const copy = await work.open({ path: target });
+    const events = await readAll(copy);
+    expect(events.length).toBeGreaterThanOrEqual(500);
+    expect(events.map(({ seq }) => seq)).toEqual(events.map((_, i) => i + 1));
+    expect((await copy.documents.get("v", ["a"])).get("a")?.fields).toEqual({ n: 1 });
+    const state = await copy.groups.state({ topic: TOPIC, group: "g" }, { nowMs: 0 });
+    expect(state?.leases[0]?.cursor).toEqual({ ...START_CURSOR, floor: 7, mark: 7 });
+    expect((await copy.log.history(TOPIC, "k1", { limit: 1_000 })).length).toBeGreaterThanOrEqual(100);
+    const [next] = await append(copy, drafts(1));
+    expect(next?.seq).toBe(events.length + 1);
+  });
+
+  it("takes the place of an older one whole, and leaves nothing behind when it fails", async () => {
+    const store = await work.open();
+    await append(store, drafts(5));
+    const target = join(work.folder, "backup.db");
+    await writeFile(target, "an older one");
+    await store.backup(target);
+    expect(await readAll(await work.open({ path: target }))).toHaveLength(5);
+    await failsWith("STORE_UNAVAILABLE", store.backup(join(work.folder, "no", "such", "folder.db")));
+    expect((await readdir(work.folder)).filter((name) => name.includes("partial"))).toEqual([]);
+    await store.close();
+    await failsWith("CLOSED", store.backup(target));
+    await failsWith("CLOSED", embeddedStore({ path: work.path }).backup(target));
+  });
+});
+
+describe("the index by key", () => {
+  it("is made for the events that were there before a topic asked for it", async () => {
+    const store = await work.open();
+    await append(store, drafts(3_000));
+    await store.registry.defineTopic({ name: TOPIC, partitions: 2, keyed: true });
+    await append(store, drafts(10));
+    const walked = (await readAll(store)).filter(({ key }) => key === "k3").map(({ seq }) => seq);
+    const history = await store.log.history(TOPIC, "k3", { limit: 10_000 });
+    expect(history.map(({ seq }) => seq)).toEqual(walked);
+    expect((await store.log.latestByKey(TOPIC, ["k3", "none"])).get("k3")?.seq).toBe(walked.at(-1));
+  });
+
+  it("goes when nobody asks for it any more, and comes again", async () => {
+    const store = await work.open({}, { keyed: true });
+    await append(store, drafts(100));
+    await store.registry.defineTopic({ name: TOPIC, partitions: 2 });
+    await append(store, drafts(100));
+    expect(await store.log.history(TOPIC, "k3", { limit: 1_000 })).toHaveLength(40);
+    await store.registry.defineTopic({ name: TOPIC, partitions: 2, compaction: true });
+    expect(await store.log.history(TOPIC, "k3", { limit: 1_000 })).toHaveLength(40);
+    await store.log.trim(TOPIC, 0, 100);
+    expect(await store.log.history(TOPIC, "k3", { limit: 1_000 })).toHaveLength(20);
+  });
+});
