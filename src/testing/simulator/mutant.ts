@@ -4,6 +4,7 @@ import type { Clock } from "../../model/clock.js";
 import type { Store } from "../../ports/store.js";
 import type { AnomalyClass } from "../history/index.js";
 import type { Dice } from "./dice.js";
+import type { Scenario } from "./scenario.js";
 
 export interface MutantContext {
   readonly clock: Clock;
@@ -20,4 +21,6 @@ export interface Mutant {
   readonly expect: readonly AnomalyClass[];
   readonly store?: (store: Store, context: MutantContext) => Store;
   readonly step?: (step: Step) => Step;
+  /** Makes what the bug needs more likely; correct code must be clean under it too. */
+  readonly scenario?: (scenario: Scenario) => Scenario;
 }

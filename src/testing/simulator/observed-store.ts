@@ -13,7 +13,7 @@ import { interceptStore, type StoreCall } from "../store-calls.js";
 import { letterOrigin } from "./naming.js";
 
 /** More calls than this at one moment: somebody asks and asks, and time cannot go on. */
-const MAX_CALLS_AT_ONCE = 20_000;
+const MAX_CALLS_AT_ONCE = 4_000;
 
 /** One at a time, in the order of arrival. */
 export class Turnstile {

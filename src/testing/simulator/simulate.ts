@@ -4,17 +4,14 @@
  * everything must be settled within bounded time (P15), and the history is judged. One seed, one run, bit by bit.
  */
 import { pause } from "../../model/clock.js";
-import { faultyStore, seededFaults } from "../faulty-store/index.js";
 import { type Anomaly, checkHistory, type HistoryEvent } from "../history/index.js";
 import { Cluster } from "./cluster.js";
 import { Dice } from "./dice.js";
 import { countByKey, dump, openWork } from "./ending.js";
 import type { Mutant } from "./mutant.js";
-import { nameOf } from "./naming.js";
-import { observedStore } from "./observed-store.js";
 import { Producer } from "./producer.js";
-import { Projector } from "./projector.js";
 import { drawScenario, ORDERS, PROJECTION, type Scenario, VIEW } from "./scenario.js";
+import { SimulatedProjector } from "./simulated-projector.js";
 import { World } from "./world.js";
 
 /** Virtual time in which everything must be settled once faults are over, and the whole run be done. */
@@ -46,7 +43,8 @@ export interface SimulationResult {
  * const { anomalies } = await simulate({ seed: 42 });
  */
 export async function simulate({ seed, mutant }: SimulateOptions): Promise<SimulationResult> {
-  const scenario = drawScenario(new Dice(seed));
+  const drawn = drawScenario(new Dice(seed));
+  const scenario = mutant?.scenario?.(drawn) ?? drawn;
   const world = new World(scenario, mutant);
   await world.raw.open();
   const done = await world.drive(play(world), RUN_MS);
@@ -74,7 +72,7 @@ async function play(world: World): Promise<void> {
   world.faulty = false;
   recorder.record({ type: "faults-ended" });
   cluster.endFaults();
-  for (const { endFaults } of projectors) endFaults();
+  for (const projector of projectors) projector.endFaults();
   await Promise.all(producing);
   if (await drains(world, cluster)) {
     recorder.record({ type: "drained" });
@@ -82,7 +80,7 @@ async function play(world: World): Promise<void> {
     await pause(clock, dice.between(0, 500));
   }
   cluster.close();
-  await Promise.all(projectors.map(({ projector }) => projector.stop()));
+  await Promise.all(projectors.map((projector) => projector.stop()));
   await closes(world, cluster);
 }
 
@@ -96,8 +94,8 @@ function startProducers(world: World, cluster: Cluster): Promise<void>[] {
   });
 }
 
-function startProjectors(world: World): { projector: Projector; endFaults: () => void }[] {
-  const { scenario, clock, recorder, dice, store, turnstile } = world;
+function startProjectors(world: World): SimulatedProjector[] {
+  const { scenario, recorder } = world;
   if (scenario.projectors > 0)
     recorder.record({
       type: "subscribed",
@@ -106,30 +104,10 @@ function startProjectors(world: World): { projector: Projector; endFaults: () =>
       ordering: "none",
       maxAttempts: 1,
     });
-  return Array.from({ length: scenario.projectors }, (_, i) => {
-    const name = `projector-${i + 1}`;
-    const faults = seededFaults({ ...withoutCrashes(scenario), seed: dice.fork(`${name} faults`).seed });
-    const observed = observedStore(store, name, recorder, turnstile);
-    const projector = new Projector({
-      name,
-      store: faultyStore(observed, faults, { clock, shared: true }),
-      clock,
-      recorder,
-      topic: ORDERS,
-      group: PROJECTION,
-      view: VIEW,
-      partitions: scenario.partitions,
-      nameOf,
-    });
-    projector.start();
-    return { projector, endFaults: () => faults.stop() };
-  });
-}
-
-/** Projectors have nobody who starts them again. */
-function withoutCrashes({ faults }: Scenario): Scenario["faults"] {
-  const byKind = Object.entries(faults.byKind ?? {}).map(([kind, rates]) => [kind, { ...rates, crash: 0 }]);
-  return { ...faults, rates: { ...faults.rates, crash: 0 }, byKind: Object.fromEntries(byKind) };
+  return Array.from(
+    { length: scenario.projectors },
+    (_, i) => new SimulatedProjector(world, `projector-${i + 1}`),
+  );
 }
 
 async function bringTrouble(world: World, cluster: Cluster): Promise<void> {

@@ -94,7 +94,7 @@ const neverRetried: Mutant = {
 const deadlineForgotten: Mutant = {
   name: "deadline-forgotten",
   says: "a handler that never ends keeps its event",
-  expect: ["stalled"],
+  expect: ["stalled", "skipped", "key-order"],
   step: (step) => (state, event, policy) => {
     for (const entry of state.inFlight) entry.deadlineMs = Number.POSITIVE_INFINITY;
     return step(state, event, policy);

@@ -58,6 +58,16 @@ const unfencedDeadLetter: Mutant = {
   name: "unfenced-dead-letter",
   says: "an append does not look at its fence",
   expect: ["zombie-write"],
+  // Owners that stand still while they hold events in their last try.
+  scenario: (scenario) => ({
+    ...scenario,
+    groups: scenario.groups.map((group) => ({
+      ...group,
+      maxAttempts: 1,
+      moods: { ...group.moods, slow: 10 },
+    })),
+    chaos: { everyMs: 600, blows: { ...scenario.chaos.blows, freeze: 10 } },
+  }),
   store: around(() => (call, proceed) => {
     if (call.name !== "log.append") return proceed();
     const [topic, partition, drafts] = call.args;

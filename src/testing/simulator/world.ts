@@ -27,18 +27,20 @@ export class World {
   /** False once faults are over. */
   faulty = true;
   #failure: unknown;
+  #jammed = false;
 
   constructor(scenario: Scenario, mutant: Mutant | undefined) {
     this.scenario = scenario;
     this.dice = new Dice(scenario.seed).fork("run");
     this.clock = new ManualClock({ startMs: START_MS, seed: this.dice.fork("clock").seed });
     this.recorder = new Recorder(this.clock);
-    this.turnstile = new Turnstile(this.clock, () =>
+    this.turnstile = new Turnstile(this.clock, () => {
+      this.#jammed = true;
       this.recorder.record({
         type: "stalled",
         waiting: "the store is asked and asked, and time does not move on",
-      }),
-    );
+      });
+    });
     this.raw = memoryStore({ clock: this.clock });
     this.mutant = mutant;
     const context = { clock: this.clock, dice: this.dice.fork("mutant"), faulty: () => this.faulty };
@@ -65,19 +67,15 @@ export class World {
     );
     await settlePromises();
     let standingStill = 0;
-    while (
-      !over &&
-      this.#failure === undefined &&
-      this.nowMs < limitMs &&
-      standingStill < MAX_STANDING_STILL
-    ) {
+    while (!over && this.#failure === undefined && !this.#jammed && this.nowMs < limitMs) {
       const beforeMs = this.nowMs;
       if (!this.clock.runNext()) break;
       await settlePromises();
       standingStill = this.nowMs === beforeMs ? standingStill + 1 : 0;
-    }
-    if (standingStill === MAX_STANDING_STILL)
+      if (standingStill < MAX_STANDING_STILL) continue;
+      this.#jammed = true;
       this.recorder.record({ type: "stalled", waiting: "timers run and run, and time does not move on" });
+    }
     if (this.#failure !== undefined) throw this.#failure;
     return over;
   }
