@@ -2,7 +2,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { EventDraft } from "../../model/event.js";
 import { JsonBody } from "../../model/json.js";
-import { type Batch, BatchCursor, checksum, encode, MAX_SPAN, pack } from "./codec.js";
+import { type Batch, BatchCursor, checksum, MAX_SPAN, pack } from "./codec.js";
+import { encode } from "./encoder.js";
 
 const drafts = fc.array(
   fc.record({

@@ -13,142 +13,22 @@
  */
 import { crc32 } from "node:zlib";
 import { BusError } from "../../model/errors.js";
-import { type EventDraft, type EventMeta, type Seq, StoredEvent } from "../../model/event.js";
+import { type EventMeta, type Seq, StoredEvent } from "../../model/event.js";
 import { freezeJson, JsonBody } from "../../model/json.js";
-import { ID_BYTES, readUuid, textIndexKey, uuidIndexKey, writeUuid } from "./id-key.js";
+import { ID_BYTES, readUuid, textIndexKey, uuidIndexKey } from "./id-key.js";
 
-const VERSION = 1;
-const TEXT_ID = 1;
-const KEYED = 2;
-const META = 4;
+export const VERSION = 1;
+/** Flags of an event. */
+export const TEXT_ID = 1;
+export const KEYED = 2;
+export const META = 4;
 const SPARSE = 8;
 
 /** Length, flags and ts. */
-const HEAD_BYTES = 13;
+export const HEAD_BYTES = 13;
 
 /** Seqs that one batch may span: bounds how much is read to find one event. */
 export const MAX_SPAN = 1_024;
-/** A batch is closed once it has this many bytes. */
-const TARGET_BYTES = 65_536;
-
-/** Where a batch's parts lie in the buffer that came with it. */
-export interface Chunk {
-  readonly count: number;
-  readonly ids: readonly [from: number, to: number];
-  readonly data: readonly [from: number, to: number];
-  readonly maxTs: number;
-}
-
-export interface Encoded {
-  readonly buffer: ArrayBuffer;
-  readonly chunks: readonly Chunk[];
-}
-
-/** Encodes drafts into one buffer of its own, which may be transferred to another thread. */
-export function encode(drafts: readonly EventDraft[]): Encoded {
-  const encoder = new Encoder(drafts);
-  for (const draft of drafts) encoder.add(draft);
-  return encoder.finish();
-}
-
-class Encoder {
-  #target: Buffer;
-  #at: number;
-  #idsAt = 0;
-  readonly #chunks: Chunk[] = [];
-  #from: { ids: number; data: number };
-  #count = 0;
-  #maxTs = Number.NEGATIVE_INFINITY;
-
-  constructor(drafts: readonly EventDraft[]) {
-    const idsBytes = drafts.length * ID_BYTES;
-    let size = idsBytes + 64;
-    for (const draft of drafts) size += draft.body.size + (draft.key?.length ?? 0) + 64;
-    // Not from the pool: its memory is shared and could not be transferred.
-    this.#target = Buffer.allocUnsafeSlow(Math.ceil(size * 1.1));
-    this.#at = idsBytes;
-    this.#from = { ids: 0, data: idsBytes };
-    this.#target[this.#at++] = VERSION;
-  }
-
-  add(draft: EventDraft): void {
-    const start = this.#at;
-    const { key, meta } = draft;
-    let flags = 0;
-    this.#need(HEAD_BYTES);
-    this.#target.writeDoubleLE(draft.ts, start + 5);
-    this.#at += HEAD_BYTES;
-    if (writeUuid(draft.id, this.#target, this.#idsAt)) this.#idsAt += ID_BYTES;
-    else {
-      flags |= TEXT_ID;
-      this.#sized(draft.id);
-    }
-    if (key !== undefined) {
-      flags |= KEYED;
-      this.#sized(key);
-    }
-    if (meta !== undefined) {
-      flags |= META;
-      this.#sized(JSON.stringify(meta));
-    }
-    this.#body(draft.body.encoded);
-    this.#target.writeUInt32LE(this.#at - start - 4, start);
-    this.#target[start + 4] = flags;
-    this.#count++;
-    if (draft.ts > this.#maxTs) this.#maxTs = draft.ts;
-    if (this.#count >= MAX_SPAN || this.#at - this.#from.data >= TARGET_BYTES) this.#close();
-  }
-
-  finish(): Encoded {
-    if (this.#count > 0) this.#close();
-    return { buffer: this.#target.buffer as ArrayBuffer, chunks: this.#chunks };
-  }
-
-  #close(): void {
-    this.#chunks.push({
-      count: this.#count,
-      ids: [this.#from.ids, this.#idsAt],
-      data: [this.#from.data, this.#at],
-      maxTs: this.#maxTs,
-    });
-    this.#from = { ids: this.#idsAt, data: this.#at };
-    this.#need(1);
-    this.#target[this.#at++] = VERSION;
-    this.#count = 0;
-    this.#maxTs = Number.NEGATIVE_INFINITY;
-  }
-
-  #body(body: string | Uint8Array): void {
-    if (typeof body === "string") {
-      this.#need(body.length * 3);
-      this.#at += this.#target.write(body, this.#at, "utf8");
-    } else {
-      this.#need(body.length);
-      this.#target.set(body, this.#at);
-      this.#at += body.length;
-    }
-  }
-
-  #sized(text: string): void {
-    let length = Buffer.byteLength(text, "utf8");
-    this.#need(length + 5);
-    const bytes = length;
-    while (length >= 128) {
-      this.#target[this.#at++] = (length & 127) | 128;
-      length >>>= 7;
-    }
-    this.#target[this.#at++] = length;
-    this.#target.write(text, this.#at, "utf8");
-    this.#at += bytes;
-  }
-
-  #need(bytes: number): void {
-    if (this.#at + bytes <= this.#target.length) return;
-    const larger = Buffer.allocUnsafeSlow((this.#at + bytes) * 2);
-    this.#target.copy(larger, 0, 0, this.#at);
-    this.#target = larger;
-  }
-}
 
 /** A batch as it stands in the file. */
 export interface Batch {

@@ -7,7 +7,7 @@ import type { TopicConfig } from "../../model/topic.js";
 import type { ViewIndex, WriteResult } from "../../ports/documents.js";
 import type { Epoch, Fence, GroupPartition, GroupRef, Session } from "../../ports/groups.js";
 import type { ClaimOptions, OutboxClaim, OutboxEntry } from "../../ports/outbox.js";
-import type { Chunk } from "./codec.js";
+import type { Chunk } from "./encoder.js";
 import type { PackedError } from "./errors.js";
 
 export interface AppendRequest {
