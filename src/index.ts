@@ -44,6 +44,13 @@ export type { CursorStore, EventStore, ScanParams } from "./ports/event-store.js
 export type { Capabilities, Store } from "./ports/store.js";
 export { type ChangelogOptions, startChangelogProjector } from "./project/changelog.js";
 export {
+  type CompactionOptions,
+  type CompactorOptions,
+  type CompactorStats,
+  compactNow,
+  startCompactor,
+} from "./project/compactor.js";
+export {
   deadLetters,
   discardDeadLetters,
   type Letter,
@@ -52,13 +59,35 @@ export {
   type LetterSummary,
   summarizeDeadLetters,
 } from "./project/dead-letters.js";
+export { type ExportOptions, exportEvents } from "./project/export-events.js";
+export type { MovedGroup, MoveGroupOptions } from "./project/group-move.js";
+export {
+  type Imported,
+  type ImportOptions,
+  importEvents,
+  type NdjsonSource,
+} from "./project/import-events.js";
 export { type OutboxDrainerOptions, runOutboxDrainer } from "./project/outbox-drainer.js";
+export { type PastView, type PastViewSource, viewAt } from "./project/past-view.js";
 export { type HeartbeatSourceOptions, startHeartbeatSource } from "./project/process/heartbeat-source.js";
 export { type ProcessProjectorOptions, startProcessProjector } from "./project/process/process-projector.js";
 export type { Heartbeat, ProcessState } from "./project/process/process-topics.js";
 export { type RedriveOptions, type RedriveResult, redrive } from "./project/redrive.js";
+export { type Copied, type CopyOptions, replay } from "./project/replay.js";
+export {
+  type RetentionOptions,
+  type RetentionStats,
+  retainNow,
+  startRetention,
+  type UnreadEvents,
+} from "./project/retention.js";
+export type { SnapshotEntry } from "./project/snapshot.js";
+export { history, type KeyHistoryOptions, stateAt } from "./project/time-travel.js";
+export type { Position } from "./project/topic-position.js";
 export type { Transaction, TransactionView } from "./project/transaction.js";
 export { startTransactionalProjector, type TransactionalOptions } from "./project/transactional.js";
+export { type VerifiedGroup, verifyGroup } from "./project/verify.js";
 export type { FindOptions, View, ViewPage, ViewRecord } from "./project/view.js";
+export { type Warmed, type WarmOptions, warmView } from "./project/warm.js";
 export { memoryStore } from "./stores/memory/index.js";
 export { Topics } from "./topics.js";

@@ -97,7 +97,8 @@ async function compactionRound(
 ): Promise<boolean> {
   let more = false;
   let failure: unknown;
-  const session = await WorkSession.open(host.store.groups, host.clock, "compactor");
+  const snapshots = options.snapshot !== false;
+  const session = snapshots ? await WorkSession.open(host.store.groups, host.clock, "compactor") : null;
   try {
     for (const topic of await chosenTopics(host, options)) {
       if (signal.aborted) break;
@@ -108,7 +109,7 @@ async function compactionRound(
       }
     }
   } finally {
-    await session.close();
+    await session?.close();
   }
   counts.rounds++;
   if (failure !== undefined) throw failure;
@@ -124,13 +125,13 @@ interface Work {
 async function workOn(
   host: Host,
   topic: TopicConfig,
-  session: WorkSession,
+  session: WorkSession | null,
   { options, counts, signal }: Work,
 ): Promise<boolean> {
   const { pauseMs = 1, batchSize: pageSize = 500, maxKeys = 100_000 } = options;
   const breathe = (): Promise<void> => pause(host.clock, pauseMs, signal);
   const isSnapshot = isSnapshotTopic(topic);
-  if (!isSnapshot && options.snapshot !== false) {
+  if (!isSnapshot && session !== null) {
     const bounds = { maxKeys: Math.min(maxKeys, 20_000), maxBytes: STRETCH_BYTES };
     await snapshotTopicOnce(host, topic, session, { ...bounds, pageSize, breathe, signal }, counts);
   }

@@ -1,4 +1,7 @@
-/** Moves a group to another place in its topic, and says before or after how many events that means. */
+/**
+ * Moves a group to another place in its topic, and says how many events that means, by the cursor as it is stored: what
+ * an owner has settled in the last moments and not committed yet counts as unsettled, and comes again.
+ */
 import { BusError } from "../model/errors.js";
 import type { Seq } from "../model/event.js";
 import type { TopicRef } from "../model/topic.js";

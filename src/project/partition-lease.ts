@@ -51,7 +51,11 @@ export class WorkSession {
   }
 
   async close(): Promise<void> {
-    await this.#groups.close(this.#member, { nowMs: this.#clock.now() });
+    try {
+      await this.#groups.close(this.#member, { nowMs: this.#clock.now() });
+    } catch {
+      // The session runs out by itself.
+    }
   }
 }
 

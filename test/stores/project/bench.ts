@@ -1,0 +1,174 @@
+/** What the tests of projections share: a bus on the store under test, topics with names of their own, and models. */
+import { afterAll, beforeAll, expect } from "vitest";
+import type { Bus } from "../../../src/bus/bus.js";
+import { createBus } from "../../../src/bus/create-bus.js";
+import type { EventRecord } from "../../../src/model/event.js";
+import type { PublishItem } from "../../../src/model/event-bus.js";
+import { seededRandom } from "../../../src/model/manual-clock.js";
+import type { TopicOptions } from "../../../src/model/topic.js";
+import type { Store } from "../../../src/ports/store.js";
+import type { Host } from "../../../src/project/host.js";
+import { isTombstone } from "../../../src/project/tombstone.js";
+import type { StoreFixture, StoreUnderTest } from "../../../src/testing/conformance/fixture.js";
+import { type CallName, interceptStore } from "../../../src/testing/store-calls.js";
+
+let names = 0;
+
+/** The one partition that most cases look at is enough unless they say otherwise. */
+export class ProjectBench {
+  #subject: StoreUnderTest | undefined;
+  #bus: Bus | undefined;
+  readonly #others: Bus[] = [];
+
+  constructor(fixture: StoreFixture) {
+    beforeAll(async () => {
+      this.#subject = await fixture.create();
+      this.#bus = await createBus({ store: this.#subject.store });
+    });
+    afterAll(async () => {
+      for (const bus of [...this.#others, this.bus]) await bus.close();
+      await this.#subject?.dispose();
+    });
+  }
+
+  get bus(): Bus {
+    if (this.#bus === undefined) throw new Error("no bus yet: use it inside a case");
+    return this.#bus;
+  }
+
+  get store(): Store {
+    return this.bus.store;
+  }
+
+  /** A bus of another process, or, where the store has none, a second one on the same handle. */
+  async secondBus(): Promise<Bus> {
+    const store = (await this.#subject?.another?.()) ?? this.store;
+    const bus = await createBus({ store });
+    this.#others.push(bus);
+    return bus;
+  }
+
+  async topic(options: TopicOptions<unknown> = {}): Promise<string> {
+    const name = `project-${++names}`;
+    await this.bus.defineTopic({ name, partitions: 1, ...options });
+    return name;
+  }
+
+  async publish(topic: string, items: readonly PublishItem[]): Promise<EventRecord[]> {
+    const events: EventRecord[] = [];
+    for (let i = 0; i < items.length; i += 1_000) {
+      events.push(...(await this.bus.publishMany(topic, items.slice(i, i + 1_000))));
+    }
+    return events;
+  }
+
+  async events(topic: string): Promise<EventRecord[]> {
+    const events: EventRecord[] = [];
+    for await (const event of this.bus.read(topic)) events.push(event);
+    return events;
+  }
+
+  /** The same bus with another store behind its projections. */
+  hostOn(store: Store): Host {
+    const { bus } = this;
+    return {
+      store,
+      clock: bus.clock,
+      tasks: bus.tasks,
+      publish: (topic, payload, options) => bus.publish(topic, payload, options),
+      publishMany: (topic, items) => bus.publishMany(topic, items),
+      subscribe: (topic, group, handler, options) => bus.subscribe(topic, group, handler, options),
+      subscribeBatch: (topic, group, handler, options) => bus.subscribeBatch(topic, group, handler, options),
+      read: (topic, position) => bus.read(topic, position),
+      owned: (topic, group) => bus.owned(topic, group),
+      defineTopic: (definition) => bus.defineTopic(definition),
+      topics: () => bus.topics(),
+    };
+  }
+
+  /** A process that dies at its n-th changing call, which did or did not happen; null calls mean that it never does. */
+  dying(n: number, applies: boolean): { host: Host; died: () => boolean } {
+    let calls = 0;
+    const dead = (): boolean => calls >= n;
+    const store = interceptStore(this.store, {
+      around: async (call, proceed) => {
+        if (dead()) throw new Error("the process is dead");
+        if (CHANGING.has(call.name) && ++calls >= n) {
+          if (applies) await proceed();
+          throw new Error("the process died");
+        }
+        return proceed();
+      },
+    });
+    return { host: this.hostOn(store), died: dead };
+  }
+
+  /** Counts the calls that go through the host. */
+  counting(): { host: Host; counts: Partial<Record<CallName, number>> } {
+    const counts: Partial<Record<CallName, number>> = {};
+    const store = interceptStore(this.store, {
+      around: (call, proceed) => {
+        counts[call.name] = (counts[call.name] ?? 0) + 1;
+        return proceed();
+      },
+    });
+    return { host: this.hostOn(store), counts };
+  }
+
+  /** Waits until the group has settled everything. */
+  async drained(topic: string, group: string): Promise<void> {
+    await expect
+      .poll(
+        async () => (await this.bus.getCursor(topic, group))?.partitions.reduce((sum, p) => sum + p.lag, 0),
+        {
+          timeout: 10_000,
+        },
+      )
+      .toBe(0);
+  }
+}
+
+const CHANGING = new Set<CallName>([
+  "log.append",
+  "log.remove",
+  "log.trim",
+  "groups.start",
+  "groups.claim",
+  "groups.commit",
+  "groups.release",
+  "registry.putToken",
+  "documents.write",
+]);
+
+/** The last value of each key, deleted ones left out: what a replay of these events comes to. */
+export function finalState(events: Iterable<EventRecord>): Record<string, unknown> {
+  const state = new Map<string, unknown>();
+  for (const { key, payload } of events) {
+    if (key === undefined) continue;
+    if (isTombstone(payload)) state.delete(key);
+    else state.set(key, payload);
+  }
+  return Object.fromEntries([...state].sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+export interface TrafficOptions {
+  readonly events: number;
+  readonly keys: number;
+  readonly seed?: number;
+  /** Share of tombstones. Default 0.1. */
+  readonly deletes?: number;
+  readonly firstTs?: number;
+}
+
+/** Changes of random keys, a second apart, some of them deletes of either kind, some without a key. */
+export function traffic(options: TrafficOptions): PublishItem[] {
+  const { events, keys, seed = 1, deletes = 0.1, firstTs = Date.now() - events * 1_000 } = options;
+  const random = seededRandom(seed);
+  return Array.from({ length: events }, (_, i) => {
+    const ts = firstTs + i * 1_000;
+    if (random() < 0.02) return { payload: { keyless: i }, ts };
+    const key = `k${Math.floor(random() * keys)}`;
+    const gone = random() < deletes;
+    return { key, ts, payload: gone ? (random() < 0.5 ? null : { _deleted: true }) : { n: i } };
+  });
+}

@@ -1,0 +1,162 @@
+/** P11 on every store: compaction of the log. */
+import { describe, expect, it } from "vitest";
+import { compactNow } from "../../../src/project/compactor.js";
+import { verifyGroup } from "../../../src/project/verify.js";
+import { finalState, type ProjectBench, traffic } from "./bench.js";
+
+const DAY_MS = 86_400_000;
+const FAST = { snapshot: false, pauseMs: 0 } as const;
+
+export function describeCompaction(bench: ProjectBench): void {
+  describe("log compaction", () => {
+    it("P11: the newest value of every key survives, and a replay comes to the same state", async () => {
+      const topic = await bench.topic({ compaction: true, partitions: 3 });
+      await bench.publish(topic, traffic({ events: 3_000, keys: 70 }));
+      const before = await bench.events(topic);
+      const { removed } = await compactNow(bench.bus, { topic, ...FAST });
+      const after = await bench.events(topic);
+      expect(finalState(after)).toEqual(finalState(before));
+      expect(before.length - after.length).toBe(removed);
+      const keys = after.map(({ key }) => key).filter((key) => key !== undefined);
+      expect(new Set(keys).size).toBe(keys.length);
+      const keyless = (events: typeof before): unknown => events.filter(({ key }) => key === undefined);
+      expect(keyless(after)).toEqual(keyless(before));
+    });
+
+    it("P11: what is compacted again after more events keeps the newest too, also with few keys in memory", async () => {
+      const topic = await bench.topic({ compaction: true });
+      for (let round = 0; round < 3; round++) {
+        await bench.publish(topic, traffic({ events: 200, keys: 50, seed: round }));
+        const before = finalState(await bench.events(topic));
+        await compactNow(bench.bus, { topic, ...FAST, maxKeys: 20, batchSize: 50 });
+        expect(finalState(await bench.events(topic))).toEqual(before);
+      }
+      const keys = (await bench.events(topic)).map(({ key }) => key).filter((key) => key !== undefined);
+      expect(new Set(keys).size).toBe(keys.length);
+    });
+
+    it("P11: a few changes in a large log cost a few look-ups, not another walk through it", async () => {
+      const topic = await bench.topic({ compaction: true });
+      await bench.publish(
+        topic,
+        Array.from({ length: 2_000 }, (_, i) => ({ key: `k${i}`, payload: { i } })),
+      );
+      await compactNow(bench.bus, { topic, ...FAST });
+      await bench.publish(topic, [
+        { key: "k7", payload: { i: -7 } },
+        { key: "k8", payload: { i: -8 } },
+      ]);
+      const { removed, scanned } = await compactNow(bench.bus, { topic, ...FAST });
+      expect([removed, scanned]).toEqual([2, 4]);
+      expect((await bench.bus.latestByKey(topic, ["k7"])).k7?.payload).toEqual({ i: -7 });
+    });
+
+    it("P11: tombstones outlive their retention; when they go, nothing older of the key is left", async () => {
+      const topic = await bench.topic({ compaction: true, tombstoneRetentionMs: DAY_MS });
+      const nowMs = Date.now();
+      await bench.publish(topic, [
+        { key: "old", payload: { n: 1 }, ts: nowMs - 3 * DAY_MS },
+        { key: "old", payload: null, ts: nowMs - 2 * DAY_MS },
+        { key: "young", payload: { n: 1 }, ts: nowMs - 3 * DAY_MS },
+        { key: "young", payload: { _deleted: true }, ts: nowMs - 1_000 },
+        { key: "kept", payload: { n: 1 }, ts: nowMs },
+      ]);
+      const { removed, tombstonesRemoved } = await compactNow(bench.bus, { topic, ...FAST });
+      expect([removed, tombstonesRemoved]).toEqual([2, 1]);
+      expect((await bench.events(topic)).map(({ key }) => key)).toEqual(["young", "kept"]);
+    });
+
+    it("P11: a tombstone waits for the slowest group's cursor", async () => {
+      const topic = await bench.topic({ compaction: true, tombstoneRetentionMs: 0 });
+      const { groups } = bench.store;
+      await groups.start({ topic, group: "fast" }, [2]);
+      await groups.start({ topic, group: "slow" }, [1]);
+      await bench.publish(topic, [
+        { key: "a", payload: { n: 1 } },
+        { key: "a", payload: null },
+      ]);
+      expect(await compactNow(bench.bus, { topic, ...FAST })).toMatchObject({
+        removed: 1,
+        tombstonesRemoved: 0,
+      });
+      expect((await bench.events(topic)).map(({ payload }) => payload)).toEqual([null]);
+      await bench.bus.setCursor(topic, "slow", "latest");
+      expect(await compactNow(bench.bus, { topic, ...FAST })).toMatchObject({ tombstonesRemoved: 1 });
+      expect(await bench.events(topic)).toEqual([]);
+    });
+
+    it("P11: a crash at any point changes nothing, and the next run finishes the work", async () => {
+      for (let n = 1; ; n += n < 6 ? 1 : 4) {
+        const topic = await bench.topic({ compaction: true, tombstoneRetentionMs: 0 });
+        await bench.publish(topic, traffic({ events: 60, keys: 9, seed: n }));
+        const before = finalState(await bench.events(topic));
+        const { host, died } = bench.dying(n, n % 2 === 0);
+        await compactNow(host, { topic, ...FAST, batchSize: 25, maxKeys: 6 }).catch(() => undefined);
+        expect(finalState(await bench.events(topic)), `after a crash at call ${n}`).toEqual(before);
+        await compactNow(bench.bus, { topic, ...FAST });
+        const after = (await bench.events(topic)).filter(({ key }) => key !== undefined);
+        expect(finalState(after)).toEqual(before);
+        expect(after).toHaveLength(Object.keys(before).length);
+        if (!died()) break;
+        expect(n).toBeLessThan(100);
+      }
+    });
+
+    it("P11: a group in the middle of the log drains, and misses no key's newest value", async () => {
+      const topic = await bench.topic({ compaction: true, partitions: 2, tombstoneRetentionMs: 0 });
+      const seen: { key?: string; payload: unknown }[] = [];
+      let open: () => void = () => undefined;
+      const gate = new Promise<void>((resolve) => {
+        open = resolve;
+      });
+      const stop = await bench.bus.subscribe(
+        topic,
+        "reader",
+        async (event) => {
+          if (seen.length >= 50) await gate;
+          seen.push(event);
+        },
+        { from: "earliest", maxInFlight: 4 },
+      );
+      await bench.publish(topic, traffic({ events: 600, keys: 30 }));
+      await expect.poll(() => seen.length).toBeGreaterThanOrEqual(50);
+      const before = finalState(await bench.events(topic));
+      expect((await compactNow(bench.bus, { topic, ...FAST })).removed).toBeGreaterThan(300);
+      open();
+      await bench.drained(topic, "reader");
+      expect(finalState(seen as never)).toEqual(before);
+      expect(await verifyGroup(bench.bus, topic, "reader")).toMatchObject({ ok: true });
+      await stop();
+    });
+
+    it("keepHistoryMs: what was superseded lately stays; a ts from the future holds nothing back", async () => {
+      const topic = await bench.topic({ compaction: true });
+      const nowMs = Date.now();
+      const at = (hoursAgo: number, n: number, key = "a") => ({
+        key,
+        payload: { n },
+        ts: nowMs - hoursAgo * 3_600_000,
+      });
+      await bench.publish(topic, [
+        at(30, 1),
+        at(28, 2),
+        at(-1_000, 3, "wrong"),
+        at(26, 4),
+        at(2, 5),
+        at(1, 6),
+      ]);
+      await compactNow(bench.bus, { topic, ...FAST, keepHistoryMs: DAY_MS });
+      expect((await bench.events(topic)).map(({ payload }) => payload)).toEqual(
+        expect.arrayContaining([{ n: 3 }, { n: 4 }, { n: 5 }, { n: 6 }]),
+      );
+      expect(await bench.events(topic)).toHaveLength(4);
+    });
+
+    it("a topic that is not compacted loses nothing", async () => {
+      const topic = await bench.topic();
+      await bench.publish(topic, traffic({ events: 100, keys: 3 }));
+      expect(await compactNow(bench.bus, { topic, ...FAST })).toMatchObject({ removed: 0 });
+      expect(await bench.events(topic)).toHaveLength(100);
+    });
+  });
+}

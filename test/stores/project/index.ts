@@ -1,0 +1,24 @@
+/** What looks after topics and groups, held to one suite on every store. */
+import { describe } from "vitest";
+import type { StoreFixture } from "../../../src/testing/conformance/fixture.js";
+import { ProjectBench } from "./bench.js";
+import { describeCompaction } from "./compaction.js";
+import { describeReplay } from "./replay.js";
+import { describeRetention } from "./retention.js";
+import { describeSnapshots } from "./snapshots.js";
+import { describeTimeTravel } from "./time-travel.js";
+import { describeTransfer } from "./transfer.js";
+import { describeVerification } from "./verification.js";
+
+export function describeProject(fixture: StoreFixture): void {
+  describe(`on the ${fixture.name} store`, () => {
+    const bench = new ProjectBench(fixture);
+    describeCompaction(bench);
+    describeSnapshots(bench);
+    describeTimeTravel(bench);
+    describeRetention(bench);
+    describeReplay(bench);
+    describeTransfer(bench);
+    describeVerification(bench);
+  });
+}

@@ -1,0 +1,183 @@
+/** Replay on every store: topic to topic, and moving a group. */
+import { describe, expect, it } from "vitest";
+import type { EventRecord } from "../../../src/model/event.js";
+import { replay } from "../../../src/project/replay.js";
+import type { Position } from "../../../src/project/topic-position.js";
+import { type ProjectBench, traffic } from "./bench.js";
+
+export function describeReplay(bench: ProjectBench): void {
+  const numbered = (count: number, firstTs = 1_000) =>
+    Array.from({ length: count }, (_, i) => ({ key: `k${i % 3}`, payload: { n: i + 1 }, ts: firstTs + i }));
+  const numbers = async (topic: string): Promise<number[]> =>
+    (await bench.events(topic)).map(({ payload }) => (payload as { n: number }).n);
+
+  describe("replay from topic to topic", () => {
+    it("copies events with all they have, each key in its order, and again adds nothing", async () => {
+      const [from, to] = [await bench.topic({ partitions: 3 }), await bench.topic({ partitions: 2 })];
+      await bench.publish(from, traffic({ events: 1_200, keys: 10 }));
+      await bench.publish(from, [{ key: "x", payload: 1, headers: { "x-a": "b" }, tags: ["t"], sid: "s" }]);
+      const result = await replay(bench.bus, { from: { topic: from, position: "earliest" }, to });
+      expect(result).toMatchObject({ read: 1_201, events: 1_201, duplicates: 0, complete: true });
+      const [sources, copies] = [await bench.events(from), await bench.events(to)];
+      const byKey = (events: readonly EventRecord[], key: string): unknown =>
+        events
+          .filter((e) => e.key === key)
+          .sort((a, b) => a.seq - b.seq)
+          .map((e) => e.payload);
+      for (let k = 0; k < 10; k++) expect(byKey(copies, `k${k}`)).toEqual(byKey(sources, `k${k}`));
+      const last = sources.find(({ key }) => key === "x");
+      expect(copies.find(({ key }) => key === "x")).toMatchObject({
+        headers: { "x-a": "b" },
+        tags: ["t"],
+        sid: "s",
+        ts: last?.ts,
+        caused_by: [last?.id],
+      });
+      const again = await replay(bench.bus, { from: { topic: from }, to });
+      expect(again).toMatchObject({ events: 1_201, duplicates: 1_201 });
+      expect(await bench.events(to)).toHaveLength(1_201);
+    });
+
+    it("takes a filter and a map, and shows by a dry run what it would do", async () => {
+      const [from, to] = [await bench.topic(), await bench.topic()];
+      await bench.publish(from, numbered(10));
+      const options = {
+        from: { topic: from, position: { seq: 4 } as Position },
+        to,
+        filter: ({ payload }: EventRecord) => (payload as { n: number }).n !== 6,
+        map: ({ payload, key }: EventRecord) => {
+          const { n } = payload as { n: number };
+          return n === 9 ? null : { payload: { n: n * 10 }, key: `new-${key}` };
+        },
+      };
+      const preview = await replay(bench.bus, { ...options, dryRun: true });
+      expect(preview).toMatchObject({ read: 7, events: 5, passedOver: 2 });
+      expect(await bench.events(to)).toEqual([]);
+      expect(await replay(bench.bus, options)).toMatchObject({ read: 7, events: 5, passedOver: 2 });
+      expect(await numbers(to)).toEqual([40, 50, 70, 80, 100]);
+      expect((await bench.events(to))[0]?.key).toBe("new-k0");
+    });
+
+    it.each<[string, (events: readonly EventRecord[]) => Position, number]>([
+      ["earliest", () => "earliest", 1],
+      ["latest", () => "latest", 11],
+      ["a time", () => ({ ts: 1_004 }), 5],
+      ["an id", (events) => ({ id: events[6]?.id ?? "" }), 7],
+      ["a seq", () => ({ seq: 3 }), 3],
+      ["a seq of a partition", () => ({ seq: 3, partition: 0 }), 3],
+      ["floors", () => ({ floors: [8] }), 9],
+    ])("begins at %s", async (_, position, first) => {
+      const [from, to] = [await bench.topic(), await bench.topic()];
+      const events = await bench.publish(from, numbered(10));
+      await replay(bench.bus, { from: { topic: from, position: position(events) }, to });
+      expect(await numbers(to)).toEqual(Array.from({ length: 11 - first }, (_, i) => first + i));
+    });
+
+    it("keeps to a rate, shows on the board, and under a name goes on where it was stopped", async () => {
+      const [from, to] = [await bench.topic(), await bench.topic()];
+      await bench.publish(from, numbered(300));
+      const stop = new AbortController();
+      const options = { from: { topic: from }, to, rate: 1_000, resume: `resume-${to}` };
+      let board: unknown;
+      const first = await replay(bench.bus, {
+        ...options,
+        signal: stop.signal,
+        onProgress: ({ events }) => {
+          board = bench.bus.tasks.reports();
+          if (events >= 100) stop.abort();
+        },
+      });
+      expect(first).toMatchObject({ complete: false, events: 100, floors: [100] });
+      expect(board).toMatchObject([{ kind: "replay", state: "running" }]);
+      const startMs = performance.now();
+      const second = await replay(bench.bus, options);
+      expect(performance.now() - startMs).toBeGreaterThan(100);
+      expect(second).toMatchObject({ complete: true, read: 200, duplicates: 0, floors: [300] });
+      expect(await numbers(to)).toHaveLength(300);
+      expect(bench.bus.tasks.reports()).toEqual([]);
+    });
+
+    it("refuses what makes no sense", async () => {
+      const topic = await bench.topic();
+      const refused: [object, string][] = [
+        [{ from: { topic }, to: topic }, "INVALID_OPTION"],
+        [{ from: { topic: "no-such-topic" }, to: topic }, "NOT_FOUND"],
+        [{ from: { topic, position: { when: 1 } }, to: "elsewhere" }, "INVALID_OPTION"],
+        [{ from: { topic, position: { id: "nobody" } }, to: "elsewhere" }, "NOT_FOUND"],
+        [{ from: { topic }, to: "elsewhere", rate: 0 }, "INVALID_OPTION"],
+        [{}, "INVALID_OPTION"],
+      ];
+      for (const [options, code] of refused) {
+        await expect(replay(bench.bus, options as never)).rejects.toMatchObject({ code });
+      }
+    });
+  });
+  describeMoving(bench);
+}
+
+function describeMoving(bench: ProjectBench): void {
+  describe("replay of a group", () => {
+    it("says how many events it means, and only then moves it", async () => {
+      const topic = await bench.topic();
+      await bench.publish(
+        topic,
+        Array.from({ length: 10 }, (_, i) => ({ key: `k${i}`, payload: { i }, ts: 1_000 + i })),
+      );
+      const seen: number[] = [];
+      const stop = await bench.bus.subscribe(topic, "g", (event) => void seen.push(event.seq), {
+        from: "earliest",
+      });
+      const ref = { topic, group: "g" };
+      const floor = async () =>
+        (await bench.store.groups.state(ref, { nowMs: Date.now() }))?.leases[0]?.cursor.floor;
+      await expect.poll(floor, { timeout: 10_000 }).toBe(10);
+      const preview = await replay(bench.bus, { topic, group: "g", to: { seq: 8 }, dryRun: true });
+      expect(preview).toMatchObject({ moved: false, redelivered: 3, skipped: 0, events: 3 });
+      expect(preview.partitions).toEqual([
+        { partition: 0, from: 10, to: 7, redelivered: 3, skipped: 0, events: 3 },
+      ]);
+      expect(seen).toHaveLength(10);
+      expect(await replay(bench.bus, { topic, group: "g", to: { seq: 8 }, actor: "ann" })).toMatchObject({
+        moved: true,
+        redelivered: 3,
+      });
+      await expect.poll(() => seen.slice(10).sort((a, b) => a - b), { timeout: 10_000 }).toEqual([8, 9, 10]);
+      const [audit] = await bench.store.registry.audits({ limit: 1 });
+      expect(audit).toMatchObject({ actor: "ann", action: "group.move", details: { redelivered: 3 } });
+      await stop();
+    });
+
+    it("counts what would be skipped, settled ranges and removed events included", async () => {
+      const topic = await bench.topic({ partitions: 2 });
+      const items = Array.from({ length: 20 }, (_, i) => ({
+        payload: { i },
+        ts: 1_000 + i,
+        partition: i % 2,
+      }));
+      await bench.publish(topic, items);
+      const { groups, log } = bench.store;
+      await groups.start({ topic, group: "g" }, [2, 0]);
+      const cursor = { floor: 2, settled: [[4, 5] as const], attempts: [], mark: 5, unclean: 0 };
+      await groups.move({ topic, group: "g", partition: 0 }, cursor);
+      await log.remove(topic, 1, [3, 4]);
+      const skipping = await replay(bench.bus, { topic, group: "g", to: { ts: 1_012 }, dryRun: true });
+      expect(skipping.partitions).toEqual([
+        { partition: 0, from: 2, to: 6, redelivered: 0, skipped: 2, events: 4 },
+        { partition: 1, from: 0, to: 6, redelivered: 0, skipped: 4, events: 4 },
+      ]);
+      const back = await replay(bench.bus, { topic, group: "g", to: "earliest", dryRun: true });
+      expect(back.partitions).toMatchObject([{ redelivered: 4 }, { redelivered: 0, events: 8 }]);
+      const one = await replay(bench.bus, { topic, group: "g", to: { seq: 1, partition: 0 } });
+      expect(one.partitions).toMatchObject([{ partition: 0, to: 0 }]);
+      const state = await groups.state({ topic, group: "g" }, { nowMs: Date.now() });
+      expect(state?.leases.map(({ cursor: { floor } }) => floor)).toEqual([0, 0]);
+    });
+
+    it("does not make a group that nobody knows", async () => {
+      const topic = await bench.topic();
+      await expect(replay(bench.bus, { topic, group: "typo", to: "earliest" })).rejects.toMatchObject({
+        code: "NOT_FOUND",
+      });
+    });
+  });
+}

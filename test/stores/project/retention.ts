@@ -1,0 +1,136 @@
+/** Retention on every store: by age, by size, and never in silence. */
+import { describe, expect, it } from "vitest";
+import { retainNow, startRetention, type UnreadEvents } from "../../../src/project/retention.js";
+import type { ProjectBench } from "./bench.js";
+
+const HOUR_MS = 3_600_000;
+
+export function describeRetention(bench: ProjectBench): void {
+  const seqs = async (topic: string): Promise<number[]> => (await bench.events(topic)).map(({ seq }) => seq);
+  /** One event for each age, in hours. */
+  const aged = async (topic: string, ...hours: number[]): Promise<void> => {
+    const nowMs = Date.now();
+    await bench.publish(
+      topic,
+      hours.map((h) => ({ key: "a", payload: { h }, ts: nowMs - h * HOUR_MS, partition: 0 })),
+    );
+  };
+
+  describe("retention", () => {
+    it("takes what is older than the topic allows, and nothing else", async () => {
+      const topic = await bench.topic({ retentionMs: 10 * HOUR_MS });
+      const kept = await bench.topic();
+      await aged(topic, 30, 20, 11, 9, 1);
+      await aged(kept, 30, 20);
+      expect(await retainNow(bench.bus, { topics: [topic, kept] })).toMatchObject({ trimmed: 3, lost: 0 });
+      expect([await seqs(topic), await seqs(kept)]).toEqual([
+        [4, 5],
+        [1, 2],
+      ]);
+      expect(await retainNow(bench.bus, { topics: [topic] })).toMatchObject({ trimmed: 0 });
+    });
+
+    it("is not held back by a ts from the future, and keeps what is young behind an old one", async () => {
+      const topic = await bench.topic({ retentionMs: 10 * HOUR_MS });
+      await aged(topic, 30, -1_000, 20, 5, 40, 1);
+      await retainNow(bench.bus, { topics: [topic] });
+      expect(await seqs(topic)).toEqual([4, 5, 6]);
+    });
+
+    it("keeps a topic within its bytes, the oldest of all partitions going first", async () => {
+      const topic = await bench.topic({ partitions: 2, retentionBytes: 60_000 });
+      const text = "x".repeat(1_000);
+      for (let i = 0; i < 120; i++) {
+        await bench.publish(topic, [{ payload: { i, text }, ts: 1_000 + i, partition: i % 3 === 0 ? 0 : 1 }]);
+      }
+      await retainNow(bench.bus, { topics: [topic] });
+      const heads = await bench.store.log.heads(topic);
+      const bytes = heads.reduce((sum, head) => sum + head.bytes, 0);
+      expect(bytes).toBeLessThanOrEqual(60_000);
+      expect(bytes).toBeGreaterThan(30_000);
+      const left = (await bench.events(topic)).map(({ ts }) => ts).sort((a, b) => a - b);
+      expect(left.at(-1)).toBe(1_119);
+      expect(left).toEqual(Array.from({ length: left.length }, (_, i) => 1_120 - left.length + i));
+    });
+
+    it("tells of a group that would lose unread events before they go: callback, audit, statistics", async () => {
+      const topic = await bench.topic({ retentionMs: 10 * HOUR_MS });
+      await aged(topic, 30, 20, 11, 1);
+      await bench.store.groups.start({ topic, group: "slow" }, [1]);
+      await bench.store.groups.start({ topic, group: "done" }, [4]);
+      const told: (UnreadEvents & { present: number })[] = [];
+      const stats = await retainNow(bench.bus, {
+        topics: [topic],
+        onWouldLose: async (unread) => told.push({ ...unread, present: (await seqs(topic)).length }),
+      });
+      expect(told).toEqual([
+        { topic, partition: 0, group: "slow", stage: "now", events: 2, floor: 1, through: 3, present: 4 },
+      ]);
+      expect(stats).toMatchObject({ trimmed: 3, reports: 1, lost: 2 });
+      const [audit] = await bench.store.registry.audits({ limit: 1 });
+      expect(audit).toMatchObject({
+        actor: "retention",
+        action: "retention.unread-now",
+        target: `${topic} slow`,
+        details: { group: "slow", events: 2 },
+      });
+    });
+
+    it("tells of it some time ahead, and once", async () => {
+      const topic = await bench.topic({ retentionMs: 10 * HOUR_MS });
+      await aged(topic, 9.5, 1);
+      await bench.store.groups.start({ topic, group: "slow" }, [0]);
+      const told: UnreadEvents[] = [];
+      const retention = startRetention(bench.bus, {
+        topics: [topic],
+        everyMs: 5,
+        onWouldLose: (unread) => told.push(unread),
+      });
+      await expect.poll(() => retention.stats().rounds).toBeGreaterThan(3);
+      await retention.stop();
+      expect(told).toMatchObject([{ group: "slow", stage: "soon", events: 1, through: 1 }]);
+      expect(await seqs(topic)).toEqual([1, 2]);
+    });
+
+    it("with holdForGroups, keeps what a group has not settled until it has", async () => {
+      const topic = await bench.topic({ retentionMs: 10 * HOUR_MS });
+      await aged(topic, 30, 20, 11, 1);
+      await bench.store.groups.start({ topic, group: "slow" }, [1]);
+      const told: UnreadEvents[] = [];
+      const options = {
+        topics: [topic],
+        holdForGroups: true,
+        onWouldLose: (unread: UnreadEvents) => told.push(unread),
+      };
+      expect(await retainNow(bench.bus, options)).toMatchObject({ trimmed: 1, held: 1, lost: 0 });
+      expect(told).toMatchObject([{ group: "slow", stage: "held", events: 2 }]);
+      expect(await seqs(topic)).toEqual([2, 3, 4]);
+      await bench.bus.setCursor(topic, "slow", "latest");
+      expect(await retainNow(bench.bus, options)).toMatchObject({ trimmed: 2, held: 0 });
+      expect(await seqs(topic)).toEqual([4]);
+    });
+
+    it("a group whose events were taken goes on with the next one there is", async () => {
+      const topic = await bench.topic({ retentionMs: 10 * HOUR_MS });
+      await aged(topic, 30, 20, 11, 1);
+      await bench.store.groups.start({ topic, group: "late" }, [0]);
+      await retainNow(bench.bus, { topics: [topic] });
+      const seen: number[] = [];
+      // One that has not published them: a publisher may still hold them in memory.
+      const reader = await bench.secondBus();
+      const stop = await reader.subscribe(topic, "late", (event) => void seen.push(event.seq));
+      await bench.drained(topic, "late");
+      expect(seen).toEqual([4]);
+      await stop();
+    });
+
+    it("shows on the board while it runs, and stops", async () => {
+      const topic = await bench.topic({ retentionMs: HOUR_MS });
+      const retention = startRetention(bench.bus, { topics: [topic], everyMs: 5 });
+      await expect.poll(() => retention.stats().rounds).toBeGreaterThan(1);
+      expect(bench.bus.tasks.reports()).toMatchObject([{ kind: "retention", state: "running" }]);
+      await retention.stop();
+      expect(bench.bus.tasks.reports()).toEqual([]);
+    });
+  });
+}

@@ -1,0 +1,208 @@
+/** Time travel on every store: a key, and a whole view, at any time. */
+import { describe, expect, it } from "vitest";
+import type { EventRecord } from "../../../src/model/event.js";
+import { seededRandom } from "../../../src/model/manual-clock.js";
+import { snapshotTopic } from "../../../src/model/topic.js";
+import { compactNow } from "../../../src/project/compactor.js";
+import { type PastViewSource, viewAt } from "../../../src/project/past-view.js";
+import { history, stateAt } from "../../../src/project/time-travel.js";
+import { finalState, type ProjectBench, traffic } from "./bench.js";
+
+const FAST = { pauseMs: 0 } as const;
+
+/** What stood at a time, by the events alone: in log order, those that are not newer. */
+function stateOf(events: readonly EventRecord[], ts: number): Record<string, unknown> {
+  return finalState([...events].filter((event) => event.ts <= ts).sort((a, b) => a.seq - b.seq));
+}
+
+async function pastState(
+  bench: ProjectBench,
+  source: PastViewSource,
+  ts: number,
+): Promise<Record<string, unknown>> {
+  const state: Record<string, unknown> = {};
+  for await (const { _key, _v: _, _ts: __, ...fields } of await viewAt(bench.bus, source, ts)) {
+    state[_key] = fields;
+  }
+  return state;
+}
+
+/** Times before, among and after the events. */
+function timesOf(events: readonly EventRecord[], seed: number): number[] {
+  const random = seededRandom(seed);
+  const stamps = events.map(({ ts }) => ts);
+  const some = Array.from({ length: 5 }, () => stamps[Math.floor(random() * stamps.length)] as number);
+  return [Math.min(...stamps) - 1, ...some, ...some.map((ts) => ts - 1), Math.max(...stamps)];
+}
+
+export function describeTimeTravel(bench: ProjectBench): void {
+  describe("stateAt and history", () => {
+    it("give a key as it was at any time, deleted or not there yet included", async () => {
+      const topic = await bench.topic({ keyed: true, partitions: 2 });
+      const events = await bench.publish(topic, traffic({ events: 300, keys: 8, deletes: 0.3 }));
+      for (const ts of timesOf(events, 1)) {
+        const expected = stateOf(events, ts);
+        for (let k = 0; k < 8; k++) {
+          const found = await stateAt(bench.bus, topic, `k${k}`, ts);
+          expect(found?.payload, `k${k} at ${ts}`).toEqual(expected[`k${k}`]);
+        }
+      }
+      expect(await stateAt(bench.bus, topic, "nobody", Date.now())).toBeNull();
+    });
+
+    it("cost look-ups of that key alone, however long the log is", async () => {
+      const topic = await bench.topic({ keyed: true });
+      await bench.publish(
+        topic,
+        Array.from({ length: 2_000 }, (_, i) => ({
+          key: i % 500 === 0 ? "rare" : `k${i}`,
+          payload: { i },
+          ts: i,
+        })),
+      );
+      const { host, counts } = bench.counting();
+      expect((await stateAt(host, topic, "rare", 1_200))?.payload).toEqual({ i: 1_000 });
+      expect(counts["log.read"]).toBeUndefined();
+      expect(counts["log.history"]).toBe(1);
+    });
+
+    it("go back through many changes of one key", async () => {
+      const topic = await bench.topic({ keyed: true });
+      await bench.publish(
+        topic,
+        Array.from({ length: 1_500 }, (_, i) => ({ key: "busy", payload: { i }, ts: 1_000 + i })),
+      );
+      expect((await stateAt(bench.bus, topic, "busy", 1_003))?.payload).toEqual({ i: 3 });
+      expect(await stateAt(bench.bus, topic, "busy", 999)).toBeNull();
+      const page = await history(bench.bus, topic, "busy", { limit: 3 });
+      expect(page.map(({ seq }) => seq)).toEqual([1, 2, 3]);
+      const newest = await history(bench.bus, topic, "busy", { limit: 2, newestFirst: true, before: 1_500 });
+      expect(newest.map(({ seq }) => seq)).toEqual([1_499, 1_498]);
+      expect((await history(bench.bus, topic, "busy", { after: 1_499 })).map(({ seq }) => seq)).toEqual([
+        1_500,
+      ]);
+    });
+
+    it("find in the snapshot what retention took from the log", async () => {
+      const topic = await bench.topic({ keyed: true });
+      const [first] = await bench.publish(topic, [{ key: "a", payload: { n: 1 }, ts: 1_000 }]);
+      await compactNow(bench.bus, { topic, ...FAST });
+      await bench.store.log.trim(topic, 0, 1);
+      expect(await stateAt(bench.bus, topic, "a", 2_000)).toEqual(first);
+      expect(await stateAt(bench.bus, topic, "a", 999)).toBeNull();
+    });
+
+    it("say what is wrong with a question", async () => {
+      await expect(stateAt(bench.bus, "no-such-topic", "a", 1)).rejects.toMatchObject({ code: "NOT_FOUND" });
+      const topic = await bench.topic();
+      await expect(stateAt(bench.bus, topic, "a", Number.NaN)).rejects.toMatchObject({
+        code: "INVALID_OPTION",
+      });
+      await expect(history(bench.bus, topic, "a", { limit: 0 })).rejects.toMatchObject({
+        code: "INVALID_OPTION",
+      });
+    });
+  });
+  describeViewAt(bench);
+}
+
+function describeViewAt(bench: ProjectBench): void {
+  describe("viewAt", () => {
+    it("gives the whole view at any time, from the log alone and with snapshots taken in between", async () => {
+      const topic = await bench.topic({ keyed: true, partitions: 2 });
+      const events: EventRecord[] = [];
+      const firstTs = Date.now() - 10_000_000;
+      for (let round = 0; round < 4; round++) {
+        const more = traffic({ events: 120, keys: 25, seed: round, firstTs: firstTs + round * 1_000_000 });
+        events.push(...(await bench.publish(topic, more)));
+        if (round > 0) await compactNow(bench.bus, { topic, ...FAST });
+      }
+      for (const ts of timesOf(events, 2)) {
+        expect(await pastState(bench, { topic }, ts), `at ${ts}`).toEqual(stateOf(events, ts));
+      }
+    });
+
+    it("reads the snapshot instead of the log before it", async () => {
+      const topic = await bench.topic({ keyed: true });
+      await bench.publish(topic, traffic({ events: 2_000, keys: 10, firstTs: 1_000_000 }));
+      await compactNow(bench.bus, { topic, ...FAST });
+      const [last] = await bench.publish(topic, [{ key: "late", payload: { n: 1 } }]);
+      const { host, counts } = bench.counting();
+      const past = await viewAt(host, { topic }, last?.ts ?? 0);
+      expect((await past.find({ limit: 100 })).items.map(({ _key }) => _key)).toContain("late");
+      expect(counts["log.read"]).toBe(2);
+    });
+
+    it("is right when the snapshot was compacted beyond the time, and when retention took the log", async () => {
+      const topic = await bench.topic({ keyed: true });
+      const first = await bench.publish(
+        topic,
+        traffic({ events: 100, keys: 12, seed: 1, firstTs: 1_000_000 }),
+      );
+      await compactNow(bench.bus, { topic, ...FAST });
+      const second = await bench.publish(
+        topic,
+        traffic({ events: 100, keys: 12, seed: 2, firstTs: 2_000_000 }),
+      );
+      await compactNow(bench.bus, { topic, ...FAST, keepSnapshotsMs: 0 });
+      const events = [...first, ...second];
+      expect((await bench.events(snapshotTopic(topic))).length).toBeLessThan(13);
+      for (const ts of timesOf(events, 3)) {
+        expect(await pastState(bench, { topic }, ts), `at ${ts}`).toEqual(stateOf(events, ts));
+      }
+      await bench.store.log.trim(topic, 0, 150);
+      const ts = second.at(-1)?.ts ?? 0;
+      expect(await pastState(bench, { topic }, ts)).toEqual(stateOf(events, ts));
+    });
+
+    it("pages by key, and gives single documents", async () => {
+      const topic = await bench.topic({ keyed: true, partitions: 3 });
+      const events = await bench.publish(topic, traffic({ events: 200, keys: 40, firstTs: 1_000_000 }));
+      const ts = events[150]?.ts ?? 0;
+      const past = await viewAt<{ n: number }>(bench.bus, { topic }, ts);
+      const keys: string[] = [];
+      for (let after: string | null | undefined; after !== null; ) {
+        const page = await past.find({ limit: 7, ...(after === undefined ? {} : { after }) });
+        keys.push(...page.items.map(({ _key }) => _key));
+        after = page.next;
+      }
+      const expected = stateOf(events, ts);
+      expect(keys).toEqual(Object.keys(expected).sort());
+      for (const key of keys) {
+        expect(await past.get(key)).toMatchObject({ ...(expected[key] as object), _key: key });
+      }
+      expect(await past.get("nobody")).toBeNull();
+      const odd = await past.find({ limit: 50, filter: ({ n }) => n % 2 === 1 });
+      expect(odd.items.every(({ n }) => n % 2 === 1)).toBe(true);
+    });
+
+    it("follows the keys, documents and versions of the view's own", async () => {
+      const topic = await bench.topic();
+      await bench.publish(topic, [
+        { key: "1", payload: { user: "ann", rev: 2 }, ts: 10 },
+        { key: "2", payload: { user: "bob", rev: 1 }, ts: 20 },
+        { key: "3", payload: { user: "ann", rev: 1 }, ts: 30 },
+        { key: "4", payload: { user: "ann", rev: 3 }, ts: 40 },
+      ]);
+      const source: PastViewSource<{ user: string; rev: number }> = {
+        topic,
+        keyOf: ({ payload }) => payload.user,
+        map: ({ payload }) => ({ shown: payload.rev }),
+        versionOf: ({ payload }) => payload.rev,
+        tombstone: ({ payload }) => payload.rev > 2,
+      };
+      const at = async (ts: number): Promise<unknown> => {
+        const past = await viewAt(bench.bus, source, ts);
+        return [await past.get("ann"), (await past.find()).items.map(({ _key, shown }) => [_key, shown])];
+      };
+      expect(await at(35)).toMatchObject([
+        { shown: 2, _v: 2, _ts: 10 },
+        [
+          ["ann", 2],
+          ["bob", 1],
+        ],
+      ]);
+      expect(await at(40)).toEqual([null, [["bob", 1]]]);
+    });
+  });
+}
