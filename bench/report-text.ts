@@ -1,10 +1,10 @@
 /** A report for people. */
 import type { RatioResult, Report } from "./run-suite.js";
 
-export function reportText({ suite, node, machine, rounds, cases, ratios }: Report): string {
+export function reportText({ suite, node, machine, rounds, figures, ratios }: Report): string {
   const rows = [
     ["", "median", "spread", "unit"],
-    ...cases.map(({ name, unit, median, spreadPct }) => [name, figure(median), spread(spreadPct), unit]),
+    ...figures.map(({ name, unit, median, spreadPct }) => [name, figure(median), spread(spreadPct), unit]),
     ...ratios.map((ratio) => [ratio.name, figure(ratio.median), spread(ratio.spreadPct), goal(ratio)]),
   ];
   const widths = [0, 1, 2].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));

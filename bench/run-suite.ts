@@ -6,12 +6,9 @@
 import { cpus } from "node:os";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { type Summary, summarise } from "./statistics.js";
-import type { Case, Ratio, Suite } from "./suite.js";
+import type { Case, Figure, Ratio, Suite } from "./suite.js";
 
-export interface CaseResult extends Summary {
-  readonly name: string;
-  readonly unit: string;
-}
+export type FigureResult = Figure & Summary;
 
 export interface RatioResult extends Summary {
   readonly name: string;
@@ -26,7 +23,7 @@ export interface Report {
   readonly node: string;
   readonly machine: string;
   readonly rounds: number;
-  readonly cases: readonly CaseResult[];
+  readonly figures: readonly FigureResult[];
   readonly ratios: readonly RatioResult[];
 }
 
@@ -37,24 +34,35 @@ export interface RunOptions {
 }
 
 export async function runSuite(suite: Suite, { rounds, onProgress }: RunOptions): Promise<Report> {
-  const samples = new Map<string, number[]>(suite.cases.map(({ name }) => [name, []]));
+  const figures = suite.cases.flatMap(figuresOf);
+  const samples = new Map<string, number[]>(figures.map(({ name }) => [name, []]));
   const total = (rounds + 1) * suite.cases.length;
   for (let round = 0; round <= rounds; round++) {
     for (const [i, one] of inTurn(suite.cases, round).entries()) {
       onProgress(round * suite.cases.length + i, total, one.name);
-      const value = await measure(one);
-      if (round > 0) samples.get(one.name)?.push(value);
+      const values = await measure(one);
+      if (round === 0) continue;
+      for (const [f, { name }] of figuresOf(one).entries()) samples.get(name)?.push(values[f] ?? Number.NaN);
     }
   }
-  const [cpu, ...others] = cpus();
   return {
     suite: suite.name,
     node: process.versions.node,
-    machine: `${process.platform} ${process.arch}, ${others.length + 1} × ${cpu?.model.trim() || "processor"}`,
+    machine: machineName(),
     rounds,
-    cases: suite.cases.map(({ name, unit }) => ({ name, unit, ...summarise(samples.get(name) ?? []) })),
+    figures: figures.map(({ name, unit }) => ({ name, unit, ...summarise(samples.get(name) ?? []) })),
     ratios: suite.ratios.map((ratio) => ratioResult(ratio, samples)),
   };
+}
+
+function machineName(): string {
+  const processors = cpus();
+  const model = processors[0]?.model.trim() || "processor";
+  return `${process.platform} ${process.arch}, ${processors.length} × ${model}`;
+}
+
+function figuresOf({ name, unit, also = [] }: Case): Figure[] {
+  return [{ name, unit }, ...also];
 }
 
 function inTurn(cases: readonly Case[], round: number): Case[] {
@@ -63,16 +71,17 @@ function inTurn(cases: readonly Case[], round: number): Case[] {
 }
 
 /** Nobody pays for the garbage of the one before. */
-async function measure(one: Case): Promise<number> {
+async function measure(one: Case): Promise<readonly number[]> {
   await nextTurn();
   globalThis.gc?.();
-  return one.measure();
+  const measured = await one.measure();
+  return typeof measured === "number" ? [measured] : measured;
 }
 
 function ratioResult(ratio: Ratio, samples: ReadonlyMap<string, readonly number[]>): RatioResult {
   const { name, of, to, atMost, atLeast } = ratio;
   const [above, below] = [samples.get(of), samples.get(to)];
-  if (above === undefined || below === undefined) throw new Error(`the ratio "${name}" names no case`);
+  if (above === undefined || below === undefined) throw new Error(`the ratio "${name}" names no figure`);
   const summary = summarise(above.map((value, round) => value / (below[round] ?? Number.NaN)));
   const goal = { ...(atMost !== undefined && { atMost }), ...(atLeast !== undefined && { atLeast }) };
   if (Object.keys(goal).length === 0) return { name, ...summary };

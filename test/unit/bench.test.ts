@@ -32,8 +32,8 @@ describe("the benchmark harness", () => {
 
   it("counts medians and forgets the round that warms up", async () => {
     const { suite } = scripted({ a: [999, 30, 10, 20] });
-    const { cases } = await runSuite(suite, options);
-    expect(cases).toEqual([
+    const { figures } = await runSuite(suite, options);
+    expect(figures).toEqual([
       { name: "a", unit: "events/s", median: 20, min: 10, max: 30, spreadPct: 100, samples: [30, 10, 20] },
     ]);
   });
@@ -54,9 +54,9 @@ describe("the benchmark harness", () => {
     ]);
   });
 
-  it("refuses a ratio of cases that do not exist", async () => {
+  it("refuses a ratio of figures that do not exist", async () => {
     const { suite } = scripted({ a: [1, 1, 1, 1] }, [{ name: "r", of: "a", to: "b" }]);
-    await expect(runSuite(suite, options)).rejects.toThrow('the ratio "r" names no case');
+    await expect(runSuite(suite, options)).rejects.toThrow('the ratio "r" names no figure');
   });
 
   it("prints a table that lines up", async () => {
@@ -72,6 +72,27 @@ describe("the benchmark harness", () => {
       "publish   1,100    ±9 %  events/s",
       "cost       1.00    ±0 %  × (at most 3: met)",
     ]);
+  });
+
+  it("lets a case measure several figures at once", async () => {
+    const both: Suite = {
+      name: "both",
+      cases: [
+        {
+          name: "rate",
+          unit: "events/s",
+          also: [{ name: "cost", unit: "µs" }],
+          measure: async () => [500, 2],
+        },
+      ],
+      ratios: [{ name: "r", of: "rate", to: "cost" }],
+    };
+    const { figures, ratios } = await runSuite(both, options);
+    expect(figures.map(({ name, median }) => [name, median])).toEqual([
+      ["rate", 500],
+      ["cost", 2],
+    ]);
+    expect(ratios[0]?.median).toBe(250);
   });
 
   it("takes the middle of an even number of measurements", () => {
