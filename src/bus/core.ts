@@ -51,6 +51,7 @@ export class BusCore {
   readonly #watchman: Watchman;
   readonly #closing = new AbortController();
   #phase: Phase = "new";
+  #acquired = false;
   #opening: Promise<void> | null = null;
   #closed: Promise<void> | null = null;
 
@@ -97,6 +98,7 @@ export class BusCore {
 
   async #open(): Promise<void> {
     await acquireStore(this.settings.store);
+    this.#acquired = true;
     for (const topic of this.settings.topics) await this.catalog.define(topic);
     this.#watchman.start();
     if (this.#phase === "new") this.#phase = "open";
@@ -213,7 +215,7 @@ export class BusCore {
       this.#closing.abort();
       this.#watchman.stop();
       await this.membership.close();
-      await releaseStore(this.settings.store);
+      if (this.#acquired) await releaseStore(this.settings.store);
     }
     this.#phase = "closed";
   }

@@ -11,6 +11,11 @@ import { type BusInternals, type BusOptions, settingsOf } from "./options.js";
  */
 export async function createBus(options: BusOptions, internals: BusInternals = {}): Promise<Bus> {
   const core = new BusCore(settingsOf(options, internals));
-  await core.open();
+  try {
+    await core.open();
+  } catch (error) {
+    await core.close();
+    throw error;
+  }
   return new Bus(core);
 }
