@@ -1,0 +1,96 @@
+/** The versions that are known here, and payloads against them. */
+import { BusError } from "../model/errors.js";
+import { reportRegistration, type TopicSchema } from "./registration.js";
+import type { SchemaVersion } from "./schema-version.js";
+
+export interface Validated<T> {
+  readonly version: number;
+  /** What is to be written: the payload, less the members that the schema leaves out. */
+  readonly payload: T;
+}
+
+/** What publishers and readers need of a registry, whether in memory or in a store. */
+export interface SchemaSource {
+  latest(topic: string): SchemaVersion | undefined;
+  get(topic: string, version: number): SchemaVersion | undefined;
+  versions(topic: string): readonly SchemaVersion[];
+  validate<T>(topic: string, payload: T, version?: number): Validated<T> | undefined;
+}
+
+export class SchemaCatalog implements SchemaSource {
+  readonly #topics = new Map<string, readonly SchemaVersion[]>();
+
+  /** The newest version; undefined if the topic has no schema. */
+  latest(topic: string): SchemaVersion | undefined {
+    return this.#topics.get(topic)?.at(-1);
+  }
+
+  get(topic: string, version: number): SchemaVersion | undefined {
+    return this.versions(topic).find((each) => each.version === version);
+  }
+
+  /** Ascending. */
+  versions(topic: string): readonly SchemaVersion[] {
+    return this.#topics.get(topic) ?? [];
+  }
+
+  /** Topics that have a schema, sorted. */
+  topics(): readonly string[] {
+    return [...this.#topics.keys()].sort();
+  }
+
+  /**
+   * Checks a payload against a version, the newest unless one is named. A topic without a schema lets everything
+   * pass: undefined. SCHEMA_VIOLATION lists where it does not fit; NOT_FOUND if there is no such version.
+   */
+  validate<T>(topic: string, payload: T, version?: number): Validated<T> | undefined {
+    const latest = this.latest(topic);
+    if (latest === undefined) return undefined;
+    const schema = version === undefined || version === latest.version ? latest : this.get(topic, version);
+    if (schema === undefined) {
+      const known = this.versions(topic).map((each) => each.version);
+      throw new BusError(
+        "NOT_FOUND",
+        `"${topic}" has no schema of version ${version}; there are ${known.join(", ")}`,
+        {
+          details: { topic, version, known },
+        },
+      );
+    }
+    const violations = schema.violations(payload);
+    if (violations.length > 0) throw violated(schema, violations);
+    return { version: schema.version, payload: schema.written(payload) };
+  }
+
+  /** How a version would do, without registering it: a report for each older version it is held against. */
+  check(wanted: TopicSchema): ReturnType<typeof reportRegistration> {
+    const topic = typeof wanted.topic === "string" ? wanted.topic : wanted.topic.name;
+    return reportRegistration(this.versions(topic), wanted);
+  }
+
+  /** Replaces what is known of a topic. */
+  protected replace(topic: string, versions: readonly SchemaVersion[]): void {
+    if (versions.length > 0) this.#topics.set(topic, versions);
+    else this.#topics.delete(topic);
+  }
+
+  /** Takes in a version, in the place of the same one if it is known. */
+  protected adopt(version: SchemaVersion): void {
+    const others = this.versions(version.topic).filter((each) => each.version !== version.version);
+    this.replace(
+      version.topic,
+      [...others, version].sort((a, b) => a.version - b.version),
+    );
+  }
+}
+
+function violated(schema: SchemaVersion, issues: ReturnType<SchemaVersion["violations"]>): BusError {
+  const [first] = issues;
+  const shown = first?.value === undefined ? "" : ` (it is ${first.value})`;
+  const more = issues.length > 1 ? `, and ${issues.length - 1} more` : "";
+  return new BusError(
+    "SCHEMA_VIOLATION",
+    `the payload does not fit version ${schema.version} of "${schema.topic}": ${first?.path}: ${first?.message}${shown}${more}`,
+    { details: { topic: schema.topic, version: schema.version, issues } },
+  );
+}

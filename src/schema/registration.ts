@@ -1,0 +1,128 @@
+/**
+ * What happens to a version that asks to be registered, given those that are there. Pure: no store, no clock.
+ *
+ * 1. Versions grow. One that is there already stays as it is: the same again changes nothing, another is a conflict.
+ * 2. A new one must be to its predecessor, or to all of them, what its `compat` says.
+ * 3. What cannot be told counts as broken, unless `waive` says why it may be. What is broken cannot be waived.
+ */
+import { BusError } from "../model/errors.js";
+import { canonicalText } from "../model/json.js";
+import { checkTopicName, type TopicRef, topicName } from "../model/topic.js";
+import { type CompatFinding, type CompatMode, type CompatReport, checkTrees } from "./compatibility.js";
+import { shorten } from "./describe-node.js";
+import { checkSchemaInput, type SchemaInput } from "./schema-input.js";
+import { type Compat, isCompat, SchemaVersion } from "./schema-version.js";
+
+export interface TopicSchema<T = unknown> {
+  readonly topic: TopicRef<never> | string;
+  /** 1, 2, 3 …; gaps are allowed. */
+  readonly version: number;
+  readonly schema: SchemaInput<T>;
+  /** Default "backward". */
+  readonly compat?: Compat;
+  /** Why this version is compatible although that cannot be told from the schemas: code decides. */
+  readonly waive?: string;
+}
+
+export type Registration =
+  | { readonly type: "new"; readonly version: SchemaVersion; readonly expectedLatest: number }
+  /** It is there; `version` carries the schema that was just given, code included. */
+  | { readonly type: "known"; readonly version: SchemaVersion };
+
+/** `present`: the topic's versions, ascending. Throws SCHEMA_CONFLICT, SCHEMA_INCOMPATIBLE, INVALID_OPTION. */
+export function decideRegistration(present: readonly SchemaVersion[], wanted: TopicSchema): Registration {
+  const version = versionOf(wanted);
+  const same = present.find((each) => each.version === version.version);
+  if (same !== undefined) return { type: "known", version: sameAgain(same, version) };
+  const latest = present.at(-1)?.version ?? 0;
+  if (version.version < latest) {
+    throw new BusError(
+      "SCHEMA_CONFLICT",
+      `versions of a schema grow: "${version.topic}" is at version ${latest}, so ${version.version} comes too late`,
+      { details: { topic: version.topic, version: version.version, latest } },
+    );
+  }
+  for (const older of comparedWith(present, version.compat)) checkAgainst(older, version);
+  return { type: "new", version, expectedLatest: latest };
+}
+
+/** How a version would do, without registering it: one report for each older version it is held against. */
+export function reportRegistration(
+  present: readonly SchemaVersion[],
+  wanted: TopicSchema,
+): readonly { readonly against: number; readonly report: CompatReport }[] {
+  const version = versionOf(wanted);
+  const older = present.filter((each) => each.version < version.version);
+  return comparedWith(older, version.compat).map((each) => ({
+    against: each.version,
+    report: checkTrees(each.tree, version.tree, modeOf(version.compat)),
+  }));
+}
+
+function versionOf(wanted: TopicSchema): SchemaVersion {
+  const { version, compat = "backward", schema, waive } = wanted;
+  const topic = topicName(wanted.topic);
+  checkTopicName(topic);
+  if (!Number.isSafeInteger(version) || version < 1) {
+    throw new BusError(
+      "INVALID_OPTION",
+      `the version of a schema is a whole number from 1 on, not ${shorten(version)}`,
+    );
+  }
+  if (!isCompat(compat)) {
+    throw new BusError(
+      "INVALID_OPTION",
+      `${shorten(compat)} is not none, backward, forward or full, with or without -transitive`,
+    );
+  }
+  if (waive !== undefined && (typeof waive !== "string" || waive.trim() === "")) {
+    throw new BusError("INVALID_OPTION", "waive says in words why the version is compatible");
+  }
+  checkSchemaInput(schema);
+  return new SchemaVersion({ topic, version, compat, schema, waive });
+}
+
+function modeOf(compat: Compat): CompatMode {
+  return compat.replace("-transitive", "") as CompatMode;
+}
+
+function comparedWith(present: readonly SchemaVersion[], compat: Compat): readonly SchemaVersion[] {
+  if (compat === "none") return [];
+  return compat.endsWith("-transitive") ? present : present.slice(-1);
+}
+
+/** Another spelling of the same set is the same schema: a newer Zod may export it differently. */
+function sameAgain(known: SchemaVersion, given: SchemaVersion): SchemaVersion {
+  const alike =
+    canonicalText(known.jsonSchema) === canonicalText(given.jsonSchema) ||
+    checkTrees(known.tree, given.tree, "full").verdict === "compatible";
+  if (alike && known.compat === given.compat) return given;
+  throw new BusError(
+    "SCHEMA_CONFLICT",
+    alike
+      ? `version ${known.version} of "${known.topic}" is registered with compat ${known.compat}, not ${given.compat}`
+      : `version ${known.version} of "${known.topic}" is registered with another schema; a changed schema is a new version`,
+    { details: { topic: known.topic, version: known.version } },
+  );
+}
+
+function checkAgainst(older: SchemaVersion, version: SchemaVersion): void {
+  const report = checkTrees(older.tree, version.tree, modeOf(version.compat));
+  if (report.verdict === "compatible" || (report.verdict === "unknown" && version.waive !== undefined))
+    return;
+  const named = `version ${version.version} of "${version.topic}"`;
+  const against = `${report.mode} compatible with version ${older.version}`;
+  const first = report.findings.find(({ verdict }) => verdict === report.verdict);
+  const why = first === undefined ? "" : `: ${sentence(first)}`;
+  throw new BusError(
+    "SCHEMA_INCOMPATIBLE",
+    report.verdict === "incompatible"
+      ? `${named} is not ${against}${why}`
+      : `it cannot be told whether ${named} is ${against}${why}. If it is, say why with "waive"`,
+    { details: { topic: version.topic, version: version.version, against: older.version, ...report } },
+  );
+}
+
+function sentence({ path, rule, counterExample }: CompatFinding): string {
+  return `at ${path}, ${rule}${counterExample === undefined ? "" : `; for example ${shorten(counterExample)}`}`;
+}

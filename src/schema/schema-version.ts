@@ -1,0 +1,89 @@
+/** One registered version of a topic's schema: what others store of it, and what this process can do with it. */
+import { BusError } from "../model/errors.js";
+import type { JsonValue } from "../model/json.js";
+import type { SchemaEntry } from "../ports/registry.js";
+import { normalize, toJsonSchema } from "./normalize.js";
+import { withoutLocalKeys } from "./opaque-mark.js";
+import { isJsonSchema, type JsonSchema, type SchemaInput } from "./schema-input.js";
+import { stripUndeclared } from "./strip.js";
+import type { Node } from "./tree.js";
+import { type Validate, type Violation, validatorOf } from "./validator.js";
+import { contains, isStripping } from "./walk.js";
+
+const MODES = [
+  "none",
+  "backward",
+  "forward",
+  "full",
+  "backward-transitive",
+  "forward-transitive",
+  "full-transitive",
+] as const;
+
+/** What a version must be to the one before it; transitive: to all before it. */
+export type Compat = (typeof MODES)[number];
+
+export function isCompat(value: unknown): value is Compat {
+  return MODES.includes(value as Compat);
+}
+
+export class SchemaVersion {
+  readonly topic: string;
+  readonly version: number;
+  readonly compat: Compat;
+  /** Why its compatibility was taken on trust. */
+  readonly waive: string | undefined;
+  /** The schema as it was given; JSON Schema if it comes from elsewhere. */
+  readonly schema: SchemaInput;
+  readonly jsonSchema: JsonSchema;
+  readonly tree: Node;
+  readonly #validate: Validate;
+  readonly #strips: boolean;
+
+  constructor(o: {
+    topic: string;
+    version: number;
+    compat: Compat;
+    schema: SchemaInput;
+    waive?: string | undefined;
+  }) {
+    this.topic = o.topic;
+    this.version = o.version;
+    this.compat = o.compat;
+    this.waive = o.waive;
+    this.schema = o.schema;
+    const exported = toJsonSchema(o.schema);
+    this.tree = normalize(exported);
+    this.jsonSchema = typeof exported === "boolean" ? exported : withoutLocalKeys(exported);
+    this.#validate = validatorOf(o.schema);
+    this.#strips = contains(this.tree, isStripping);
+  }
+
+  /** As found in a store. STORE_INCOMPATIBLE if a newer release wrote it in a way that is not understood. */
+  static fromEntry(entry: SchemaEntry): SchemaVersion {
+    const document = entry.document as { readonly schema?: JsonSchema; readonly waive?: string };
+    if (document === null || !isCompat(entry.compat) || !isJsonSchema(document.schema)) {
+      throw new BusError(
+        "STORE_INCOMPATIBLE",
+        `version ${entry.version} of the schema of "${entry.topic}" is stored in a form that is not understood`,
+      );
+    }
+    const { topic, version, compat } = entry;
+    return new SchemaVersion({ topic, version, compat, schema: document.schema, waive: document.waive });
+  }
+
+  toEntry(createdMs: number): SchemaEntry {
+    const { topic, version, compat, waive } = this;
+    const schema = this.jsonSchema as JsonValue;
+    return { topic, version, compat, document: { schema, ...(waive !== undefined && { waive }) }, createdMs };
+  }
+
+  violations(payload: unknown): readonly Violation[] {
+    return this.#validate(payload);
+  }
+
+  /** What is written of a payload that fits: the same, less the members that the schema leaves out. */
+  written<T>(payload: T): T {
+    return this.#strips ? (stripUndeclared(this.tree, payload as JsonValue) as T) : payload;
+  }
+}

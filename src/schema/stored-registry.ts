@@ -1,0 +1,94 @@
+/**
+ * Schemas in a store, shared by all its processes. A registration is decided on what the store held a moment ago and
+ * written only if that is still so; else it is decided again. Of two processes that register at once one wins, and the
+ * other finds its own version there already, or is told of the conflict.
+ */
+import { systemClock } from "../model/clock.js";
+import { BusError } from "../model/errors.js";
+import type { Registry } from "../ports/registry.js";
+import { SchemaCatalog } from "./catalog.js";
+import { decideRegistration, type TopicSchema } from "./registration.js";
+import type { SchemaRegistry } from "./registry.js";
+import { SchemaVersion } from "./schema-version.js";
+
+/** Rounds lost to others before it is given up; each one means that somebody else won. */
+const MAX_ROUNDS = 20;
+
+export interface StoredSchemaOptions {
+  /** Registers every version declared here when it opens. */
+  readonly declared?: SchemaRegistry;
+  readonly clock?: { now(): number };
+}
+
+/**
+ * @example
+ * const schemas = await StoredSchemaRegistry.open(store.registry, { declared: reg });
+ * await schemas.register({ topic: "orders.placed", version: 2, schema: OrderPlacedV2 });
+ */
+export class StoredSchemaRegistry extends SchemaCatalog {
+  readonly #registry: Registry;
+  readonly #clock: { now(): number };
+
+  private constructor(registry: Registry, options: StoredSchemaOptions) {
+    super();
+    this.#registry = registry;
+    this.#clock = options.clock ?? systemClock;
+  }
+
+  static async open(registry: Registry, options: StoredSchemaOptions = {}): Promise<StoredSchemaRegistry> {
+    const opened = new StoredSchemaRegistry(registry, options);
+    await opened.refresh();
+    const { declared } = options;
+    for (const topic of declared?.topics() ?? []) {
+      for (const version of declared?.versions(topic) ?? []) await opened.register(asWanted(version));
+    }
+    return opened;
+  }
+
+  /** As SchemaRegistry.register; resolves when the version is stored. */
+  async register<T>(schema: TopicSchema<T>): Promise<SchemaVersion> {
+    const wanted = schema as TopicSchema;
+    const topic = typeof wanted.topic === "string" ? wanted.topic : wanted.topic.name;
+    for (let round = 0; round < MAX_ROUNDS; round++) {
+      await this.refresh(topic);
+      const decision = decideRegistration(this.versions(topic), wanted);
+      if (decision.type === "new" && !(await this.#put(decision.version, decision.expectedLatest))) continue;
+      this.adopt(decision.version);
+      return decision.version;
+    }
+    throw new BusError("SCHEMA_CONFLICT", `others keep registering versions of "${topic}"; try again`, {
+      retryable: true,
+    });
+  }
+
+  /** False: somebody else registered a version first. */
+  async #put(version: SchemaVersion, expectedLatest: number): Promise<boolean> {
+    try {
+      await this.#registry.putSchema(version.toEntry(this.#clock.now()), { expectedLatest });
+      return true;
+    } catch (error) {
+      if (BusError.is(error, "SCHEMA_CONFLICT")) return false;
+      throw error;
+    }
+  }
+
+  /** Looks again at what others registered, for one topic or all. */
+  async refresh(topic?: string): Promise<void> {
+    const entries = await this.#registry.schemas(topic);
+    const topics = new Set(
+      topic === undefined ? [...this.topics(), ...entries.map((entry) => entry.topic)] : [topic],
+    );
+    for (const name of topics) {
+      const versions = entries.filter((entry) => entry.topic === name);
+      // A stored version never changes, so the one at hand, code included, stays.
+      this.replace(
+        name,
+        versions.map((entry) => this.get(name, entry.version) ?? SchemaVersion.fromEntry(entry)),
+      );
+    }
+  }
+}
+
+function asWanted({ topic, version, compat, schema, waive }: SchemaVersion): TopicSchema {
+  return { topic, version, compat, schema, ...(waive !== undefined && { waive }) };
+}

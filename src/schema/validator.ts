@@ -1,0 +1,148 @@
+/** Payloads against a schema: by Zod where the Zod schema is at hand, by Ajv where only its JSON Schema is. */
+import { createRequire } from "node:module";
+import type { ValidateFunction } from "ajv";
+import { z } from "zod";
+import { BusError, describeThrown } from "../model/errors.js";
+import { patternOf } from "./accept.js";
+import { shorten } from "./describe-node.js";
+import { formatTests } from "./format.js";
+import { isZodSchema, type JsonSchema, type SchemaInput } from "./schema-input.js";
+
+/** A place where a payload does not fit. */
+export interface Violation {
+  /** `payload.user.tags[0]`. */
+  readonly path: string;
+  readonly message: string;
+  /** What is there, as JSON text, shortened; absent if nothing is. */
+  readonly value?: string;
+}
+
+/** No violations: it fits. */
+export type Validate = (payload: unknown) => readonly Violation[];
+
+/** More than these are not told one by one. */
+const MAX_VIOLATIONS = 20;
+
+export function validatorOf(schema: SchemaInput): Validate {
+  return isZodSchema(schema) ? zodValidator(schema) : jsonValidator(schema);
+}
+
+function zodValidator(schema: z.core.$ZodType): Validate {
+  return (payload) => {
+    const result = safeParse(schema, payload);
+    if (result.success) return [];
+    return result.error.issues
+      .slice(0, MAX_VIOLATIONS)
+      .map(({ path, message }) => violation(payload, path.map(stepOf), message));
+  };
+}
+
+function safeParse(schema: z.core.$ZodType, payload: unknown): z.core.util.SafeParseResult<unknown> {
+  try {
+    return z.safeParse(schema, payload);
+  } catch (error) {
+    throw failed(error);
+  }
+}
+
+function failed(cause: unknown): BusError {
+  if (cause instanceof z.core.$ZodAsyncError) {
+    return new BusError(
+      "INVALID_OPTION",
+      "the schema has asynchronous parts; a topic's schema decides at once",
+      { cause },
+    );
+  }
+  const message = `the schema failed while it looked at the payload: ${describeThrown(cause)}`;
+  return new BusError("SCHEMA_VIOLATION", message, { cause });
+}
+
+function stepOf(step: PropertyKey): string | number {
+  return typeof step === "symbol" ? String(step) : step;
+}
+
+/** Ajv is loaded when the first schema needs it. */
+function jsonValidator(schema: JsonSchema): Validate {
+  let compiled: ValidateFunction | undefined;
+  return (payload) => {
+    compiled ??= compile(schema);
+    if (compiled(payload)) return [];
+    const errors = (compiled.errors ?? []).slice(0, MAX_VIOLATIONS);
+    return errors.map(({ instancePath, message, params }) => {
+      const missing: unknown = params.missingProperty;
+      const path = pointerSteps(instancePath);
+      return violation(
+        payload,
+        typeof missing === "string" ? [...path, missing] : path,
+        message ?? "does not fit",
+      );
+    });
+  };
+}
+
+const load = createRequire(import.meta.url);
+
+function compile(schema: JsonSchema): ValidateFunction {
+  const { Ajv } = load("ajv") as typeof import("ajv");
+  const { Ajv2020 } = load("ajv/dist/2020.js") as typeof import("ajv/dist/2020.js");
+  const options = {
+    strict: false,
+    allErrors: true,
+    logger: false,
+    validateSchema: false,
+    ownProperties: true,
+    formats: formatTests(),
+    code: {
+      regExp: Object.assign((source: string) => patternOf(source) ?? new RegExp(source, "u"), { code: "" }),
+    },
+  } as const;
+  // One instance for each schema: two versions of a topic may carry the same $id.
+  const ajv = isOlderDraft(schema) ? new Ajv(options) : new Ajv2020(options);
+  try {
+    return ajv.compile(schema);
+  } catch (error) {
+    throw notCompiled(error);
+  }
+}
+
+function notCompiled(cause: unknown): BusError {
+  return new BusError("INVALID_OPTION", `the JSON Schema cannot be used: ${describeThrown(cause)}`, {
+    cause,
+  });
+}
+
+function isOlderDraft(schema: JsonSchema): boolean {
+  return typeof schema === "object" && /draft-0[67]/.test(String(schema.$schema));
+}
+
+function pointerSteps(pointer: string): string[] {
+  return pointer
+    .split("/")
+    .slice(1)
+    .map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"));
+}
+
+function violation(payload: unknown, path: readonly (string | number)[], message: string): Violation {
+  let found: unknown = payload;
+  let text = "payload";
+  for (const step of path) {
+    const index = Array.isArray(found) && Number.isInteger(Number(step));
+    text += index
+      ? `[${step}]`
+      : /^[A-Za-z_$][\w$]*$/.test(String(step))
+        ? `.${step}`
+        : `[${JSON.stringify(step)}]`;
+    const inside = typeof found === "object" && found !== null && Object.hasOwn(found, step);
+    found = inside ? (found as Record<string | number, unknown>)[step] : undefined;
+  }
+  return { path: text, message, ...(found !== undefined && { value: printed(found) }) };
+}
+
+/** Short, whatever it is: a payload may hold what JSON cannot. */
+function printed(value: unknown): string {
+  try {
+    return shorten(value);
+  } catch {
+    return `a ${typeof value}`;
+  }
+}
