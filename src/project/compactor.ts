@@ -24,7 +24,7 @@ export interface CompactionOptions {
   readonly keepHistoryMs?: number;
   /** The same for superseded entries of snapshots. Default one day. */
   readonly keepSnapshotsMs?: number;
-  /** Events read at once, and removed at once. Default 500. */
+  /** Events read at once, and removed at once. Default 2,000. */
   readonly batchSize?: number;
   /** Wait between batches. Default 1. */
   readonly pauseMs?: number;
@@ -128,7 +128,7 @@ async function workOn(
   session: WorkSession | null,
   { options, counts, signal }: Work,
 ): Promise<boolean> {
-  const { pauseMs = 1, batchSize: pageSize = 500, maxKeys = 100_000 } = options;
+  const { pauseMs = 1, batchSize: pageSize = 2_000, maxKeys = 100_000 } = options;
   const breathe = (): Promise<void> => pause(host.clock, pauseMs, signal);
   const isSnapshot = isSnapshotTopic(topic);
   if (!isSnapshot && session !== null) {

@@ -3,6 +3,9 @@ import { describe } from "vitest";
 import type { StoreFixture } from "../../../src/testing/conformance/fixture.js";
 import { ProjectBench } from "./bench.js";
 import { describeCompaction } from "./compaction.js";
+import { describeDeadLetters } from "./dead-letters.js";
+import { describeOutboxDrainer } from "./outbox.js";
+import { describeProjectors } from "./projectors.js";
 import { describeReplay } from "./replay.js";
 import { describeRetention } from "./retention.js";
 import { describeSnapshots } from "./snapshots.js";
@@ -13,6 +16,9 @@ import { describeVerification } from "./verification.js";
 export function describeProject(fixture: StoreFixture): void {
   describe(`on the ${fixture.name} store`, () => {
     const bench = new ProjectBench(fixture);
+    describeProjectors(bench);
+    describeDeadLetters(bench);
+    describeOutboxDrainer(bench);
     describeCompaction(bench);
     describeSnapshots(bench);
     describeTimeTravel(bench);

@@ -1,0 +1,147 @@
+/** Dead letters on every store: looked at, redriven, discarded. */
+import { describe, expect, it } from "vitest";
+import { deadLetters, discardDeadLetters, summarizeDeadLetters } from "../../../src/project/dead-letters.js";
+import { redrive } from "../../../src/project/redrive.js";
+import type { ProjectBench } from "./bench.js";
+
+interface BrokenMailer {
+  readonly topic: string;
+  /** Payloads that the group "mailer" fails on; the group "audit" never fails. */
+  readonly broken: Set<string>;
+  readonly mailed: string[];
+  readonly audited: string[];
+  stop(): Promise<void>;
+}
+
+export function describeDeadLetters(bench: ProjectBench): void {
+  const openLetters = async (topic: string): Promise<string[]> => {
+    const found: string[] = [];
+    for await (const letter of deadLetters(bench.bus, topic)) found.push(String(letter.event.payload));
+    return found;
+  };
+
+  const brokenMailer = async (): Promise<BrokenMailer> => {
+    const topic = await bench.topic({ partitions: 2 });
+    const broken = new Set<string>();
+    const mailed: string[] = [];
+    const audited: string[] = [];
+    const mailer = await bench.bus.subscribe(
+      topic,
+      "mailer",
+      (event) => {
+        if (broken.has(event.payload as string)) throw new Error(`cannot mail ${event.payload}`);
+        mailed.push(event.payload as string);
+      },
+      { from: "earliest", maxAttempts: 2, retry: { baseMs: 1, maxMs: 1 } },
+    );
+    const audit = await bench.bus.subscribe(
+      topic,
+      "audit",
+      (event) => void audited.push(event.payload as string),
+      {
+        from: "earliest",
+      },
+    );
+    const stop = async (): Promise<void> => {
+      await mailer();
+      await audit();
+    };
+    return { topic, broken, mailed, audited, stop };
+  };
+
+  describe("dead letters", () => {
+    it("P8: redrive brings them back in key order, to the group that gave them up and to no other", async () => {
+      const { bus } = bench;
+      const { topic, broken, mailed, audited, stop } = await brokenMailer();
+      for (const payload of ["a1", "a2", "b1"]) broken.add(payload);
+      for (const payload of ["a1", "a2", "a3", "b1", "b2"])
+        await bus.publish(topic, payload, { key: payload.charAt(0) });
+      await expect.poll(async () => (await openLetters(topic)).length, { timeout: 5_000 }).toBe(3);
+      expect(await summarizeDeadLetters(bus, topic)).toMatchObject({
+        open: 3,
+        byGroup: { mailer: 3 },
+        byKey: { a: 2, b: 1 },
+      });
+      broken.clear();
+      expect(await redrive(bus, { topic, group: "mailer" })).toMatchObject({ redriven: 3, passedOver: 0 });
+      await expect.poll(() => mailed.length, { timeout: 5_000 }).toBe(5);
+      expect(mailed.filter((payload) => payload.startsWith("a"))).toEqual(["a3", "a1", "a2"]);
+      await bench.drained(topic, "audit");
+      expect(audited).toHaveLength(5);
+      expect(await openLetters(topic)).toEqual([]);
+      expect(await redrive(bus, { topic })).toMatchObject({ redriven: 0 });
+      const audits = await bus.store.registry.audits({ limit: 5 });
+      expect(audits.map((entry) => entry.action)).toContain("dead-letters.redrive");
+      await stop();
+    });
+
+    it("a dry run publishes nothing and shows what the handler would change", async () => {
+      const { bus } = bench;
+      const { topic, broken, stop } = await brokenMailer();
+      broken.add("x");
+      await bus.publish(topic, "x", { key: "k" });
+      await expect.poll(() => openLetters(topic), { timeout: 5_000 }).toEqual(["x"]);
+      const result = await redrive(bus, {
+        topic,
+        dryRun: true,
+        handler: async (events, tx) => {
+          for (const event of events)
+            await tx.view(`mails-${topic}`).upsert(event.key as string, { sent: event.payload });
+        },
+      });
+      const differences = [{ view: `mails-${topic}`, key: "k", before: null, after: { sent: "x" } }];
+      expect(result.preview).toMatchObject([{ differences }]);
+      expect(await bus.view(`mails-${topic}`).get("k")).toBeNull();
+      expect(await openLetters(topic)).toEqual(["x"]);
+      await stop();
+    });
+
+    it("a transform mends the payload, and a letter it answers with null stays", async () => {
+      const { bus } = bench;
+      const { topic, broken, mailed, stop } = await brokenMailer();
+      broken.add("bad").add("hopeless");
+      await bus.publish(topic, "bad");
+      await bus.publish(topic, "hopeless");
+      await expect.poll(async () => (await openLetters(topic)).length, { timeout: 5_000 }).toBe(2);
+      const transform = (event: { payload: unknown }) =>
+        event.payload === "bad" ? { payload: "mended" } : null;
+      expect(await redrive(bus, { topic, transform })).toMatchObject({ redriven: 1, passedOver: 1 });
+      await expect.poll(() => mailed, { timeout: 5_000 }).toEqual(["mended"]);
+      expect(await openLetters(topic)).toEqual(["hopeless"]);
+      await stop();
+    });
+
+    it("discards with a reason that the audit keeps", async () => {
+      const { bus } = bench;
+      const { topic, broken, stop } = await brokenMailer();
+      broken.add("junk");
+      await bus.publish(topic, "junk");
+      await expect.poll(() => openLetters(topic), { timeout: 5_000 }).toEqual(["junk"]);
+      await expect(discardDeadLetters(bus, topic, { reason: "" })).rejects.toMatchObject({
+        code: "INVALID_OPTION",
+      });
+      expect(await discardDeadLetters(bus, topic, { reason: "test order", actor: "ada" })).toBe(1);
+      expect(await openLetters(topic)).toEqual([]);
+      const [entry] = await bus.store.registry.audits({ limit: 1 });
+      expect(entry).toMatchObject({
+        actor: "ada",
+        action: "dead-letters.discard",
+        details: { discarded: 1, reason: "test order" },
+      });
+      await stop();
+    });
+
+    it("P11: on a compacted topic an overtaken event is not brought back over the newer value of its key", async () => {
+      const { bus } = bench;
+      const topic = await bench.topic({ compaction: true });
+      const refuseOld = (event: { payload: unknown }): void => expect(event.payload).not.toBe("old");
+      const stop = await bus.subscribe(topic, "g", refuseOld, { from: "earliest", maxAttempts: 1 });
+      await bus.publish(topic, "old", { key: "k" });
+      await expect.poll(() => openLetters(topic), { timeout: 5_000 }).toEqual(["old"]);
+      await bus.publish(topic, "new", { key: "k" });
+      expect(await redrive(bus, { topic })).toMatchObject({ redriven: 0, superseded: 1 });
+      expect((await bus.latestByKey(topic, ["k"])).k?.payload).toBe("new");
+      await stop();
+    });
+  });
+}

@@ -1,0 +1,77 @@
+/** The outbox drainer on every store's own outbox. */
+import { describe, expect, it } from "vitest";
+import { runOutboxDrainer } from "../../../src/project/outbox-drainer.js";
+import type { ProjectBench } from "./bench.js";
+
+export function describeOutboxDrainer(bench: ProjectBench): void {
+  describe("outbox drainer", () => {
+    it("P10: two drainers publish every entry once, under its id, each key in order", async () => {
+      const { bus, store } = bench;
+      const topic = await bench.topic({ partitions: 4 });
+      const sentBefore = (await store.outbox.stats()).sent;
+      for (let i = 0; i < 150; i++) {
+        const headers = { "x-n": String(i) };
+        await store.outbox.add({ id: `${topic}-${i}`, topic, payload: { i }, key: `k${i % 7}`, headers });
+      }
+      const drainers = [20, 13].map((batchSize) => runOutboxDrainer(store.outbox, bus, { batchSize }));
+      await expect
+        .poll(() => store.outbox.stats(), { timeout: 10_000 })
+        .toMatchObject({ sent: sentBefore + 150, pending: 0, claimed: 0 });
+      const byKey = new Map<string, number[]>();
+      for await (const event of bus.read<{ i: number }>(topic)) {
+        const { i } = event.payload;
+        expect(event).toMatchObject({ id: `${topic}-${i}`, headers: { "x-n": String(i) } });
+        byKey.set(event.key as string, [...(byKey.get(event.key as string) ?? []), i]);
+      }
+      expect([...byKey.values()].flat()).toHaveLength(150);
+      for (const order of byKey.values()) expect(order).toEqual([...order].sort((a, b) => a - b));
+      expect(drainers.reduce((sum, drainer) => sum + drainer.stats().sent, 0)).toBe(150);
+      for (const drainer of drainers) await drainer.stop();
+    });
+
+    it("P10: an entry that cannot be published dies, blocks only its key, and goes out in order once requeued", async () => {
+      const { store } = bench;
+      const topic = await bench.topic();
+      let broken = true;
+      const bus = bench.bus.with({
+        publish: (request, next) => {
+          if (broken && request.payload === "bad") throw new Error("refused");
+          return next(request);
+        },
+      });
+      const sentBefore = (await store.outbox.stats()).sent;
+      await store.outbox.add({ id: `${topic}-1`, topic, payload: "bad", key: topic });
+      await store.outbox.add({ id: `${topic}-2`, topic, payload: "behind", key: topic });
+      await store.outbox.add({ id: `${topic}-3`, topic, payload: "free", key: `${topic}-other` });
+      const options = { maxAttempts: 3, retry: { baseMs: 1, maxMs: 2 }, everyMs: 5, leaseMs: 50 };
+      const drainer = runOutboxDrainer(store.outbox, bus, options);
+      await expect
+        .poll(() => store.outbox.stats(), { timeout: 10_000 })
+        .toMatchObject({ dead: 1, sent: sentBefore + 1 });
+      const [dead] = await store.outbox.list({ status: "dead", limit: 5 });
+      expect(dead).toMatchObject({ id: `${topic}-1`, error: "refused" });
+      broken = false;
+      expect(await store.outbox.requeueDead()).toBe(1);
+      await expect
+        .poll(() => store.outbox.stats(), { timeout: 10_000 })
+        .toMatchObject({ sent: sentBefore + 3, dead: 0 });
+      expect((await bench.events(topic)).map((event) => event.payload)).toEqual(["free", "bad", "behind"]);
+      await drainer.stop();
+    });
+
+    it("an entry with a bad topic dies alone, with the reason kept", async () => {
+      const { bus, store } = bench;
+      const topic = await bench.topic();
+      const sentBefore = (await store.outbox.stats()).sent;
+      await store.outbox.add({ id: `${topic}-1`, topic: "Not A Topic", payload: 1 });
+      await store.outbox.add({ id: `${topic}-2`, topic, payload: 2 });
+      const drainer = runOutboxDrainer(store.outbox, bus, { maxAttempts: 1 });
+      await expect
+        .poll(() => store.outbox.stats(), { timeout: 10_000 })
+        .toMatchObject({ dead: 1, sent: sentBefore + 1 });
+      expect((await store.outbox.list({ status: "dead", limit: 1 }))[0]?.error).toMatch(/not a topic name/);
+      await store.outbox.discardDead([`${topic}-1`]);
+      await drainer.stop();
+    });
+  });
+}
