@@ -1,0 +1,20 @@
+/** promethean/stores/mongo: the store, and what is composed of it and a bus. */
+import { Bus } from "./bus/bus.js";
+import { BusCore } from "./bus/core.js";
+import { settingsOf } from "./bus/options.js";
+import type { MongoEventStore } from "./stores/mongo/index.js";
+
+export * from "./stores/mongo/index.js";
+
+/**
+ * A bus on MongoDB, composed by hand; `createBus({ store: mongoStore({ url, db }) })` is the shorter way.
+ *
+ * @example
+ * const bus = new MongoEventBus(new MongoEventStore(db));
+ */
+export class MongoEventBus extends Bus {
+  /** Cursors live beside the events: a cursor store, as older code gives one, says nothing that the events do not. */
+  constructor(events: MongoEventStore, _cursors?: unknown) {
+    super(new BusCore(settingsOf({ store: events.store }, {})));
+  }
+}
