@@ -269,6 +269,8 @@ describe("closing", () => {
     await store.close();
     await expect(store.log.heads("t")).rejects.toMatchObject({ code: "CLOSED" });
     expect(await inner.log.heads("t")).toHaveLength(1);
+    await store.open();
+    expect(await store.log.heads("t")).toHaveLength(1);
   });
 
   it("closes the store it owns", async () => {

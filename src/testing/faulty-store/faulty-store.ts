@@ -3,7 +3,7 @@
  *
  *   live --freeze--> frozen --thaw--> live        replies and signals wait while it is frozen (a paused process)
  *    any --crash---> dead                         nothing is answered, nothing new is applied
- *    any --close---> closed                       calls fail with CLOSED
+ *    any --close---> closed                       calls fail with CLOSED, until it is opened again
  *
  * A call that had already left when the process died may or may not have reached the store, as the plan chose. All
  * waiting goes through the clock.
@@ -50,7 +50,7 @@ export function faultyStore(store: Store, plan: FaultPlan, options: FaultyStoreO
   const intercepted = interceptStore(store, {
     around: (call, proceed) => handle.around(call, proceed),
     signal: (signal, deliver) => handle.signal(signal, deliver),
-    open: () => (options.shared ? Promise.resolve() : store.open()),
+    open: () => (options.shared ? handle.open() : store.open()),
     close: () => handle.close(() => (options.shared ? Promise.resolve() : store.close())),
   });
   return Object.defineProperties(intercepted, {
@@ -220,6 +220,11 @@ class Handle {
     if (this.state !== "frozen") return;
     this.state = "live";
     this.#release();
+  }
+
+  /** A handle on a shared store may be opened again after it was closed. */
+  async open(): Promise<void> {
+    if (this.state === "closed") this.state = "live";
   }
 
   async close(closeStore: () => Promise<void>): Promise<void> {

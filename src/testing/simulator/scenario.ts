@@ -54,6 +54,8 @@ export interface Scenario {
   /** How far ahead the delivered mark is committed, and how often cursors are. */
   readonly stride: number;
   readonly commitEveryMs: number;
+  /** How long a bus repeats a publish before it tells the publisher. */
+  readonly publishTimeoutMs: number;
   readonly faults: Omit<SeededFaultOptions, "seed">;
   readonly chaos: ChaosPlan;
 }
@@ -73,6 +75,7 @@ export function drawScenario(dice: Dice): Scenario {
     leaseMs: 1_500,
     stride: dice.pick([1, 2, 4, 10]),
     commitEveryMs: dice.pick([5, 50, 200]),
+    publishTimeoutMs: dice.pick([1, 100, 2_500]),
     faults: drawFaults(dice.fork("faults")),
     chaos: drawChaos(dice.fork("chaos")),
   };

@@ -94,7 +94,7 @@ export class SimulatedProcess {
           ],
           leaseMs: this.#world.scenario.leaseMs,
           drainMs: 2_000,
-          publishTimeoutMs: 2_500,
+          publishTimeoutMs: this.#world.scenario.publishTimeoutMs,
           onTrouble: () => undefined,
         },
         this.#internals(),
