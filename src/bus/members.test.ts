@@ -17,9 +17,13 @@ class Frail {
   readonly line: FaultyStore;
   readonly bus: Promise<Bus>;
 
-  /** A deaf one hears no signals. */
-  constructor(options: { deaf?: boolean; leaseMs?: number } = {}) {
-    const plan: FaultPlan = { call: () => null, signal: () => (options.deaf ? { type: "drop" } : null) };
+  /** A deaf one hears no signals, or none about groups. */
+  constructor(options: { deaf?: true | "to groups"; leaseMs?: number } = {}) {
+    const { deaf } = options;
+    const plan: FaultPlan = {
+      call: () => null,
+      signal: ({ type }) => (deaf === true || (deaf && type === "group") ? { type: "drop" } : null),
+    };
     this.line = faultyStore(bench().store, plan, { shared: true, clock: bench().clock });
     const { leaseMs = LEASE_MS } = options;
     this.bus = bench().bus({ store: this.line, clock: this.clock, topics: [TOPIC], leaseMs, drainMs: 2_000 });
@@ -262,7 +266,7 @@ describe("fencing", () => {
   });
 
   it("P5: what a sleeper hands out after its loss is handed out by the new owner with a higher attempt", async () => {
-    const frail = new Frail();
+    const frail = new Frail({ deaf: "to groups" });
     const a = await frail.bus;
     const b = await steady();
     const [seenA, seenB] = [recorder(), recorder()];
@@ -279,6 +283,8 @@ describe("fencing", () => {
     await settled();
     frail.wake();
     await bench().advance(100);
+    // It learnt of the new events before it learnt of its loss.
+    expect(seenA.payloads()).toEqual(["first", "second", "third"]);
     const all = [...seenA.seen, ...seenB.seen];
     for (const payload of ["first", "second", "third"]) {
       const attempts = all.filter((seen) => seen.payload === payload).map(({ attempt }) => attempt);
