@@ -5,6 +5,9 @@
  */
 import type { Signal } from "../../ports/store.js";
 
+/** `queueMicrotask` keeps an async resource for each call; a reaction of a settled promise does the same for less. */
+const SOON = Promise.resolve();
+
 export class Signals {
   readonly #listeners = new Set<(signal: Signal) => void>();
   #pending: Signal[] = [];
@@ -19,7 +22,7 @@ export class Signals {
   send(signal: Signal): void {
     if (this.#listeners.size === 0) return;
     const last = this.#pending.at(-1);
-    if (last === undefined) queueMicrotask(() => this.#flush());
+    if (last === undefined) void SOON.then(this.#flush);
     if (last !== undefined && samePartition(last, signal)) this.#pending.pop();
     this.#pending.push(signal);
   }
@@ -29,13 +32,13 @@ export class Signals {
     this.#pending = [];
   }
 
-  #flush(): void {
+  readonly #flush = (): void => {
     const signals = this.#pending;
     this.#pending = [];
     for (const listener of [...this.#listeners]) {
       for (const signal of signals) callSafely(() => listener(signal));
     }
-  }
+  };
 }
 
 /** Runs `call`; what it throws surfaces as an uncaught error of its own, and the others still hear. */
