@@ -7,6 +7,7 @@ import type { Suite } from "./suite.js";
 /** Loaded only when asked for: some need a database. */
 const SUITES: Readonly<Record<string, () => Promise<{ readonly suite: Suite }>>> = {
   core: () => import("./suites/core.js"),
+  embedded: () => import("./suites/embedded.js"),
 };
 
 const CLEAR_LINE = "\r\x1b[K";

@@ -16,7 +16,12 @@ import type {
 } from "./protocol.js";
 import { startWorker } from "./worker-start.js";
 
+/** Calls, and bytes handed over with them, that may wait for their answer at once (P13). */
+const MAX_WAITING = 100_000;
+const MAX_WAITING_BYTES = 256 * 1_048_576;
+
 interface Waiting {
+  readonly bytes: number;
   readonly resolve: (answer: unknown) => void;
   readonly reject: (error: BusError) => void;
 }
@@ -35,6 +40,7 @@ export class Writer {
   #outgoing: Request[] = [];
   #transfer: ArrayBuffer[] = [];
   #number = 0;
+  #waitingBytes = 0;
   #state: "open" | "closing" | "ended" = "open";
 
   /** Opens the file; throws a BusError that says what to do. */
@@ -57,12 +63,17 @@ export class Writer {
     transfer?: ArrayBuffer,
   ): Promise<AnswerOf<K>> {
     if (this.#state !== "open") return Promise.reject(this.#closedError());
+    if (this.#waiting.size >= MAX_WAITING || this.#waitingBytes >= MAX_WAITING_BYTES) {
+      return Promise.reject(this.#fullError());
+    }
     const number = ++this.#number;
+    const bytes = transfer?.byteLength ?? 0;
+    this.#waitingBytes += bytes;
     if (this.#outgoing.length === 0) queueMicrotask(() => this.#flush());
     this.#outgoing.push({ number, name, argument });
     if (transfer !== undefined) this.#transfer.push(transfer);
     return new Promise<unknown>((resolve, reject) => {
-      this.#waiting.set(number, { resolve, reject });
+      this.#waiting.set(number, { resolve, reject, bytes });
       if (this.#waiting.size === 1) this.#worker.ref();
     }) as Promise<AnswerOf<K>>;
   }
@@ -104,8 +115,7 @@ export class Writer {
     else if (message.type === "warning") events.onWarning(message.message);
     else if (message.type === "replies") {
       for (const reply of message.replies) {
-        const waiting = this.#waiting.get(reply.number);
-        this.#waiting.delete(reply.number);
+        const waiting = this.#take(reply.number);
         if ("error" in reply) waiting?.reject(unpackError(reply.error));
         else waiting?.resolve(reply.answer);
       }
@@ -123,13 +133,15 @@ export class Writer {
       this.#post({ type: "requests", requests }, transfer);
     } catch (error) {
       // Something in an argument cannot cross between threads. Nothing was sent.
-      for (const { number } of requests) this.#reject(number, BusError.from(error));
+      for (const { number } of requests) this.#take(number)?.reject(BusError.from(error));
     }
   }
 
-  #reject(number: number, error: BusError): void {
-    this.#waiting.get(number)?.reject(error);
+  #take(number: number): Waiting | undefined {
+    const waiting = this.#waiting.get(number);
     this.#waiting.delete(number);
+    this.#waitingBytes -= waiting?.bytes ?? 0;
+    return waiting;
   }
 
   #post(message: ToWriter, transfer: ArrayBuffer[] = []): void {
@@ -149,6 +161,13 @@ export class Writer {
       );
     }
     this.#waiting.clear();
+  }
+
+  #fullError(): BusError {
+    return new BusError(
+      "QUEUE_FULL",
+      `${this.#waiting.size} writes with ${this.#waitingBytes} bytes wait for the disk of ${this.#path}; try again later`,
+    );
   }
 
   #closedError(): BusError {

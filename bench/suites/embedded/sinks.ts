@@ -1,0 +1,116 @@
+/** Three ways of making events durable, given the same drafts: a raw log, the embedded store, SQLite with a row per event. */
+import { open } from "node:fs/promises";
+import Database from "libsql";
+import { systemClock } from "../../../src/model/clock.js";
+import type { EventDraft } from "../../../src/model/event.js";
+import { jsonBody } from "../../../src/model/json.js";
+import { type EmbeddedStore, embeddedStore } from "../../../src/stores/embedded/index.js";
+// The compiler must emit the threads' modules too, although nothing here calls them.
+import type {} from "../../../src/stores/embedded/reader-worker.js";
+import type {} from "../../../src/stores/embedded/writer-worker.js";
+
+export const TOPIC = "bench.events";
+
+/** Makes drafts durable, in order. */
+export interface Sink {
+  append(drafts: readonly EventDraft[]): Promise<unknown>;
+  close(): Promise<void>;
+}
+
+/** Append and fdatasync, with the same JSON work: no index, no look-up of ids, no checksum. */
+export async function rawLog(path: string): Promise<Sink> {
+  const file = await open(path, "a");
+  return {
+    async append(drafts) {
+      let text = "";
+      for (const { id, ts, key, body } of drafts) {
+        text += `{"id":"${id}","ts":${ts},"key":${JSON.stringify(key)},"payload":${body.text}}\n`;
+      }
+      await file.write(text);
+      await file.datasync();
+    },
+    close: () => file.close(),
+  };
+}
+
+export async function storeSink(path: string): Promise<Sink> {
+  const store = await openStore(path);
+  return { append: (drafts) => store.log.append(TOPIC, 0, drafts), close: () => store.close() };
+}
+
+export async function openStore(path: string): Promise<EmbeddedStore> {
+  const store = embeddedStore({ path });
+  await store.open();
+  await store.registry.defineTopic({ name: TOPIC, partitions: 1 }, { ifAbsent: true });
+  return store;
+}
+
+export async function rowPerEvent(path: string): Promise<Sink> {
+  const database = new Database(path);
+  database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL");
+  database.exec(
+    "CREATE TABLE event (seq INTEGER PRIMARY KEY, id TEXT UNIQUE, ts INTEGER, key TEXT, payload TEXT)",
+  );
+  const insert = database.prepare("INSERT INTO event (id, ts, key, payload) VALUES (?, ?, ?, ?)");
+  return {
+    async append(drafts) {
+      database.exec("BEGIN IMMEDIATE");
+      for (const { id, ts, key, body } of drafts) insert.run([id, ts, key ?? null, body.text]);
+      database.exec("COMMIT");
+    },
+    async close() {
+      database.close();
+    },
+  };
+}
+
+export interface Load {
+  readonly events: number;
+  /** Events that may wait for the disk at once. */
+  readonly window: number;
+  /** The bus made the ids just now; else they are the caller's, and are looked up. */
+  readonly fresh: boolean;
+}
+
+const BATCH = 1_000;
+
+/** Hands events in as the bus does: while one append is under way the next ones gather. */
+export async function publish(sink: Sink, { events, window, fresh }: Load): Promise<void> {
+  const queue: EventDraft[] = [];
+  let made = 0;
+  let settled = 0;
+  const fill = (): void => {
+    while (made < events && made - settled < window) queue.push(draftOf(made++, fresh));
+  };
+  fill();
+  while (queue.length > 0) {
+    const batch = queue.splice(0, BATCH);
+    const appending = sink.append(batch);
+    fill();
+    await appending;
+    settled += batch.length;
+    fill();
+  }
+}
+
+/** About 220 bytes of JSON. */
+function draftOf(n: number, freshId: boolean): EventDraft {
+  const payload = {
+    host: `host-${n % 50}`,
+    name: "worker",
+    pid: 1_000 + (n % 500),
+    status: "running",
+    cpu: (n % 100) / 100,
+    memory: 123_456_789 + n,
+    labels: { zone: "a", release: "2026.1", role: "ingest" },
+    note: "an event of ordinary size",
+  };
+  return {
+    id: systemClock.newId(),
+    ts: Date.now(),
+    key: payload.host,
+    meta: undefined,
+    body: jsonBody(payload, { maxBytes: 1_048_576, maxDepth: 64 }),
+    freshId,
+  };
+}
