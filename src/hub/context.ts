@@ -16,5 +16,7 @@ export interface HubContext {
   readonly startedMs: number;
   /** False once the hub is going down. */
   readonly accepting: () => boolean;
+  /** Aborts then: streams that would go on for ever end. */
+  readonly closing: AbortSignal;
   readonly connections: () => number;
 }

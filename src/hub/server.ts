@@ -57,7 +57,7 @@ class Gateway {
   readonly #sockets: WebSocketServer;
   readonly #sessions = new Set<SessionShell>();
   readonly #bySubject = new Map<string, number>();
-  #accepting = true;
+  readonly #goingDown = new AbortController();
   #closing: Promise<void> | null = null;
 
   constructor(options: HubOptions, host: string) {
@@ -70,7 +70,8 @@ class Gateway {
       metrics: createMetrics(options.bus, () => this.#sessions.size),
       log: options.log ?? pino({ level: "silent" }),
       startedMs: options.bus.clock.now(),
-      accepting: () => this.#accepting,
+      accepting: () => !this.#goingDown.signal.aborted,
+      closing: this.#goingDown.signal,
       connections: () => this.#sessions.size,
     };
     this.#origins = new Set(options.origins ?? []);
@@ -96,7 +97,7 @@ class Gateway {
   }
 
   async #close(): Promise<void> {
-    this.#accepting = false;
+    this.#goingDown.abort();
     for (const session of this.#sessions) session.bye();
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     this.#server.closeIdleConnections();
@@ -115,7 +116,7 @@ class Gateway {
     const { maxConnections } = this.#context.limits;
     if (path !== "/ws") refuse(socket, 404, "Not Found");
     else if (!this.#originAllowed(request)) refuse(socket, 403, "Forbidden");
-    else if (!this.#accepting || this.#sessions.size >= maxConnections)
+    else if (!this.#context.accepting() || this.#sessions.size >= maxConnections)
       refuse(socket, 503, "Service Unavailable");
     else void this.#admit(request, socket, head);
   }

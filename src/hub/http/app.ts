@@ -2,14 +2,14 @@
 import type { RequestListener } from "node:http";
 import { getRequestListener } from "@hono/node-server";
 import { OpenAPIHono } from "@hono/zod-openapi";
-import type { Context } from "hono";
 import type { HubContext } from "../context.js";
 import { HubError, problemOf, retryAfterSeconds } from "../problem.js";
-import type { HubApp, HubEnv } from "./base.js";
+import type { HubApp, HubEnv, HubRequest } from "./base.js";
 import { healthRoutes } from "./health.js";
+import { publishRoutes } from "./publish.js";
 
-/** Paths that need no token: they tell nothing but that the hub is there. */
-const OPEN_PATHS: ReadonlySet<string> = new Set(["/healthz", "/readyz"]);
+/** Paths that need no token: they tell nothing but that the hub is there, and how it is spoken to. */
+const OPEN_PATHS: ReadonlySet<string> = new Set(["/healthz", "/readyz", "/openapi.json"]);
 
 export function createHttp(hub: HubContext): RequestListener {
   const app: HubApp = new OpenAPIHono<HubEnv>({
@@ -24,16 +24,38 @@ export function createHttp(hub: HubContext): RequestListener {
     await next();
   });
   app.onError((error, c) => answer(hub, c, error));
-  app.notFound((c) => answer(hub, c, new HubError("NOT_FOUND", `there is nothing at ${c.req.path}`)));
   healthRoutes(app, hub);
+  publishRoutes(app, hub);
+  const methods = methodsByPath(app);
+  app.notFound((c) => {
+    const allowed = methods(c.req.path);
+    if (allowed.length === 0)
+      return answer(hub, c, new HubError("NOT_FOUND", `there is nothing at ${c.req.path}`));
+    const refused = new HubError("METHOD_NOT_ALLOWED", `${c.req.path} takes ${allowed.join(", ")}`);
+    const response = answer(hub, c, refused);
+    response.headers.set("Allow", allowed.join(", "));
+    return response;
+  });
   return getRequestListener(app.fetch, { overrideGlobalObjects: false });
 }
 
-function bearerOf(c: Context): string | undefined {
+/** Which methods a path has, for those who used another. */
+function methodsByPath(app: HubApp): (path: string) => string[] {
+  const routes = app.routes
+    .filter(({ method, path }) => method !== "ALL" && !path.includes("*"))
+    .map(({ method, path }) => ({ method, fits: new RegExp(`^${path.replaceAll(/:\w+/g, "[^/]+")}$`) }));
+  return (path) => {
+    const found = new Set(routes.filter(({ fits }) => fits.test(path)).map(({ method }) => method));
+    if (found.has("GET")) found.add("HEAD");
+    return [...found].sort();
+  };
+}
+
+function bearerOf(c: HubRequest): string | undefined {
   return /^Bearer (.+)$/i.exec(c.req.header("authorization") ?? "")?.[1];
 }
 
-function answer(hub: HubContext, c: Context, error: unknown): Response {
+function answer(hub: HubContext, c: HubRequest, error: unknown): Response {
   const problem = problemOf(error);
   if (problem.status === 500) hub.log.error({ err: error, path: c.req.path }, "request failed");
   const seconds = retryAfterSeconds(error);

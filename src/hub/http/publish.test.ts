@@ -1,0 +1,192 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { type HubFixture, hubFixture } from "../../../test/support/hub-fixture.js";
+import { derivedId } from "../../model/ids.js";
+import { defineTopic } from "../../model/topic.js";
+
+const Orders = defineTopic("orders.checked", { schema: z.object({ n: z.number() }) });
+
+describe("POST /publish", () => {
+  let f: HubFixture;
+  beforeEach(async () => {
+    f = await hubFixture({
+      bus: { topics: [Orders] },
+      tokens: { writer: ["publish:orders.*"] },
+      limits: { maxLineBytes: 2_000 },
+    });
+  });
+  afterEach(() => f.close());
+
+  const events = async (topic: string): Promise<unknown[]> => {
+    const found: unknown[] = [];
+    for await (const { payload } of f.bus.read(topic)) found.push(payload);
+    return found;
+  };
+  const send = (body: string, headers: Record<string, string>, path = "/publish"): Promise<Response> =>
+    f.get(path, { method: "POST", body, headers });
+
+  it("P1: answers with the event's place once it is in the log", async () => {
+    const response = await f.post("/publish", {
+      topic: "orders.placed",
+      payload: { n: 1, "a.b": 2, $where: 3 },
+      key: "k",
+      tags: ["t"],
+      ts: 5,
+    });
+    expect(response.status).toBe(200);
+    expect(await response.json()).toEqual({
+      id: expect.any(String),
+      topic: "orders.placed",
+      partition: expect.any(Number),
+      seq: 1,
+      ts: 5,
+    });
+    expect(await events("orders.placed")).toEqual([{ n: 1, "a.b": 2, $where: 3 }]);
+  });
+
+  it("keeps __proto__ in a payload as data", async () => {
+    await send('{"topic":"orders.placed","payload":{"__proto__":{"x":1}}}', {
+      "content-type": "application/json",
+    });
+    expect(JSON.stringify(await events("orders.placed"))).toBe('[{"__proto__":{"x":1}}]');
+  });
+
+  it("P3: an Idempotency-Key is the event's id; twice the same is one event, another payload a conflict", async () => {
+    const headers = { "idempotency-key": "once" };
+    const event = { topic: "orders.placed", payload: 1 };
+    expect(await (await f.post("/publish", event, { headers })).json()).toMatchObject({ id: "once" });
+    expect(await (await f.post("/publish", event, { headers })).json()).toMatchObject({ duplicate: true });
+    const other = await f.post("/publish", { ...event, payload: 2 }, { headers });
+    expect(other.status).toBe(409);
+    expect(await other.json()).toMatchObject({ code: "ID_CONFLICT" });
+    expect((await f.post("/publish", { ...event, id: "else" }, { headers })).status).toBe(400);
+    expect((await f.post("/publish", [event], { headers })).status).toBe(400);
+  });
+
+  it("carries the request's trace into the event", async () => {
+    const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    const headers = { traceparent };
+    const { id } = (await (
+      await f.post("/publish", { topic: "orders.placed", payload: 1 }, { headers })
+    ).json()) as {
+      id: string;
+    };
+    expect((await f.bus.store.log.find(id))?.record.headers).toEqual({ traceparent });
+  });
+
+  it("P4: an array keeps its order, over several topics", async () => {
+    const items = Array.from({ length: 20 }, (_, n) => ({
+      topic: n % 2 ? "orders.odd" : "orders.even",
+      payload: n,
+      key: "k",
+    }));
+    const answer = (await (await f.post("/publish", items)).json()) as { topic: string; seq: number }[];
+    expect(answer.map(({ topic }) => topic)).toEqual(items.map(({ topic }) => topic));
+    expect(answer.map(({ seq }) => seq)).toEqual(items.map((_, n) => Math.floor(n / 2) + 1));
+  });
+
+  it("says which events of an array were not published", async () => {
+    await f.post("/publish", { topic: "orders.placed", payload: 0, id: "taken" });
+    const conflict = await f.post("/publish", [
+      { topic: "orders.placed", payload: 1 },
+      { topic: "orders.placed", payload: 2, id: "taken" },
+    ]);
+    expect(conflict.status).toBe(409);
+    expect(await conflict.json()).toMatchObject({ failed: [{ index: 1, code: "ID_CONFLICT" }] });
+    expect(await events("orders.placed")).toEqual([0, 1]);
+    const invalid = await f.post("/publish", [
+      { topic: "orders.checked", payload: { n: 1 } },
+      { topic: "orders.checked", payload: { n: "two" } },
+      { topic: "orders.checked", payload: { n: 3 } },
+    ]);
+    expect(invalid.status).toBe(422);
+    expect(await invalid.json()).toMatchObject({
+      code: "SCHEMA_VIOLATION",
+      issues: [{ path: "n" }],
+      failed: [
+        { index: 1, code: "SCHEMA_VIOLATION" },
+        { index: 2, code: "ABORTED" },
+      ],
+    });
+    expect(await events("orders.checked")).toEqual([{ n: 1 }]);
+  });
+
+  it("publishes nothing of an array that holds a topic the caller may not publish to", async () => {
+    const items = [
+      { topic: "orders.placed", payload: 1 },
+      { topic: "secret", payload: 2 },
+    ];
+    const refused = await f.post("/publish", items, { headers: { authorization: "Bearer writer" } });
+    expect(refused.status).toBe(403);
+    expect(await f.bus.store.registry.topic("orders.placed")).toBeNull();
+  });
+
+  it("takes a stream of lines, and names the line that is wrong", async () => {
+    const ndjson = { "content-type": "application/x-ndjson" };
+    const line = (n: number): string => `${JSON.stringify({ payload: n, id: `l${n}` })}\n`;
+    const many = Array.from({ length: 1_500 }, (_, n) => line(n)).join("");
+    const answer = await send(many + line(3), ndjson, "/publish?topic=orders.placed");
+    expect(await answer.json()).toEqual({ published: 1_500, duplicates: 1 });
+    const broken = await send(`${line(2_000)}\n{oops\n`, ndjson, "/publish?topic=orders.placed");
+    expect(broken.status).toBe(400);
+    expect(await broken.json()).toMatchObject({ line: 3, published: 1, code: "INVALID_PAYLOAD" });
+    const long = await send(`{"payload":"${"x".repeat(3_000)}"}\n`, ndjson, "/publish?topic=orders.placed");
+    expect(long.status).toBe(413);
+    expect(await long.json()).toMatchObject({ line: 1 });
+    const secret = await send('{"topic":"orders.x","payload":1}\n{"topic":"secret","payload":1}\n', {
+      ...ndjson,
+      authorization: "Bearer writer",
+    });
+    expect(secret.status).toBe(403);
+    expect(await secret.json()).toMatchObject({ code: "FORBIDDEN", line: 2 });
+  });
+
+  it("P3: takes CloudEvents in all three modes, with one identity by source and id", async () => {
+    const event = {
+      specversion: "1.0",
+      id: "7",
+      source: "/shop/ü",
+      type: "orders.placed",
+      subject: "customer-1",
+      time: "2024-05-01T12:00:00Z",
+      data: { n: 1 },
+    };
+    const id = derivedId("cloudevents", "/shop/ü", "7");
+    const { data, ...attributes } = event;
+    const structured = await send(JSON.stringify(event), { "content-type": "application/cloudevents+json" });
+    expect(await structured.json()).toMatchObject({ id, topic: "orders.placed", ts: Date.parse(event.time) });
+    const binary = await send(JSON.stringify(data), {
+      "content-type": "application/json",
+      ...Object.fromEntries(
+        Object.entries(attributes).map(([name, value]) => [`ce-${name}`, encodeURIComponent(value)]),
+      ),
+    });
+    expect(await binary.json()).toMatchObject({ id, duplicate: true });
+    const batch = await send(JSON.stringify([event, { ...event, id: "8" }]), {
+      "content-type": "application/cloudevents-batch+json",
+    });
+    expect(await batch.json()).toMatchObject([{ id, duplicate: true }, { seq: 2 }]);
+    expect((await f.bus.store.log.find(id))?.record).toMatchObject({
+      key: "customer-1",
+      payload: { n: 1 },
+      headers: { "ce-source": "/shop/ü", "ce-id": "7", "ce-type": "orders.placed" },
+    });
+    const nameless = await send(JSON.stringify({ ...event, id: "" }), {
+      "content-type": "application/cloudevents+json",
+    });
+    expect(nameless.status).toBe(400);
+    const elsewhere = await send(
+      "plain",
+      {
+        "content-type": "text/plain",
+        "ce-specversion": "1.0",
+        "ce-id": "1",
+        "ce-source": "s",
+        "ce-type": "Some.Type",
+      },
+      "/publish?topic=orders.text",
+    );
+    expect(await elsewhere.json()).toMatchObject({ topic: "orders.text" });
+    expect(await events("orders.text")).toEqual(["plain"]);
+  });
+});
