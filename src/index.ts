@@ -68,7 +68,7 @@ export {
   type NdjsonSource,
 } from "./project/import-events.js";
 export { type OutboxDrainerOptions, runOutboxDrainer } from "./project/outbox-drainer.js";
-export { type PastView, type PastViewSource, viewAt } from "./project/past-view.js";
+export { type PastView, viewAt } from "./project/past-view.js";
 export { type HeartbeatSourceOptions, startHeartbeatSource } from "./project/process/heartbeat-source.js";
 export { type ProcessProjectorOptions, startProcessProjector } from "./project/process/process-projector.js";
 export type { Heartbeat, ProcessState } from "./project/process/process-topics.js";
@@ -88,6 +88,7 @@ export type { Transaction, TransactionView } from "./project/transaction.js";
 export { startTransactionalProjector, type TransactionalOptions } from "./project/transactional.js";
 export { type VerifiedGroup, verifyGroup } from "./project/verify.js";
 export type { FindOptions, View, ViewPage, ViewRecord } from "./project/view.js";
+export type { ViewSource } from "./project/view-definitions.js";
 export { type Warmed, type WarmOptions, warmView } from "./project/warm.js";
 export { memoryStore } from "./stores/memory/index.js";
 export { Topics } from "./topics.js";

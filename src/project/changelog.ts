@@ -13,6 +13,7 @@ import type { DocumentWrite, ViewIndex } from "../ports/documents.js";
 import type { Host } from "./host.js";
 import { subscribedTask } from "./running-task.js";
 import { checkViewName } from "./view.js";
+import { rememberView } from "./view-definitions.js";
 
 export interface ChangelogOptions<T = unknown> {
   readonly topic: TopicRef<T>;
@@ -53,6 +54,7 @@ export async function startChangelogProjector<T>(
   checkViewName(view);
   const { documents } = host.store;
   await documents.define(view, options.indexes ?? []);
+  await rememberView(host, view, options);
   const stats = { events: 0, applied: 0, stale: 0, passedOver: 0 };
   const project = async (events: readonly EventRecord<T>[]): Promise<void> => {
     const writes = lastWrites(events, options);

@@ -8,7 +8,7 @@ import type { EventRecord, Seq, StoredEvent } from "../model/event.js";
 import type { JsonObject } from "../model/json.js";
 import { snapshotTopic, type TopicConfig } from "../model/topic.js";
 import type { PartitionHead } from "../ports/log.js";
-import { type ChangelogOptions, lastWrites } from "./changelog.js";
+import { lastWrites } from "./changelog.js";
 import type { Host } from "./host.js";
 import { KeyWindow } from "./key-window.js";
 import { compactionReached } from "./log-compactor.js";
@@ -18,12 +18,7 @@ import { readMarks, type SnapshotMark, sourceOf } from "./snapshot.js";
 import { isRepeat } from "./snapshotter.js";
 import { checkTime, knownTopic, stateAt } from "./time-travel.js";
 import { toRecord, type ViewRecord } from "./view.js";
-
-/** What a changelog projector makes a view of. */
-export type PastViewSource<T = unknown> = Pick<
-  ChangelogOptions<T>,
-  "topic" | "keyOf" | "map" | "tombstone" | "versionOf"
->;
+import { type ViewSource, viewSource } from "./view-definitions.js";
 
 export interface PastFindOptions<D> {
   /** Default 50, at most 1,000. */
@@ -42,17 +37,20 @@ const WINDOW_KEYS = 20_000;
 const WINDOW_BYTES = 32 * 1_048_576;
 
 /**
+ * A view as it was, by its name, or by what its projector was told.
+ *
  * @example
- * const then = await viewAt(bus, { topic: "process.state" }, Date.now() - 3_600_000);
+ * const then = await viewAt(bus, "processes", Date.now() - 3_600_000);
  * await then.get("host-a:stt:42");
  * for await (const document of then) console.log(document._key);
  */
 export async function viewAt<D = JsonObject, T = unknown>(
   host: Host,
-  source: PastViewSource<T>,
+  view: string | ViewSource<T>,
   ts: number,
 ): Promise<PastView<D, T>> {
   checkTime(ts);
+  const source = typeof view === "string" ? await viewSource<T>(host, view) : view;
   return new PastView<D, T>(host, await knownTopic(host, source.topic), source, ts);
 }
 
@@ -60,9 +58,9 @@ export class PastView<D = JsonObject, T = unknown> {
   readonly ts: number;
   readonly #host: Host;
   readonly #topic: TopicConfig;
-  readonly #source: PastViewSource<T>;
+  readonly #source: ViewSource<T>;
 
-  constructor(host: Host, topic: TopicConfig, source: PastViewSource<T>, ts: number) {
+  constructor(host: Host, topic: TopicConfig, source: ViewSource<T>, ts: number) {
     this.#host = host;
     this.#topic = topic;
     this.#source = source;
@@ -191,6 +189,6 @@ export class PastView<D = JsonObject, T = unknown> {
 }
 
 /** Only then does the newest event of a key say all about one document, as snapshots and the index by key need it. */
-export function followsKeys<T>(source: PastViewSource<T>): boolean {
+export function followsKeys<T>(source: ViewSource<T>): boolean {
   return source.keyOf === undefined && source.versionOf === undefined;
 }

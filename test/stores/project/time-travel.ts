@@ -3,9 +3,11 @@ import { describe, expect, it } from "vitest";
 import type { EventRecord } from "../../../src/model/event.js";
 import { seededRandom } from "../../../src/model/manual-clock.js";
 import { snapshotTopic } from "../../../src/model/topic.js";
+import { startChangelogProjector } from "../../../src/project/changelog.js";
 import { compactNow } from "../../../src/project/compactor.js";
-import { type PastViewSource, viewAt } from "../../../src/project/past-view.js";
+import { viewAt } from "../../../src/project/past-view.js";
 import { history, stateAt } from "../../../src/project/time-travel.js";
+import type { ViewSource } from "../../../src/project/view-definitions.js";
 import { finalState, type ProjectBench, traffic } from "./bench.js";
 
 const FAST = { pauseMs: 0 } as const;
@@ -17,7 +19,7 @@ function stateOf(events: readonly EventRecord[], ts: number): Record<string, unk
 
 async function pastState(
   bench: ProjectBench,
-  source: PastViewSource,
+  source: ViewSource,
   ts: number,
 ): Promise<Record<string, unknown>> {
   const state: Record<string, unknown> = {};
@@ -176,6 +178,28 @@ function describeViewAt(bench: ProjectBench): void {
       expect(odd.items.every(({ n }) => n % 2 === 1)).toBe(true);
     });
 
+    it("knows a view by its name, from any process if it needs no code", async () => {
+      const topic = await bench.topic();
+      const options = { topic, view: `${topic}-plain` };
+      const projectors = [
+        await startChangelogProjector(bench.bus, options),
+        await startChangelogProjector(bench.bus, {
+          topic,
+          view: `${topic}-mapped`,
+          map: () => ({ mapped: true }),
+        }),
+      ];
+      await bench.publish(topic, [{ key: "a", payload: { n: 1 }, ts: 1_000 }]);
+      const other = await bench.secondBus();
+      const get = async (bus: typeof other, view: string) => (await viewAt(bus, view, 2_000)).get("a");
+      expect(await get(bench.bus, `${topic}-mapped`)).toMatchObject({ mapped: true });
+      expect(await get(bench.bus, `${topic}-plain`)).toMatchObject({ n: 1 });
+      expect(await get(other, `${topic}-plain`)).toMatchObject({ n: 1 });
+      await expect(get(other, `${topic}-mapped`)).rejects.toMatchObject({ code: "UNSUPPORTED" });
+      await expect(get(other, "no-such-view")).rejects.toMatchObject({ code: "NOT_FOUND" });
+      for (const projector of projectors) await projector.stop();
+    });
+
     it("follows the keys, documents and versions of the view's own", async () => {
       const topic = await bench.topic();
       await bench.publish(topic, [
@@ -184,7 +208,7 @@ function describeViewAt(bench: ProjectBench): void {
         { key: "3", payload: { user: "ann", rev: 1 }, ts: 30 },
         { key: "4", payload: { user: "ann", rev: 3 }, ts: 40 },
       ]);
-      const source: PastViewSource<{ user: string; rev: number }> = {
+      const source: ViewSource<{ user: string; rev: number }> = {
         topic,
         keyOf: ({ payload }) => payload.user,
         map: ({ payload }) => ({ shown: payload.rev }),

@@ -1,0 +1,52 @@
+/**
+ * Which topic a view is made of, and how. The functions of a definition live in the process that started its projector;
+ * a view made without any is known to every process that shares the store.
+ */
+import { BusError } from "../model/errors.js";
+import { topicName } from "../model/topic.js";
+import type { ChangelogOptions } from "./changelog.js";
+import type { Host } from "./host.js";
+
+/** What a changelog projector makes a view of. */
+export type ViewSource<T = unknown> = Pick<
+  ChangelogOptions<T>,
+  "topic" | "keyOf" | "map" | "tombstone" | "versionOf"
+>;
+
+/** By the board that all buses of one core share. */
+const known = new WeakMap<Host["tasks"], Map<string, ViewSource>>();
+
+export async function rememberView<T>(host: Host, view: string, source: ViewSource<T>): Promise<void> {
+  const views = known.get(host.tasks) ?? new Map<string, ViewSource>();
+  known.set(host.tasks, views.set(view, source as ViewSource));
+  const { keyOf, map, tombstone, versionOf } = source;
+  const plain = [keyOf, map, tombstone, versionOf].every((part) => part === undefined);
+  const value = { topic: topicName(source.topic), plain };
+  const token = await host.store.registry.token(tokenName(view));
+  const stored = token?.value as Partial<typeof value> | undefined;
+  if (stored?.topic === value.topic && stored.plain === plain) return;
+  try {
+    await host.store.registry.putToken(tokenName(view), value, { expected: token?.revision ?? 0 });
+  } catch (error) {
+    // Another process starts the same projector now, and says the same.
+    if (!BusError.is(error, "WRITE_CONFLICT")) throw error;
+  }
+}
+
+/** The definition of a view by its name. */
+export async function viewSource<T>(host: Host, view: string): Promise<ViewSource<T>> {
+  const own = known.get(host.tasks)?.get(view);
+  if (own !== undefined) return own as ViewSource<T>;
+  const token = await host.store.registry.token(tokenName(view));
+  const stored = token?.value as { topic: string; plain: boolean } | undefined;
+  if (stored === undefined) throw new BusError("NOT_FOUND", `no changelog projector makes a view ${view}`);
+  if (stored.plain) return { topic: stored.topic };
+  throw new BusError(
+    "UNSUPPORTED",
+    `the view ${view} is made by code of another process: hand its definition in, as for its projector`,
+  );
+}
+
+function tokenName(view: string): string {
+  return `view:${view}`;
+}
