@@ -1,6 +1,6 @@
 /** The versions that are known here, and payloads against them. */
 import { BusError } from "../model/errors.js";
-import { reportRegistration, type TopicSchema } from "./registration.js";
+import { nameOf, reportRegistration, type TopicSchema } from "./registration.js";
 import type { SchemaVersion } from "./schema-version.js";
 
 export interface Validated<T> {
@@ -12,6 +12,7 @@ export interface Validated<T> {
 /** What publishers and readers need of a registry, whether in memory or in a store. */
 export interface SchemaSource {
   latest(topic: string): SchemaVersion | undefined;
+  current(topic: string): SchemaVersion | undefined;
   get(topic: string, version: number): SchemaVersion | undefined;
   versions(topic: string): readonly SchemaVersion[];
   validate<T>(topic: string, payload: T, version?: number): Validated<T> | undefined;
@@ -23,6 +24,11 @@ export class SchemaCatalog implements SchemaSource {
   /** The newest version; undefined if the topic has no schema. */
   latest(topic: string): SchemaVersion | undefined {
     return this.#topics.get(topic)?.at(-1);
+  }
+
+  /** The newest version that this process declared: the one it writes and reads. The newest of all if it declared none. */
+  current(topic: string): SchemaVersion | undefined {
+    return this.versions(topic).findLast((each) => each.declared) ?? this.latest(topic);
   }
 
   get(topic: string, version: number): SchemaVersion | undefined {
@@ -40,13 +46,13 @@ export class SchemaCatalog implements SchemaSource {
   }
 
   /**
-   * Checks a payload against a version, the newest unless one is named. A topic without a schema lets everything
+   * Checks a payload against a version, the current one unless one is named. A topic without a schema lets everything
    * pass: undefined. SCHEMA_VIOLATION lists where it does not fit; NOT_FOUND if there is no such version.
    */
   validate<T>(topic: string, payload: T, version?: number): Validated<T> | undefined {
-    const latest = this.latest(topic);
-    if (latest === undefined) return undefined;
-    const schema = version === undefined || version === latest.version ? latest : this.get(topic, version);
+    const current = this.current(topic);
+    if (current === undefined) return undefined;
+    const schema = version === undefined || version === current.version ? current : this.get(topic, version);
     if (schema === undefined) {
       const known = this.versions(topic).map((each) => each.version);
       throw new BusError(
@@ -64,8 +70,7 @@ export class SchemaCatalog implements SchemaSource {
 
   /** How a version would do, without registering it: a report for each older version it is held against. */
   check(wanted: TopicSchema): ReturnType<typeof reportRegistration> {
-    const topic = typeof wanted.topic === "string" ? wanted.topic : wanted.topic.name;
-    return reportRegistration(this.versions(topic), wanted);
+    return reportRegistration(this.versions(nameOf(wanted.topic)), wanted);
   }
 
   /** Replaces what is known of a topic. */

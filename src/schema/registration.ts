@@ -7,14 +7,25 @@
  */
 import { BusError } from "../model/errors.js";
 import { canonicalText } from "../model/json.js";
-import { checkTopicName, type TopicRef, topicName } from "../model/topic.js";
+import { checkTopicName } from "../model/topic.js";
 import { type CompatFinding, type CompatMode, type CompatReport, checkTrees } from "./compatibility.js";
 import { shorten } from "./describe-node.js";
+import { formsOf } from "./rewrite.js";
 import { checkSchemaInput, type SchemaInput } from "./schema-input.js";
 import { type Compat, isCompat, SchemaVersion } from "./schema-version.js";
+import type { Node } from "./tree.js";
+
+export interface NamedTopic {
+  readonly name: string;
+}
+
+export function nameOf(topic: string | NamedTopic): string {
+  return typeof topic === "string" ? topic : topic.name;
+}
 
 export interface TopicSchema<T = unknown> {
-  readonly topic: TopicRef<never> | string;
+  /** Its name, or its definition. */
+  readonly topic: string | NamedTopic;
   /** 1, 2, 3 …; gaps are allowed. */
   readonly version: number;
   readonly schema: SchemaInput<T>;
@@ -61,7 +72,7 @@ export function reportRegistration(
 
 function versionOf(wanted: TopicSchema): SchemaVersion {
   const { version, compat = "backward", schema, waive } = wanted;
-  const topic = topicName(wanted.topic);
+  const topic = nameOf(wanted.topic);
   checkTopicName(topic);
   if (!Number.isSafeInteger(version) || version < 1) {
     throw new BusError(
@@ -79,7 +90,7 @@ function versionOf(wanted: TopicSchema): SchemaVersion {
     throw new BusError("INVALID_OPTION", "waive says in words why the version is compatible");
   }
   checkSchemaInput(schema);
-  return new SchemaVersion({ topic, version, compat, schema, waive });
+  return new SchemaVersion({ topic, version, compat, schema, waive, declared: true });
 }
 
 function modeOf(compat: Compat): CompatMode {
@@ -95,7 +106,7 @@ function comparedWith(present: readonly SchemaVersion[], compat: Compat): readon
 function sameAgain(known: SchemaVersion, given: SchemaVersion): SchemaVersion {
   const alike =
     canonicalText(known.jsonSchema) === canonicalText(given.jsonSchema) ||
-    checkTrees(known.tree, given.tree, "full").verdict === "compatible";
+    saysTheSame(known.tree, given.tree);
   if (alike && known.compat === given.compat) return given;
   throw new BusError(
     "SCHEMA_CONFLICT",
@@ -104,6 +115,12 @@ function sameAgain(known: SchemaVersion, given: SchemaVersion): SchemaVersion {
       : `version ${known.version} of "${known.topic}" is registered with another schema; a changed schema is a new version`,
     { details: { topic: known.topic, version: known.version } },
   );
+}
+
+function saysTheSame(a: Node, b: Node): boolean {
+  const [ours, theirs] = [formsOf(a), formsOf(b)];
+  const equal = (x: Node, y: Node): boolean => checkTrees(x, y, "full").verdict === "compatible";
+  return equal(ours.read, theirs.read) && equal(ours.written, theirs.written);
 }
 
 function checkAgainst(older: SchemaVersion, version: SchemaVersion): void {

@@ -1,6 +1,6 @@
 /** Schemas in memory: registered where the program starts, at once. */
 import { SchemaCatalog } from "./catalog.js";
-import { decideRegistration, type TopicSchema } from "./registration.js";
+import { decideRegistration, nameOf, type TopicSchema } from "./registration.js";
 import type { SchemaVersion } from "./schema-version.js";
 
 /**
@@ -18,8 +18,7 @@ export class SchemaRegistry extends SchemaCatalog {
    */
   register<T>(schema: TopicSchema<T>): SchemaVersion {
     const wanted = schema as TopicSchema;
-    const topic = typeof wanted.topic === "string" ? wanted.topic : wanted.topic.name;
-    const decision = decideRegistration(this.versions(topic), wanted);
+    const decision = decideRegistration(this.versions(nameOf(wanted.topic)), wanted);
     this.adopt(decision.version);
     return decision.version;
   }

@@ -27,10 +27,21 @@ export function isCompat(value: unknown): value is Compat {
   return MODES.includes(value as Compat);
 }
 
+export interface SchemaVersionParts {
+  readonly topic: string;
+  readonly version: number;
+  readonly compat: Compat;
+  readonly schema: SchemaInput;
+  readonly waive: string | undefined;
+  readonly declared: boolean;
+}
+
 export class SchemaVersion {
   readonly topic: string;
   readonly version: number;
   readonly compat: Compat;
+  /** Whether this process brought the schema itself; else it was found in the store. */
+  readonly declared: boolean;
   /** Why its compatibility was taken on trust. */
   readonly waive: string | undefined;
   /** The schema as it was given; JSON Schema if it comes from elsewhere. */
@@ -40,17 +51,12 @@ export class SchemaVersion {
   readonly #validate: Validate;
   readonly #strips: boolean;
 
-  constructor(o: {
-    topic: string;
-    version: number;
-    compat: Compat;
-    schema: SchemaInput;
-    waive?: string | undefined;
-  }) {
+  constructor(o: SchemaVersionParts) {
     this.topic = o.topic;
     this.version = o.version;
     this.compat = o.compat;
     this.waive = o.waive;
+    this.declared = o.declared;
     this.schema = o.schema;
     const exported = toJsonSchema(o.schema);
     this.tree = normalize(exported);
@@ -69,7 +75,8 @@ export class SchemaVersion {
       );
     }
     const { topic, version, compat } = entry;
-    return new SchemaVersion({ topic, version, compat, schema: document.schema, waive: document.waive });
+    const { schema, waive } = document;
+    return new SchemaVersion({ topic, version, compat, schema, waive, declared: false });
   }
 
   toEntry(createdMs: number): SchemaEntry {

@@ -7,7 +7,7 @@ import { systemClock } from "../model/clock.js";
 import { BusError } from "../model/errors.js";
 import type { Registry } from "../ports/registry.js";
 import { SchemaCatalog } from "./catalog.js";
-import { decideRegistration, type TopicSchema } from "./registration.js";
+import { decideRegistration, nameOf, type TopicSchema } from "./registration.js";
 import type { SchemaRegistry } from "./registry.js";
 import { SchemaVersion } from "./schema-version.js";
 
@@ -48,7 +48,7 @@ export class StoredSchemaRegistry extends SchemaCatalog {
   /** As SchemaRegistry.register; resolves when the version is stored. */
   async register<T>(schema: TopicSchema<T>): Promise<SchemaVersion> {
     const wanted = schema as TopicSchema;
-    const topic = typeof wanted.topic === "string" ? wanted.topic : wanted.topic.name;
+    const topic = nameOf(wanted.topic);
     for (let round = 0; round < MAX_ROUNDS; round++) {
       await this.refresh(topic);
       const decision = decideRegistration(this.versions(topic), wanted);

@@ -1,0 +1,251 @@
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { BusError } from "../model/errors.js";
+import type { TopicSchema } from "./registration.js";
+import { SchemaRegistry } from "./registry.js";
+import type { Compat } from "./schema-version.js";
+
+const topic = "orders.placed";
+const V1 = z.object({ order: z.number() });
+const V2 = z.object({ order: z.number(), note: z.string().optional() });
+const BROKEN = z.object({ order: z.number(), customer: z.string() });
+
+function refusal(work: () => unknown): BusError {
+  try {
+    work();
+  } catch (error) {
+    if (BusError.is(error)) return error;
+  }
+  throw new Error("it was not refused");
+}
+
+function registered(...schemas: readonly Omit<TopicSchema, "topic">[]): SchemaRegistry {
+  const registry = new SchemaRegistry();
+  for (const schema of schemas) registry.register({ topic, ...schema });
+  return registry;
+}
+
+describe("a registry in memory", () => {
+  it("keeps the versions of a topic, and knows the newest", () => {
+    const registry = registered({ version: 1, schema: V1 }, { version: 3, schema: V2 });
+    expect(registry.versions(topic).map(({ version }) => version)).toEqual([1, 3]);
+    expect(registry.latest(topic)).toMatchObject({ topic, version: 3, compat: "backward", schema: V2 });
+    expect(registry.get(topic, 1)?.schema).toBe(V1);
+    expect(registry.get(topic, 2)).toBeUndefined();
+    expect(registry.latest("other.topic")).toBeUndefined();
+    expect(registry.topics()).toEqual([topic]);
+  });
+
+  it("refuses a version that breaks its compat, says why, and is as it was", () => {
+    const registry = registered({ version: 1, schema: V1 });
+    const error = refusal(() => registry.register({ topic, version: 2, compat: "backward", schema: BROKEN }));
+    expect(error).toMatchObject({
+      code: "SCHEMA_INCOMPATIBLE",
+      message:
+        'version 2 of "orders.placed" is not backward compatible with version 1: at payload.customer, the newer version requires "customer", the older one may leave it out; for example {"order":0}',
+      details: {
+        topic,
+        version: 2,
+        against: 1,
+        verdict: "incompatible",
+        findings: [{ counterExample: { order: 0 } }],
+      },
+    });
+    expect(registry.versions(topic)).toHaveLength(1);
+    registry.register({ topic, version: 2, compat: "forward", schema: BROKEN });
+    expect(registry.latest(topic)?.version).toBe(2);
+  });
+
+  it.each<[Compat, Compat, boolean]>([
+    ["backward", "backward-transitive", false],
+    ["forward", "forward-transitive", true],
+    ["none", "none", true],
+  ])("%s looks at the version before, %s at all of them", (near, far, allowed) => {
+    // 1 → 2 drops the member, 2 → 3 brings it back as another type: only 1 and 3 disagree.
+    const first = { version: 1, schema: z.object({ n: z.number().optional() }) };
+    const second = { version: 2, schema: z.object({}), compat: "none" as const };
+    const third = z.object({ n: z.string().optional() });
+    expect(
+      registered(first, second, { version: 3, compat: near, schema: third }).latest(topic)?.version,
+    ).toBe(3);
+    const strict = (): unknown => registered(first, second, { version: 3, compat: far, schema: third });
+    if (allowed && far === "none") expect(strict).not.toThrow();
+    else expect(refusal(strict)).toMatchObject({ code: "SCHEMA_INCOMPATIBLE", details: { against: 1 } });
+  });
+
+  it("takes the same version again, and refuses another one under its number", () => {
+    const registry = registered({ version: 1, schema: V1 }, { version: 2, schema: V2 });
+    registry.register({ topic, version: 1, schema: z.object({ order: z.number() }) });
+    expect(registry.versions(topic)).toHaveLength(2);
+    expect(refusal(() => registry.register({ topic, version: 1, schema: V2 }))).toMatchObject({
+      code: "SCHEMA_CONFLICT",
+      message: expect.stringContaining("a changed schema is a new version"),
+    });
+    expect(refusal(() => registry.register({ topic, version: 1, compat: "full", schema: V1 })).code).toBe(
+      "SCHEMA_CONFLICT",
+    );
+  });
+
+  it("refuses versions that do not grow", () => {
+    const registry = registered({ version: 5, schema: V1 });
+    expect(refusal(() => registry.register({ topic, version: 4, schema: V1 }))).toMatchObject({
+      code: "SCHEMA_CONFLICT",
+      details: { latest: 5 },
+    });
+  });
+
+  it("refuses what cannot be told, unless it is waived with a reason; what breaks cannot be waived", () => {
+    const refined = z.object({ order: z.number().refine((n) => n > 0) });
+    const registry = registered({ version: 1, schema: V1 });
+    expect(refusal(() => registry.register({ topic, version: 2, schema: refined }))).toMatchObject({
+      code: "SCHEMA_INCOMPATIBLE",
+      message: expect.stringMatching(/it cannot be told whether .* say why with "waive"/),
+      details: { verdict: "unknown" },
+    });
+    expect(refusal(() => registry.register({ topic, version: 2, schema: refined, waive: " " })).code).toBe(
+      "INVALID_OPTION",
+    );
+    registry.register({ topic, version: 2, schema: refined, waive: "orders were positive all along" });
+    expect(registry.latest(topic)).toMatchObject({ version: 2, waive: "orders were positive all along" });
+    const breaking = { topic, version: 3, schema: z.object({ order: z.string() }), waive: "never mind" };
+    expect(refusal(() => registry.register(breaking)).code).toBe("SCHEMA_INCOMPATIBLE");
+  });
+
+  it("tells how a version would do without taking it", () => {
+    const registry = registered({ version: 1, schema: V1 }, { version: 2, schema: V2 });
+    const reports = registry.check({ topic, version: 3, compat: "full-transitive", schema: BROKEN });
+    expect(reports).toMatchObject([
+      { against: 1, report: { verdict: "incompatible" } },
+      { against: 2, report: { verdict: "incompatible" } },
+    ]);
+    expect(registry.latest(topic)?.version).toBe(2);
+  });
+
+  it("takes another spelling of the same schema for the same", () => {
+    const registry = registered({ version: 1, schema: V1 });
+    const spelled = {
+      type: "object",
+      required: ["order"],
+      "x-undeclared": "strip",
+      properties: { order: { allOf: [{ type: "number" }] } },
+    };
+    registry.register({ topic, version: 1, schema: spelled });
+    const kept = { ...spelled, "x-undeclared": undefined };
+    expect(refusal(() => registry.register({ topic, version: 1, schema: kept })).code).toBe(
+      "SCHEMA_CONFLICT",
+    );
+  });
+
+  it.each<[string, object, string]>([
+    ["a topic", { topic: "Not A Topic" }, "INVALID_TOPIC"],
+    ["a version", { version: 0 }, "INVALID_OPTION"],
+    ["a version in words", { version: "1" }, "INVALID_OPTION"],
+    ["a compat", { compat: "sideways" }, "INVALID_OPTION"],
+    ["a schema", { schema: "string" }, "INVALID_OPTION"],
+  ])("refuses %s that is none", (_, wrong, code) => {
+    expect(
+      refusal(() => new SchemaRegistry().register({ topic, version: 1, schema: V1, ...wrong })).code,
+    ).toBe(code);
+  });
+});
+
+describe("a payload against a registry", () => {
+  const registry = registered(
+    { version: 1, schema: V1 },
+    {
+      version: 2,
+      schema: z.object({
+        order: z.number(),
+        tags: z.array(z.string()).optional(),
+        "odd name": z.null().optional(),
+      }),
+    },
+  );
+
+  it("passes in the newest version, or the one that is named", () => {
+    expect(registry.validate(topic, { order: 1 })).toEqual({ version: 2, payload: { order: 1 } });
+    expect(registry.validate(topic, { order: 1 }, 1)).toEqual({ version: 1, payload: { order: 1 } });
+    expect(registry.validate("other.topic", "anything")).toBeUndefined();
+    expect(refusal(() => registry.validate(topic, {}, 7))).toMatchObject({
+      code: "NOT_FOUND",
+      details: { known: [1, 2] },
+    });
+  });
+
+  it("is written without what the schema does not declare, and is otherwise the very same", () => {
+    const plain = { order: 1 };
+    expect(registry.validate(topic, plain)?.payload).toBe(plain);
+    expect(registry.validate(topic, { order: 1, secret: "x" })?.payload).toEqual({ order: 1 });
+  });
+
+  it("is refused with the paths and short values of all that does not fit", () => {
+    const error = refusal(() =>
+      registry.validate(topic, { order: "x".repeat(500), tags: ["a", 7], "odd name": 1 }),
+    );
+    expect(error).toMatchObject({
+      code: "SCHEMA_VIOLATION",
+      retryable: false,
+      details: { topic, version: 2 },
+    });
+    const issues = error.details?.issues as { path: string; value: string }[];
+    expect(issues.map(({ path }) => path)).toEqual([
+      "payload.order",
+      "payload.tags[1]",
+      'payload["odd name"]',
+    ]);
+    expect(issues[0]?.value).toHaveLength(80);
+    expect(error.message).toMatch(
+      /^the payload does not fit version 2 of "orders.placed": payload.order: .*, and 2 more$/,
+    );
+  });
+
+  it("is refused alike by a JSON Schema, formats and expressions included", () => {
+    const json = registered({
+      version: 1,
+      schema: {
+        $schema: "http://json-schema.org/draft-07/schema#",
+        type: "object",
+        properties: {
+          mail: { type: "string", format: "email" },
+          code: { pattern: "^\\p{Lu}+$" },
+          at: { items: [{ type: "integer" }], type: "array" },
+        },
+        required: ["mail"],
+      },
+    });
+    expect(json.validate(topic, { mail: "a@example.org", code: "ÄÖ", at: [1, "x"] })?.version).toBe(1);
+    const issues = (payload: unknown): unknown =>
+      refusal(() => json.validate(topic, payload)).details?.issues;
+    expect(issues({ mail: "nobody", code: "a", at: ["x"] })).toMatchObject([
+      { path: "payload.mail", message: 'must match format "email"', value: '"nobody"' },
+      { path: "payload.code" },
+      { path: "payload.at[0]", value: '"x"' },
+    ]);
+    expect(issues({})).toEqual([{ path: "payload.mail", message: "must have required property 'mail'" }]);
+  });
+
+  it("keeps names that JavaScript holds dear as plain data", () => {
+    const json = registered({
+      version: 1,
+      schema: { type: "object", required: ["constructor"], additionalProperties: { type: "string" } },
+    });
+    const payload = JSON.parse('{"constructor":"a","__proto__":"b"}') as object;
+    expect(json.validate(topic, payload)?.payload).toBe(payload);
+    expect(refusal(() => json.validate(topic, {})).code).toBe("SCHEMA_VIOLATION");
+  });
+
+  it("says so when the schema cannot decide at once, or fails", () => {
+    const later = registered({ version: 1, schema: z.string().refine(async () => true) });
+    expect(refusal(() => later.validate(topic, "x"))).toMatchObject({ code: "INVALID_OPTION" });
+    const failing = registered({
+      version: 1,
+      schema: z.string().refine(() => {
+        throw new Error("no network");
+      }),
+    });
+    expect(refusal(() => failing.validate(topic, "x"))).toMatchObject({
+      code: "SCHEMA_VIOLATION",
+      message: expect.stringContaining("no network"),
+    });
+  });
+});

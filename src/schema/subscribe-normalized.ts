@@ -1,0 +1,46 @@
+/** Reading with every event brought up to the newest version first. */
+import type { EventRecord } from "../model/event.js";
+import type { Handler, Stop, SubscribeOptions } from "../model/event-bus.js";
+import type { TopicRef } from "../model/topic.js";
+import { type NormalizeOptions, normalizeEvent } from "./upcast.js";
+
+/** Of a bus it is needed that it subscribes. */
+export interface Subscribable {
+  subscribe<T = unknown>(
+    topic: TopicRef<T>,
+    group: string,
+    handler: Handler<T>,
+    options?: SubscribeOptions,
+  ): Promise<Stop>;
+}
+
+export type NormalizedOptions = NormalizeOptions & SubscribeOptions;
+
+/**
+ * Subscribes with a handler that sees the newest version only. An event that cannot be brought there, because a step
+ * is missing or the result does not fit, fails like a handler that throws: it is retried, then dead-lettered.
+ *
+ * @example
+ * await subscribeNormalized(bus, "orders.placed", "mailer", sendMail, { schemas, upcasts, from: "earliest" });
+ */
+export function subscribeNormalized<T = unknown>(
+  bus: Subscribable,
+  topic: TopicRef<T>,
+  group: string,
+  handler: Handler<T>,
+  options: NormalizedOptions,
+): Promise<Stop> {
+  const { schemas, upcasts, target, unversioned, ...subscribing } = options;
+  const normalizing = {
+    schemas,
+    ...(upcasts !== undefined && { upcasts }),
+    ...(target !== undefined && { target }),
+    ...(unversioned !== undefined && { unversioned }),
+  };
+  return bus.subscribe<T>(
+    topic,
+    group,
+    (event, ctx) => handler(normalizeEvent(event, normalizing) as EventRecord<T>, ctx),
+    subscribing,
+  );
+}

@@ -1,0 +1,119 @@
+/**
+ * Old payloads in the form of newer versions: one step for each version, taken one after the other, and the end checked
+ * against the schema it claims to fit. A step that is missing is an error: half an upcast is nobody's version.
+ */
+import { BusError, describeThrown } from "../model/errors.js";
+import type { EventRecord } from "../model/event.js";
+import { baseTopic, checkTopicName, isDeadLetterTopic } from "../model/topic.js";
+import type { SchemaSource } from "./catalog.js";
+import { type NamedTopic, nameOf } from "./registration.js";
+import { headerVersion, SCHEMA_VERSION_HEADER, schemaTopic } from "./versioned-topic.js";
+
+/** Makes a payload of version N+1 of one of version N. Must not change its argument, which others share. */
+export type UpcastStep<From = never, To = unknown> = (payload: From) => To;
+
+/**
+ * @example
+ * const upcasts = new UpcastChain()
+ *   .add("orders.placed", 1, (v1: { order: number }) => ({ order: String(v1.order) }))   // 1 → 2
+ *   .add("orders.placed", 2, (v2: { order: string }) => ({ ...v2, currency: "EUR" }));   // 2 → 3
+ */
+export class UpcastChain {
+  readonly #steps = new Map<string, Map<number, UpcastStep<unknown>>>();
+
+  /** Adds the step from version `from` to `from + 1`. INVALID_OPTION if there is one already. */
+  add<From, To>(topic: string | NamedTopic, from: number, step: UpcastStep<From, To>): this {
+    const name = nameOf(topic);
+    checkTopicName(name);
+    if (!Number.isSafeInteger(from) || from < 1 || typeof step !== "function") {
+      throw new BusError("INVALID_OPTION", "an upcast is a version from 1 on and a function");
+    }
+    const steps = this.#steps.get(name) ?? new Map<number, UpcastStep<unknown>>();
+    if (steps.has(from)) {
+      throw new BusError(
+        "INVALID_OPTION",
+        `"${name}" has an upcast from version ${from} to ${from + 1} already`,
+      );
+    }
+    this.#steps.set(name, steps.set(from, step as UpcastStep<unknown>));
+    return this;
+  }
+
+  /** Versions between `from` and `to` that have no step onwards. */
+  missing(topic: string, from: number, to: number): readonly number[] {
+    const steps = this.#steps.get(topic);
+    return Array.from({ length: Math.max(0, to - from) }, (_, i) => from + i).filter(
+      (version) => !steps?.has(version),
+    );
+  }
+
+  /** A payload of version `from` as one of version `to`, not yet checked. NOT_FOUND names the step that is missing. */
+  upcast(topic: string, payload: unknown, from: number, to: number): unknown {
+    const [gap] = this.missing(topic, from, to);
+    if (gap !== undefined) {
+      throw new BusError(
+        "NOT_FOUND",
+        `"${topic}" has no upcast from version ${gap} to ${gap + 1}, needed to get from ${from} to ${to}`,
+        {
+          details: { topic, from, to, missing: gap },
+        },
+      );
+    }
+    let current = payload;
+    for (let version = from; version < to; version++) current = this.#step(topic, current, version);
+    return current;
+  }
+
+  #step(topic: string, payload: unknown, from: number): unknown {
+    try {
+      return this.#steps.get(topic)?.get(from)?.(payload);
+    } catch (error) {
+      throw stepFailed(topic, from, error);
+    }
+  }
+}
+
+function stepFailed(topic: string, from: number, cause: unknown): BusError {
+  const message = `the upcast of "${topic}" from version ${from} to ${from + 1} failed: ${describeThrown(cause)}`;
+  return new BusError("SCHEMA_VIOLATION", message, { cause, details: { topic, from, to: from + 1 } });
+}
+
+export interface NormalizeOptions {
+  readonly schemas: SchemaSource;
+  readonly upcasts?: UpcastChain;
+  /** The version to bring events to. Default: the newest that this process declared. */
+  readonly target?: number;
+  /** The version of events that carry none. Default: the oldest that is registered. */
+  readonly unversioned?: number;
+}
+
+const NO_STEPS = new UpcastChain();
+
+/**
+ * An event with its payload in the newest version, checked, and its version header saying so. Events of topics without
+ * a schema, and tombstones, stay as they are; in a dead letter it is the event inside that is brought up to date.
+ * An event that is newer than the reader is checked against the reader's own version: forward compatibility.
+ */
+export function normalizeEvent(event: EventRecord, options: NormalizeOptions): EventRecord {
+  if (isDeadLetterTopic(event.topic)) return normalizeLetter(event, options);
+  const source = schemaTopic(event.topic, options.schemas);
+  if (source === undefined || event.payload === null) return event;
+  const { topic } = source;
+  const oldest = options.schemas.versions(topic)[0]?.version ?? 1;
+  const from =
+    headerVersion(event.headers, `event ${event.id}`) ?? source.version ?? options.unversioned ?? oldest;
+  const to = options.target ?? options.schemas.current(topic)?.version ?? oldest;
+  const upcast =
+    from < to ? (options.upcasts ?? NO_STEPS).upcast(topic, event.payload, from, to) : event.payload;
+  const checked = options.schemas.validate(topic, upcast, to);
+  const headers = { ...event.headers, [SCHEMA_VERSION_HEADER]: String(to) };
+  return Object.freeze({ ...event, headers, payload: checked?.payload });
+}
+
+function normalizeLetter(letter: EventRecord, options: NormalizeOptions): EventRecord {
+  const payload = letter.payload as { readonly event?: EventRecord } | null;
+  const inside = payload?.event;
+  if (inside === undefined || inside === null || typeof inside !== "object") return letter;
+  const event = normalizeEvent({ ...inside, topic: inside.topic ?? baseTopic(letter.topic) }, options);
+  return Object.freeze({ ...letter, payload: { ...payload, event } });
+}

@@ -1,0 +1,132 @@
+/**
+ * Publishing against schemas: each payload is checked, stripped of members that its schema leaves out, and stamped
+ * with the version it was checked against. A layer around publishing; it knows of a bus only that it can carry one.
+ */
+import { BusError } from "../model/errors.js";
+import type { PublishedRecord, PublishOptions } from "../model/event-bus.js";
+import { matchesTopic } from "../model/topic.js";
+import type { SchemaSource } from "./catalog.js";
+import { headerVersion, SCHEMA_VERSION_HEADER, schemaTopic } from "./versioned-topic.js";
+
+export interface PublishRequest {
+  readonly topic: string;
+  readonly payload: unknown;
+  readonly options: PublishOptions;
+}
+
+export type PublishNext = (request: PublishRequest) => Promise<PublishedRecord>;
+
+/** Something around publishing; `next` goes on. */
+export interface PublishLayer {
+  publish(request: PublishRequest, next: PublishNext): Promise<PublishedRecord>;
+}
+
+/** A bus that can be given a layer: the answer is the bus with it. */
+export interface Layerable<B> {
+  with(layer: PublishLayer): B;
+}
+
+/** What happens to a payload that does not fit: it is refused, published after a warning, or not looked at. */
+export type Enforcement = "reject" | "warn" | "off";
+
+export interface SchemaObservation {
+  readonly topic: string;
+  /** Absent: the topic has no schema, or it is not looked at. */
+  readonly version?: number;
+  readonly outcome: "valid" | "rejected" | "warned" | "unchecked";
+  readonly error?: BusError;
+}
+
+export interface ValidationOptions {
+  /** Default "reject". */
+  readonly enforce?: Enforcement;
+  /** By topic or pattern (`orders.*`); the first that fits counts, before `enforce`. */
+  readonly topics?: Readonly<Record<string, Enforcement>>;
+  /** The version that publishers write, by topic. Default: the newest that this process declared. */
+  readonly versions?: Readonly<Record<string, number>>;
+  /** Refuses topics that have no schema. Default false. */
+  readonly strict?: boolean;
+  /** Whether `null` is a tombstone in the topic: nothing to check. Default: in none. */
+  readonly tombstones?: (topic: string) => boolean | Promise<boolean>;
+  /** Told of every publish: for warnings, and for counts per version. */
+  readonly observe?: (observation: SchemaObservation) => void;
+}
+
+/**
+ * The bus with payloads checked when they are published. A payload that does not fit fails with SCHEMA_VIOLATION and
+ * is not published. The header `x-schema-version` names the version; a publisher that sets it chooses the version.
+ *
+ * @example
+ * const checked = withSchemaValidation(bus, reg, { topics: { "legacy.**": "warn" } });
+ */
+export function withSchemaValidation<B>(
+  bus: Layerable<B>,
+  schemas: SchemaSource,
+  options: ValidationOptions = {},
+): B {
+  return bus.with(validationLayer(schemas, options));
+}
+
+export function validationLayer(schemas: SchemaSource, options: ValidationOptions = {}): PublishLayer {
+  const observe = options.observe ?? (() => undefined);
+  return {
+    async publish(request, next) {
+      const { topic } = request;
+      const enforce = enforcementOf(topic, options);
+      const tombstone = request.payload === null && (await options.tombstones?.(topic)) === true;
+      if (enforce === "off" || tombstone) {
+        observe({ topic, outcome: "unchecked" });
+        return next(request);
+      }
+      const checked = checkRequest(request, schemas, options);
+      observe({
+        topic,
+        ...checked.observation,
+        ...(checked.error && { error: checked.error, outcome: enforce === "warn" ? "warned" : "rejected" }),
+      });
+      if (checked.error !== undefined && enforce === "reject") throw checked.error;
+      return next(checked.request);
+    },
+  };
+}
+
+interface Checked {
+  readonly request: PublishRequest;
+  readonly observation: Pick<SchemaObservation, "version" | "outcome">;
+  readonly error?: BusError;
+}
+
+function checkRequest(request: PublishRequest, schemas: SchemaSource, options: ValidationOptions): Checked {
+  try {
+    return validated(request, schemas, options);
+  } catch (error) {
+    const violation = BusError.from(error);
+    return { request, observation: { outcome: "rejected" }, error: violation };
+  }
+}
+
+function validated(request: PublishRequest, schemas: SchemaSource, o: ValidationOptions): Checked {
+  const { topic, payload, options } = request;
+  const source = schemaTopic(topic, schemas);
+  if (source === undefined) {
+    if (o.strict !== true) return { request, observation: { outcome: "unchecked" } };
+    throw new BusError(
+      "SCHEMA_VIOLATION",
+      `"${topic}" has no schema, and only topics with one may be published to`,
+      { details: { topic } },
+    );
+  }
+  const chosen =
+    headerVersion(options.headers, `an event for "${topic}"`) ?? source.version ?? o.versions?.[topic];
+  const result = schemas.validate(source.topic, payload, chosen);
+  if (result === undefined) return { request, observation: { outcome: "unchecked" } };
+  const headers = { ...options.headers, [SCHEMA_VERSION_HEADER]: String(result.version) };
+  return {
+    request: { topic, payload: result.payload, options: { ...options, headers } },
+    observation: { outcome: "valid", version: result.version },
+  };
+}
+
+function enforcementOf(topic: string, { topics = {}, enforce = "reject" }: ValidationOptions): Enforcement {
+  return Object.entries(topics).find(([pattern]) => matchesTopic(pattern, topic))?.[1] ?? enforce;
+}
