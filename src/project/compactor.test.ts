@@ -1,0 +1,90 @@
+import { describe, expect, it } from "vitest";
+import { createBus } from "../bus/create-bus.js";
+import { ManualClock } from "../model/manual-clock.js";
+import { memoryStore } from "../stores/memory/index.js";
+import { interceptStore } from "../testing/store-calls.js";
+import { type CompactorOptions, startCompactor } from "./compactor.js";
+
+describe("startCompactor", () => {
+  it("compacts every compacted topic now and then, shows on the board, and stops", async () => {
+    const bus = await createBus({
+      store: memoryStore(),
+      topics: [
+        { name: "kept", partitions: 1 },
+        { name: "kv", partitions: 1, compaction: true },
+      ],
+    });
+    const compactor = startCompactor(bus, { everyMs: 5, pauseMs: 0 });
+    for (let n = 0; n < 20; n++) {
+      await bus.publish("kv", { n }, { key: "a" });
+      await bus.publish("kept", { n }, { key: "a" });
+    }
+    await expect.poll(async () => (await bus.store.log.heads("kv"))[0]?.events).toBe(1);
+    expect(bus.tasks.reports()).toMatchObject([{ kind: "compactor", name: "compactor *", state: "running" }]);
+    expect(compactor.stats()).toMatchObject({ removed: 19 });
+    expect((await bus.store.log.heads("kept"))[0]?.events).toBe(20);
+    expect((await bus.topics()).map(({ name }) => name)).toEqual(["kept", "kv", "kv.snapshot"]);
+    await compactor.stop();
+    expect(bus.tasks.reports()).toEqual([]);
+    await bus.close();
+  });
+
+  it("one topic that fails keeps neither the others nor the next round from their turn", async () => {
+    let broken = true;
+    const store = interceptStore(memoryStore(), {
+      around: (call, proceed) => {
+        if (broken && call.name === "log.remove" && call.args[0] === "a-bad") throw new Error("damaged");
+        return proceed();
+      },
+    });
+    const topics = ["a-bad", "b-good"].map((name) => ({ name, partitions: 1, compaction: true }));
+    const bus = await createBus({ store, topics });
+    for (const { name } of topics) {
+      for (let n = 0; n < 5; n++) await bus.publish(name, { n }, { key: "a" });
+    }
+    const compactor = startCompactor(bus, { everyMs: 5, pauseMs: 0, snapshot: false });
+    const left = async (topic: string) => (await bus.store.log.heads(topic))[0]?.events;
+    await expect.poll(() => left("b-good")).toBe(1);
+    expect(await left("a-bad")).toBe(5);
+    await expect.poll(() => bus.tasks.reports()).toMatchObject([{ lastError: "damaged" }]);
+    broken = false;
+    await expect.poll(() => left("a-bad"), { timeout: 5_000 }).toBe(1);
+    await compactor.stop();
+    await bus.close();
+  });
+
+  it("stops in the middle of a long run, with nothing lost", async () => {
+    const clock = new ManualClock();
+    const bus = await createBus({
+      store: memoryStore(),
+      clock,
+      topics: [{ name: "kv", partitions: 1, compaction: true }],
+    });
+    await bus.publishMany(
+      "kv",
+      Array.from({ length: 5_000 }, (_, n) => ({ key: `k${n % 10}`, payload: { n } })),
+    );
+    const compactor = startCompactor(bus, { pauseMs: 1_000, batchSize: 100 });
+    await clock.advance(55_000);
+    expect(compactor.stats().scanned).toBe(5_500);
+    await compactor.stop();
+    expect(await bus.latestByKey("kv", ["k9"])).toMatchObject({ k9: { payload: { n: 4_999 } } });
+    expect((await bus.store.log.heads("kv"))[0]?.events).toBe(5_000);
+    await bus.close();
+  });
+
+  it("refuses options that make no sense", async () => {
+    const bus = await createBus({ store: memoryStore() });
+    const wrong: CompactorOptions[] = [
+      { everyMs: 0 },
+      { batchSize: 0 },
+      { maxKeys: -1 },
+      { keepHistoryMs: Number.NaN },
+      { pauseMs: "no" as never },
+    ];
+    for (const options of wrong) {
+      expect(() => startCompactor(bus, options)).toThrow(expect.objectContaining({ code: "INVALID_OPTION" }));
+    }
+    await bus.close();
+  });
+});
