@@ -50,7 +50,7 @@ export function faultyStore(store: Store, plan: FaultPlan, options: FaultyStoreO
   const intercepted = interceptStore(store, {
     around: (call, proceed) => handle.around(call, proceed),
     signal: (signal, deliver) => handle.signal(signal, deliver),
-    open: () => (options.shared ? handle.open() : store.open()),
+    open: () => handle.open(() => (options.shared ? Promise.resolve() : store.open())),
     close: () => handle.close(() => (options.shared ? Promise.resolve() : store.close())),
   });
   return Object.defineProperties(intercepted, {
@@ -222,8 +222,9 @@ class Handle {
     this.#release();
   }
 
-  /** A handle on a shared store may be opened again after it was closed. */
-  async open(): Promise<void> {
+  async open(openStore: () => Promise<void>): Promise<void> {
+    if (this.state === "dead") return this.#answer(() => Promise.resolve()).then(() => undefined);
+    await openStore();
     if (this.state === "closed") this.state = "live";
   }
 

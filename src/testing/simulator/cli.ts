@@ -16,6 +16,7 @@ interface Options {
 }
 
 const SHOWN_ANOMALIES = 5;
+const USAGE_ERROR = 2;
 
 const program = new Command("sim")
   .description("Runs buses, producers and faults in one process under one seed, and judges what happened.")
@@ -24,6 +25,7 @@ const program = new Command("sim")
   .option("--seed <seed>", "run this one seed and show its hash", wholeNumber)
   .option("--mutant <name>", `run with a planted bug: ${MUTANTS.map(({ name }) => name).join(", ")}`)
   .option("--trace", "with --seed: print the history, one event a line")
+  .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : USAGE_ERROR))
   .addHelpText("after", "\nExamples:\n  npm run sim -- --seeds 1000\n  npm run sim -- --seed 42 --trace");
 
 function wholeNumber(text: string): number {
@@ -35,7 +37,7 @@ function wholeNumber(text: string): number {
 async function main(): Promise<void> {
   const options = program.parse().opts<Options>();
   if (options.mutant !== undefined && mutantByName(options.mutant) === undefined)
-    program.error(`there is no planted bug "${options.mutant}"`, { exitCode: 2 });
+    program.error(`there is no planted bug "${options.mutant}"`);
   const clean = options.seed === undefined ? await runMany(options) : await runOne(options, options.seed);
   process.exitCode = clean ? 0 : 1;
 }
