@@ -6,23 +6,28 @@
  * for the ids: since ids are unique, inserting them once more can never double them (P1, P3).
  *
  * A tail may be remembered for long (by a process that slept), and removal frees seqs. So after an insert, and before it
- * is acknowledged, the writer makes sure that its predecessor is still there, or that its own seqs lie in no removed
- * range. If they do, the events count as removed already; they are taken out and appended again at the true end.
+ * is acknowledged, the writer makes sure that its predecessor is still there; or that its own seqs lie in no removed
+ * range; or that they were removed after they were inserted, by the server's logical time. Else they came too late: they
+ * count as removed already, so they are taken out and appended again at the true end.
  */
-import { type ClientSession, type FindOptions, MongoBulkWriteError } from "mongodb";
+import { type ClientSession, type FindOptions, MongoBulkWriteError, type Timestamp } from "mongodb";
 import type { BusError } from "../../model/errors.js";
-import { type EventDraft, type Seq, StoredEvent } from "../../model/event.js";
+import type { EventDraft, Seq } from "../../model/event.js";
 import type { AppendResult } from "../../ports/log.js";
+import { AppendBatch } from "./append-batch.js";
 import { type EventDocument, PLACE_INDEX } from "./collections.js";
 import type { Connection } from "./connection.js";
 import { busError, duplicateIndex, mayHaveHappened } from "./errors.js";
 import { documentAfter, EMPTY_TAIL, type Tail, tailOf } from "./event-document.js";
 import type { EventLookup, Place } from "./event-lookup.js";
+import { removedSince } from "./removed-ranges.js";
 
 /** What became of one ordered insert: how many are in for sure, and what stopped the rest. */
 interface Inserted {
   readonly count: number;
   readonly stop: "none" | "seq taken" | "id taken" | "unknown" | "refused";
+  /** The server's logical time right after it. */
+  readonly at?: Timestamp | undefined;
   readonly error?: unknown;
 }
 
@@ -75,7 +80,7 @@ export class Appender {
     const tail = this.#tails.get(nameOf(place)) ?? (await this.#readTail(place, batch.contended));
     const documents = documentsAfter(tail, place, batch.waitingDrafts(), this.#queryable);
     batch.inDoubt = true;
-    const { count, stop, error } = await this.#insert(documents);
+    const { count, stop, error, at } = await this.#insert(documents);
     if (stop !== "none" && stop !== "id taken") this.#tails.delete(nameOf(place));
     if (stop === "unknown") {
       batch.doubt();
@@ -84,7 +89,7 @@ export class Appender {
     }
     if (count > 0) {
       const placed = documents.slice(0, count);
-      if (await this.#follows(place, tail)) batch.placed(placed, place);
+      if (await this.#follows(place, tail, at)) batch.placed(placed, place);
       else {
         this.#tails.delete(nameOf(place));
         await this.#takeOut(place, placed);
@@ -99,25 +104,24 @@ export class Appender {
     return stop === "refused" ? busError(error, "none") : undefined;
   }
 
-  async #insert(documents: readonly EventDocument[]): Promise<Inserted> {
-    try {
-      await this.#connection.collections.events.insertMany(documents, { ordered: true });
-      return { count: documents.length, stop: "none" };
-    } catch (error) {
-      if (mayHaveHappened(error)) return { count: 0, stop: "unknown", error };
-      if (!(error instanceof MongoBulkWriteError)) return { count: 0, stop: "refused", error };
-      const [first] = [error.writeErrors].flat();
-      const count = first?.index ?? 0;
-      if (first?.code !== 11000) return { count, stop: "refused", error };
-      return { count, stop: duplicateIndex(first.errmsg) === PLACE_INDEX ? "seq taken" : "id taken" };
-    }
+  #insert(documents: readonly EventDocument[]): Promise<Inserted> {
+    return this.#connection.client.withSession(async (session) => {
+      try {
+        await this.#connection.collections.events.insertMany(documents, { ordered: true, session });
+        return { count: documents.length, stop: "none", at: session.operationTime };
+      } catch (error) {
+        return { ...stoppedBy(error), at: session.operationTime };
+      }
+    });
   }
 
-  /** Whether what was inserted after `tail` stands where nothing was ever removed. The document at seq 1 never goes. */
-  async #follows(place: Place, tail: Tail): Promise<boolean> {
+  /** Whether what was inserted after `tail`, no later than `at`, stands where nothing had been removed by then. */
+  async #follows(place: Place, tail: Tail, at: Timestamp | undefined): Promise<boolean> {
+    // The document at seq 1 never goes, so that nobody can take that place a second time.
     if (tail.seq === 0) return true;
     if (tail.id !== null && (await this.#lookup.isEventAt(tail.id, tail.seq))) return true;
-    return (await this.#lookup.removedRange(place, tail.seq + 1, "local")) === null;
+    const range = await this.#lookup.removedRange(place, tail.seq + 1, "local");
+    return range === null || removedSince(range, tail.seq + 1, at);
   }
 
   /** Undoes an insert into removed seqs. Those beyond the range are removed as well, so that the order of the batch holds. */
@@ -178,85 +182,13 @@ export class Appender {
   }
 }
 
-/** What is known of each draft of one append. */
-class AppendBatch {
-  /** Indexes of drafts that are neither in the log nor known to be there. */
-  waiting: number[] = [];
-  /** An insert of waiting drafts was sent, and whether it took place is not known. */
-  inDoubt = false;
-  /** The last insert ran into another writer's. */
-  contended = false;
-  readonly #drafts: readonly EventDraft[];
-  readonly #events: (StoredEvent | undefined)[];
-  readonly #duplicates = new Set<number>();
-  /** Drafts that an earlier round may have put in: finding them is no surprise. */
-  readonly #doubtful = new Set<number>();
-  /** Index of the draft that brought the id first. */
-  readonly #firsts = new Map<string, number>();
-
-  constructor(drafts: readonly EventDraft[]) {
-    this.#drafts = drafts;
-    this.#events = new Array(drafts.length);
-    drafts.forEach((draft, i) => {
-      if (this.#firsts.has(draft.id)) this.#duplicates.add(i);
-      else {
-        this.#firsts.set(draft.id, i);
-        this.waiting.push(i);
-      }
-    });
-  }
-
-  unsureIds(): string[] {
-    return this.#drafts.filter((draft) => !draft.freshId).map((draft) => draft.id);
-  }
-
-  waitingDrafts(): EventDraft[] {
-    return this.waiting.map((i) => this.#drafts[i] as EventDraft);
-  }
-
-  waitingIds(): string[] {
-    return this.waitingDrafts().map((draft) => draft.id);
-  }
-
-  /** The first of the waiting drafts are in the log. */
-  placed(documents: readonly EventDocument[], place: Place): void {
-    documents.forEach(({ seq }, n) => {
-      const i = this.waiting[n] as number;
-      this.#events[i] = new StoredEvent(place.topic, place.partition, seq, this.#drafts[i] as EventDraft);
-    });
-    this.waiting = this.waiting.slice(documents.length);
-  }
-
-  /** What became of the waiting drafts is not known for now. */
-  doubt(): void {
-    for (const i of this.waiting) this.#doubtful.add(i);
-  }
-
-  /** These were in the log before (P3), unless an earlier round put them there. */
-  found(events: readonly StoredEvent[]): void {
-    for (const { id } of events) {
-      const i = this.#firsts.get(id) as number;
-      if (!this.#doubtful.has(i)) this.#duplicates.add(i);
-    }
-    this.confirmed(events);
-  }
-
-  /** These are in the log; as far as anybody can tell, by us. */
-  confirmed(events: readonly StoredEvent[]): void {
-    for (const event of events) this.#events[this.#firsts.get(event.id) as number] = event;
-    this.waiting = this.waiting.filter((i) => this.#events[i] === undefined);
-  }
-
-  result(error?: BusError): AppendResult {
-    const events: StoredEvent[] = [];
-    for (const [i, draft] of this.#drafts.entries()) {
-      const event = this.#events[i] ?? this.#events[this.#firsts.get(draft.id) as number];
-      if (event === undefined) break;
-      events.push(event);
-    }
-    const duplicates = new Set([...this.#duplicates].filter((i) => i < events.length));
-    return error === undefined ? { events, duplicates } : { events, duplicates, error };
-  }
+function stoppedBy(error: unknown): Inserted {
+  if (mayHaveHappened(error)) return { count: 0, stop: "unknown", error };
+  if (!(error instanceof MongoBulkWriteError)) return { count: 0, stop: "refused", error };
+  const [first] = [error.writeErrors].flat();
+  const count = first?.index ?? 0;
+  if (first?.code !== 11000) return { count, stop: "refused", error };
+  return { count, stop: duplicateIndex(first.errmsg) === PLACE_INDEX ? "seq taken" : "id taken" };
 }
 
 function documentsAfter(

@@ -35,9 +35,18 @@ export interface EventDocument {
   /** On the last event of an append: those who watch look for these only. */
   readonly last?: true;
   readonly to?: Seq;
+  /** Which part of the range was removed when, by the server's logical time; ascending, without gaps. */
+  readonly parts?: readonly RangePart[];
   /** On the document at seq 1: removed events above the range that begins there, and how often something was removed. */
   readonly holes?: number;
   readonly removals?: number;
+}
+
+export interface RangePart {
+  readonly from: Seq;
+  readonly to: Seq;
+  /** Before the removal, and after everything it removed. Absent on a standalone server, which has no such time. */
+  readonly at?: Timestamp;
 }
 
 /** `_id` = topic/partition/group. Without a cursor the group was removed, and only the epoch is remembered. */

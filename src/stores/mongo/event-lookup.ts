@@ -5,7 +5,7 @@
 import { type ClientSession, ObjectId, type ReadConcernLevel } from "mongodb";
 import type { Seq, StoredEvent } from "../../model/event.js";
 import { bsonText } from "./bson-json.js";
-import type { EventDocument } from "./collections.js";
+import type { EventDocument, RangePart } from "./collections.js";
 import type { Connection } from "./connection.js";
 import { storedEvent } from "./event-document.js";
 
@@ -18,6 +18,7 @@ export interface Place {
 export interface RemovedRange {
   readonly from: Seq;
   readonly to: Seq;
+  readonly parts?: readonly RangePart[];
 }
 
 /** How long to wait until a majority holds what the primary holds already. */
@@ -56,12 +57,19 @@ export class EventLookup {
     }
   }
 
+  /** A plain command: it runs once per append, and a cursor would cost more than the look itself. */
   async isEventAt(id: string, seq: Seq): Promise<boolean> {
-    const document = await this.#connection.collections.events.findOne(
-      { _id: bsonText(id) },
-      { projection: { _id: 0, seq: 1, to: 1 }, readConcern: { level: "local" } },
-    );
-    return document !== null && document.to === undefined && document.seq === seq;
+    const { db, collections } = this.#connection;
+    const reply = await db.command({
+      find: collections.events.collectionName,
+      filter: { _id: bsonText(id) },
+      projection: { _id: 0, seq: 1, to: 1 },
+      limit: 1,
+      singleBatch: true,
+      readConcern: { level: "local" },
+    });
+    const [document] = reply.cursor.firstBatch as Pick<EventDocument, "seq" | "to">[];
+    return document?.to === undefined && document?.seq === seq;
   }
 
   /** The removed range that `seq` lies in, or null. */
@@ -69,10 +77,10 @@ export class EventLookup {
     const { topic, partition } = place;
     const document = await this.#connection.collections.events.findOne(
       { topic, partition, to: { $gte: seq } },
-      { sort: { to: 1 }, projection: { _id: 0, seq: 1, to: 1 }, readConcern: { level } },
+      { sort: { to: 1 }, projection: { _id: 0, seq: 1, to: 1, parts: 1 }, readConcern: { level } },
     );
     if (document?.to === undefined || document.seq > seq) return null;
-    return { from: document.seq, to: document.to };
+    return { from: document.seq, to: document.to, parts: document.parts ?? [] };
   }
 
   async #sort(

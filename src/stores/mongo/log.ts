@@ -16,10 +16,9 @@ import { isDuplicateKey } from "./errors.js";
 import { storedEvent } from "./event-document.js";
 import { EventLookup, type Place } from "./event-lookup.js";
 import { pageOf } from "./page.js";
+import { headOf, headsPipeline, type PartitionEnds } from "./partition-head.js";
 import { Removal } from "./removal.js";
 
-/** Partitions asked at once when a whole topic is looked at. */
-const AT_ONCE = 32;
 const MAX_TRIES = 20;
 
 export interface MongoLogOptions {
@@ -123,39 +122,15 @@ export class MongoLog implements Log {
     return (await this.#lookup.removedRange(place, after + 1, "majority"))?.to ?? after;
   }
 
+  /** One question for all partitions: whoever waits for news asks it again and again. */
   heads(topic: string): Promise<readonly PartitionHead[]> {
     return this.#connection.gate.read(async () => {
-      const config = await this.#connection.collections.topics.findOne({ _id: topic });
-      if (config === null) throw new BusError("NOT_FOUND", `topic "${topic}" is not defined`);
-      const heads: PartitionHead[] = [];
-      while (heads.length < config.partitions) {
-        const count = Math.min(AT_ONCE, config.partitions - heads.length);
-        const partitions = Array.from({ length: count }, (_, i) => heads.length + i);
-        heads.push(...(await Promise.all(partitions.map((partition) => this.#head({ topic, partition })))));
-      }
-      return heads;
+      const { topics, events } = this.#connection.collections;
+      const pipeline = headsPipeline(topic, events.collectionName);
+      const ends = await topics.aggregate<PartitionEnds>(pipeline).toArray();
+      if (ends.length === 0) throw new BusError("NOT_FOUND", `topic "${topic}" is not defined`);
+      return ends.map(headOf).sort((a, b) => a.partition - b.partition);
     });
-  }
-
-  async #head(place: Place): Promise<PartitionHead> {
-    const { events } = this.#connection.collections;
-    const [first, tail] = await Promise.all([
-      events.findOne({ ...place, seq: 1 }, { projection: { to: 1, holes: 1, sumBytes: 1 } }),
-      this.#appender.tail(place),
-    ]);
-    const head = tail.seq;
-    const low = (first?.to ?? 0) + 1;
-    const spread = head - low + 1;
-    const present = Math.max(0, spread - (first?.holes ?? 0));
-    const bytes = tail.sumBytes - (first?.to === undefined ? 0 : first.sumBytes);
-    // Events removed in between are taken to have been of average size.
-    return {
-      partition: place.partition,
-      head,
-      low,
-      events: present,
-      bytes: spread === 0 ? 0 : Math.round((bytes * present) / spread),
-    };
   }
 
   /** Binary search: the highest ts up to a seq only grows with the seq. */

@@ -6,16 +6,16 @@
  * never falls, and a seq is never given twice (P2). A trim that is interrupted leaves events that count as removed;
  * the next one takes them away.
  */
-import type { AnyBulkWriteOperation, ClientSession } from "mongodb";
+import type { AnyBulkWriteOperation, ClientSession, Document } from "mongodb";
 import { BusError } from "../../model/errors.js";
 import type { Seq } from "../../model/event.js";
-import type { EventDocument } from "./collections.js";
+import type { EventDocument, RangePart } from "./collections.js";
 import type { Connection } from "./connection.js";
 import type { Place, RemovedRange } from "./event-lookup.js";
-import { removeSeqs } from "./removed-ranges.js";
+import { fewerParts, removeSeqs } from "./removed-ranges.js";
 
 /** What a range keeps of the event it began with: its place and the sums up to the range's end. */
-const FORGET = { payload: 1, body: 1, key: 1, headers: 1, caused_by: 1, tags: 1, sid: 1, last: 1 } as const;
+const FORGET = { $unset: ["payload", "body", "key", "headers", "caused_by", "tags", "sid", "last"] };
 /** Removals that met another one in the same partition try again this often. */
 const MAX_TRIES = 50;
 
@@ -52,11 +52,11 @@ export class Removal {
       .toArray();
     const closed = inner.reduce((sum, range) => sum + ((range.to as Seq) - range.seq + 1), 0);
     const { maxTs, sumBytes } = last;
-    const { matchedCount } = await events.updateOne(sameState(place, first), {
-      $set: { to, maxTs, sumBytes },
-      $inc: { removals: 1, holes: -closed },
-      $unset: FORGET,
-    });
+    const parts = fewerParts([...(first.parts ?? []), { from: (first.to ?? 0) + 1, to }]);
+    const { matchedCount } = await events.updateOne(sameState(place, first), [
+      { $set: { to, maxTs, sumBytes, parts: this.#timed(parts), ...counted(-closed) } },
+      FORGET,
+    ]);
     if (matchedCount === 0) return undefined;
     await events.deleteMany({ ...place, seq: { $gt: 1, $lte: to }, to: { $exists: true } });
     const swept = await this.#sweep(place, to);
@@ -83,7 +83,7 @@ export class Removal {
   async #removeIn(place: Place, seqs: readonly Seq[], session?: ClientSession): Promise<number> {
     const { events } = this.#connection.collections;
     const options = session === undefined ? {} : { session };
-    const fields = { projection: { seq: 1, to: 1, maxTs: 1, sumBytes: 1, removals: 1 } };
+    const fields = { projection: { seq: 1, to: 1, maxTs: 1, sumBytes: 1, parts: 1 } };
     const present = await events
       .find({ ...place, seq: { $in: [...seqs] }, to: { $exists: false } }, { ...options, ...fields })
       .sort({ seq: 1 })
@@ -104,13 +104,30 @@ export class Removal {
     const holes = holesMade(visible.length, first, change.ranges);
     await events.bulkWrite(
       [
-        ...change.ranges.map((range) => recordRange(place, range, [...present, ...around])),
-        { updateOne: { filter: sameState(place, first), update: { $inc: { removals: 1, holes } } } },
+        ...change.ranges.map((range) => this.#recordRange(place, range, [...present, ...around])),
+        { updateOne: { filter: sameState(place, first), update: [{ $set: counted(holes) }] } },
         { deleteMany: { filter: { ...place, seq: { $in: [...change.gone] } } } },
       ],
       { ...options, ordered: true },
     );
     return visible.length;
+  }
+
+  #recordRange(
+    place: Place,
+    range: Required<RemovedRange>,
+    known: readonly EventDocument[],
+  ): AnyBulkWriteOperation<EventDocument> {
+    const end = known.find((document) => (document.to ?? document.seq) === range.to) as EventDocument;
+    const { maxTs, sumBytes } = end;
+    const set = { to: range.to, maxTs, sumBytes, parts: this.#timed(range.parts) };
+    return { updateOne: { filter: { ...place, seq: range.from }, update: [{ $set: set }, FORGET] } };
+  }
+
+  /** Parts that have no time yet get the present one. */
+  #timed(parts: readonly RangePart[]): Document[] {
+    if (!this.#connection.replicaSet) return [...parts];
+    return parts.map(({ from, to, at = "$$CLUSTER_TIME" }) => ({ from, to, at }));
   }
 }
 
@@ -120,18 +137,11 @@ function holesMade(removed: number, first: EventDocument, ranges: readonly Remov
   return removed - (low - (first.to ?? 0));
 }
 
-function recordRange(
-  place: Place,
-  range: RemovedRange,
-  known: readonly EventDocument[],
-): AnyBulkWriteOperation<EventDocument> {
-  const end = known.find((document) => (document.to ?? document.seq) === range.to) as EventDocument;
-  const { maxTs, sumBytes } = end;
+/** More holes, and one more removal, on the document at seq 1. */
+function counted(holes: number): Document {
   return {
-    updateOne: {
-      filter: { ...place, seq: range.from },
-      update: { $set: { to: range.to, maxTs, sumBytes }, $unset: FORGET },
-    },
+    removals: { $add: [{ $ifNull: ["$removals", 0] }, 1] },
+    holes: { $add: [{ $ifNull: ["$holes", 0] }, holes] },
   };
 }
 
@@ -142,7 +152,7 @@ function sameState(place: Place, first: EventDocument): { topic: string; partiti
 }
 
 function rangeOf(document: EventDocument): RemovedRange {
-  return { from: document.seq, to: document.to ?? document.seq };
+  return { from: document.seq, to: document.to ?? document.seq, parts: document.parts ?? [] };
 }
 
 function rivals(place: Place): BusError {

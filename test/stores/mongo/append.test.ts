@@ -128,6 +128,30 @@ describe("a writer that slept while events were removed", () => {
   });
 });
 
+describe("a writer while everything it writes is removed at once", () => {
+  it("P2: keeps its seqs, and what it was told stands: each event was in the log, once", async () => {
+    const trimmer = await database.open();
+    let writing = true;
+    let gone = 0;
+    const trimming = (async () => {
+      while (writing) {
+        const head = (await trimmer.log.heads(TOPIC))[0]?.head ?? 0;
+        gone += await trimmer.log.trim(TOPIC, 0, head);
+      }
+    })();
+    const told: number[] = [];
+    for (let batch = 0; batch < 60; batch++) {
+      const { events, error } = await store.log.append(TOPIC, 0, drafts(1 + (batch % 4), { freshId: true }));
+      expect(error).toBeUndefined();
+      told.push(...seqs(events));
+    }
+    writing = false;
+    await trimming;
+    expect(told).toEqual(Array.from({ length: told.length }, (_, i) => i + 1));
+    expect(gone + (await readAll(store)).length).toBe(told.length);
+  });
+});
+
 describe("ids of removed events", () => {
   it("P3: the id of the first event of a removed range can be published again", async () => {
     const first = drafts(5);

@@ -7,6 +7,7 @@
  */
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
+import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { createServer } from "node:net";
 import { dirname, join } from "node:path";
@@ -14,7 +15,6 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 
 const run = promisify(execFile);
-const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..", "..");
 
 /** $1: what to remove when nobody is left to say anything, $2: the node's own folder; the rest: the command. */
 const KEEPER = `
@@ -32,7 +32,7 @@ let mongodPath: Promise<string> | undefined;
 
 /** Path of a mongod that runs here; rejects with what to install if there is none. */
 export function findMongod(): Promise<string> {
-  mongodPath ??= run(process.execPath, [join(root, "scripts", "mongod.mjs"), "path"], {
+  mongodPath ??= run(process.execPath, [finder(), "path"], {
     timeout: 600_000,
   }).then(
     ({ stdout }) => stdout.trim(),
@@ -41,6 +41,16 @@ export function findMongod(): Promise<string> {
     },
   );
   return mongodPath;
+}
+
+/** The script that knows, above this file or what was compiled from it. */
+function finder(): string {
+  let folder = dirname(fileURLToPath(import.meta.url));
+  while (!existsSync(join(folder, "scripts", "mongod.mjs"))) {
+    if (folder === dirname(folder)) throw new Error("scripts/mongod.mjs is missing");
+    folder = dirname(folder);
+  }
+  return join(folder, "scripts", "mongod.mjs");
 }
 
 /** A port that nobody listens on just now. */

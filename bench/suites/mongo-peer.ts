@@ -1,0 +1,68 @@
+/** The other process of the MongoDB suite: writes into the same partition, or listens. Ends when it is told to stop. */
+import { MongoClient } from "mongodb";
+import { createBus } from "../../src/bus/create-bus.js";
+import { systemClock } from "../../src/model/clock.js";
+import { jsonBody } from "../../src/model/json.js";
+import { mongoStore } from "../../src/stores/mongo/index.js";
+
+const [role, url = "", db = "", topic = "", count = "0"] = process.argv.slice(2);
+const BATCH = 1_000;
+
+function tell(message: unknown): void {
+  process.send?.(message as object);
+}
+
+function heard(sentAt: string): void {
+  tell(Number(process.hrtime.bigint() - BigInt(sentAt)) / 1e6);
+}
+
+/** Resolves at the next message. */
+function message(): Promise<unknown> {
+  return new Promise((resolve) => process.once("message", resolve));
+}
+
+async function write(): Promise<void> {
+  const store = mongoStore({ url, db });
+  await store.open();
+  tell("ready");
+  await message();
+  for (let n = 0; n < Number(count); n += BATCH) {
+    const drafts = Array.from({ length: BATCH }, (_, i) => ({
+      id: systemClock.newId(),
+      ts: Date.now(),
+      key: `customer-${(n + i) % 500}`,
+      meta: undefined,
+      body: jsonBody({ orderId: `order-${n + i}`, note: "x".repeat(180) }, { maxBytes: 4_096, maxDepth: 4 }),
+      freshId: true,
+    }));
+    const { error } = await store.log.append(topic, 0, drafts);
+    if (error !== undefined) throw error;
+  }
+  tell("done");
+  await message();
+  await store.close();
+}
+
+async function stream(): Promise<void> {
+  const client = new MongoClient(url);
+  const changes = client.db(db).collection("events").watch();
+  changes.on("change", (change) => {
+    if (change.operationType === "insert") heard(change.fullDocument.payload.sentAt);
+  });
+  await new Promise((resolve) => changes.once("resumeTokenChanged", resolve));
+  tell("ready");
+  await message();
+  await changes.close();
+  await client.close();
+}
+
+async function handle(): Promise<void> {
+  const bus = await createBus({ store: mongoStore({ url, db }) });
+  await bus.subscribe<{ sentAt: string }>(topic, "bench", ({ payload }) => heard(payload.sentAt));
+  tell("ready");
+  await message();
+  await bus.close();
+}
+
+await { write, stream, handle }[role as "write" | "stream" | "handle"]();
+if (process.connected) process.disconnect();

@@ -1,0 +1,284 @@
+/**
+ * The bus on MongoDB beside the bare driver, with the same indexes and concern levels, on one replica set of one node
+ * that this suite starts for itself (or on PROMETHEAN_TEST_MONGO_URL).
+ */
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { type Collection, type Document, MongoClient } from "mongodb";
+import { v7 } from "uuid";
+import { createBus } from "../../src/bus/create-bus.js";
+import { ensureIndexes, mongoStore } from "../../src/stores/mongo/index.js";
+import { ReplicaSet } from "../../test/support/mongo/replica-set.js";
+import type { Suite } from "../suite.js";
+
+const TOPIC = "bench.events";
+const EVENTS = 20_000;
+const BATCH = 1_000;
+const WINDOW = 1_024;
+const SINGLE = 3_000;
+const PUBLISHERS = 64;
+const PINGS = 100;
+const WRITERS = 3;
+
+/** About 220 bytes of JSON each. */
+const payload = (n: number): Document => ({
+  orderId: `order-${n}`,
+  customer: `customer-${n % 500}`,
+  amount: n * 1.25,
+  currency: "EUR",
+  lines: [
+    { sku: "A-1", qty: 2, price: 12.5 },
+    { sku: "B-7", qty: 1, price: 99 },
+  ],
+  shipped: false,
+  note: "an event of ordinary size, neither small nor large",
+});
+const keyOf = (n: number): string => `customer-${n % 500}`;
+
+let server: Promise<string> | undefined;
+let databases = 0;
+
+/** The set ends with this process: whoever holds the other end of its pipe sees to that. */
+function serverUrl(): Promise<string> {
+  const given = process.env.PROMETHEAN_TEST_MONGO_URL;
+  server ??= given ? Promise.resolve(given) : ReplicaSet.start({ cacheGb: 1 }).then((set) => set.url);
+  return server;
+}
+
+/** A fresh database, dropped afterwards. */
+async function withDatabase<T>(work: (url: string, db: string) => Promise<T>): Promise<T> {
+  const url = await serverUrl();
+  const db = `bench_${process.pid}_${++databases}`;
+  try {
+    return await work(url, db);
+  } finally {
+    const client = new MongoClient(url);
+    await client.db(db).dropDatabase();
+    await client.close();
+  }
+}
+
+/** A plain collection of the same shape as ours. */
+async function withCollection<T>(work: (events: Collection<{ _id: string }>) => Promise<T>): Promise<T> {
+  return await withDatabase(async (url, name) => {
+    const client = new MongoClient(url);
+    const db = client.db(name, { writeConcern: { w: "majority", journal: true } });
+    try {
+      await ensureIndexes(db);
+      return await work(db.collection("events", { readConcern: { level: "majority" } }));
+    } finally {
+      await client.close();
+    }
+  });
+}
+
+async function withBus<T>(
+  work: (bus: Awaited<ReturnType<typeof createBus>>, url: string, db: string) => Promise<T>,
+): Promise<T> {
+  return await withDatabase(async (url, db) => {
+    const bus = await createBus({ store: mongoStore({ url, db }), topics: [{ name: TOPIC, partitions: 1 }] });
+    try {
+      return await work(bus, url, db);
+    } finally {
+      await bus.close();
+    }
+  });
+}
+
+async function perSecond(events: number, work: () => Promise<unknown>): Promise<number> {
+  const startMs = performance.now();
+  await work();
+  return (1_000 * events) / (performance.now() - startMs);
+}
+
+function plainDocument(n: number): { _id: string } & Document {
+  return {
+    _id: v7(),
+    topic: TOPIC,
+    partition: 0,
+    seq: n + 1,
+    ts: Date.now(),
+    key: keyOf(n),
+    payload: payload(n),
+  };
+}
+
+async function insertMany(events: Collection<{ _id: string }>): Promise<void> {
+  for (let n = 0; n < EVENTS; n += BATCH) {
+    await events.insertMany(Array.from({ length: BATCH }, (_, i) => plainDocument(n + i)));
+  }
+}
+
+/** Each awaited only when `window` others have been sent after it. */
+async function windowed(count: number, window: number, send: (n: number) => Promise<unknown>): Promise<void> {
+  const sent: Promise<unknown>[] = new Array(window);
+  for (let n = 0; n < count; n++) {
+    if (n >= window) await sent[n % window];
+    sent[n % window] = send(n);
+  }
+  await Promise.all(sent);
+}
+
+async function scan(events: Collection<{ _id: string }>): Promise<void> {
+  for (let after = 0; after < EVENTS; after += BATCH) {
+    const place = { topic: TOPIC, partition: 0, seq: { $gt: after } };
+    await events.find(place).sort({ seq: 1 }).limit(BATCH).batchSize(BATCH).toArray();
+  }
+}
+
+function catchUp(): Promise<number> {
+  return withBus(async (bus) => {
+    await windowed(EVENTS, WINDOW, (n) => bus.publish(TOPIC, payload(n), { key: keyOf(n) }));
+    return await perSecond(EVENTS, async () => {
+      let handled = 0;
+      await new Promise<void>((resolve, reject) => {
+        bus
+          .subscribe(TOPIC, "bench", () => void (++handled === EVENTS && resolve()), { from: "earliest" })
+          .catch(reject);
+      });
+    });
+  });
+}
+
+/** Starts another process of this suite and waits until it is ready. */
+async function peer(...args: string[]): Promise<ChildProcess> {
+  const child = fork(fileURLToPath(new URL("./mongo-peer.js", import.meta.url)), args);
+  await once(child, "message");
+  return child;
+}
+
+async function ended(child: ChildProcess): Promise<void> {
+  const exit = once(child, "exit");
+  child.send("stop");
+  await exit;
+}
+
+function contended(): Promise<number> {
+  return withBus(async (_bus, url, db) => {
+    const each = Math.floor(EVENTS / WRITERS / BATCH) * BATCH;
+    const writers = await Promise.all(
+      Array.from({ length: WRITERS }, () => peer("write", url, db, TOPIC, String(each))),
+    );
+    try {
+      return await perSecond(each * WRITERS, async () => {
+        for (const writer of writers) writer.send("go");
+        await Promise.all(writers.map((writer) => once(writer, "message")));
+      });
+    } finally {
+      await Promise.all(writers.map(ended));
+    }
+  });
+}
+
+/** Median time from sending, in this process, to hearing of it in another. */
+async function medianDelay(
+  listener: ChildProcess,
+  send: (sentAt: string) => Promise<unknown>,
+): Promise<number> {
+  const delays: number[] = [];
+  for (let n = 0; n < PINGS; n++) {
+    const heard = once(listener, "message") as Promise<[number]>;
+    await send(String(process.hrtime.bigint()));
+    delays.push((await heard)[0]);
+  }
+  return delays.sort((a, b) => a - b)[PINGS >>> 1] as number;
+}
+
+function streamDelay(): Promise<number> {
+  return withDatabase(async (url, name) => {
+    const client = new MongoClient(url);
+    const db = client.db(name, { writeConcern: { w: "majority", journal: true } });
+    await ensureIndexes(db);
+    const listener = await peer("stream", url, name, TOPIC);
+    try {
+      let seq = 0;
+      return await medianDelay(listener, (sentAt) =>
+        db.collection("events").insertOne({ topic: TOPIC, partition: 0, seq: ++seq, payload: { sentAt } }),
+      );
+    } finally {
+      await ended(listener);
+      await client.close();
+    }
+  });
+}
+
+function handledDelay(): Promise<number> {
+  return withBus(async (bus, url, db) => {
+    const listener = await peer("handle", url, db, TOPIC);
+    try {
+      return await medianDelay(listener, (sentAt) => bus.publish(TOPIC, { sentAt }));
+    } finally {
+      await ended(listener);
+    }
+  });
+}
+
+const INSERT_MANY = "insertMany of 1,000, bare driver";
+const PUBLISH = "publish, window 1,024, one partition";
+const CONTENDED = "three processes append to one partition, batches of 1,000";
+const INSERT_ONE = "64 concurrent insertOne, bare driver";
+const PUBLISH_ONE = "64 concurrent publishers";
+const SCAN = "page scan with find, bare driver";
+const CATCH_UP = "catch-up consume";
+const STREAM_DELAY = "inserted to heard in another process, bare change stream, p50";
+const HANDLED_DELAY = "published to handled in another process, p50";
+
+export const suite: Suite = {
+  name: "mongo",
+  cases: [
+    {
+      name: INSERT_MANY,
+      unit: "events/s",
+      measure: () => withCollection((events) => perSecond(EVENTS, () => insertMany(events))),
+    },
+    {
+      name: PUBLISH,
+      unit: "events/s",
+      measure: () =>
+        withBus((bus) =>
+          perSecond(EVENTS, () =>
+            windowed(EVENTS, WINDOW, (n) => bus.publish(TOPIC, payload(n), { key: keyOf(n) })),
+          ),
+        ),
+    },
+    { name: CONTENDED, unit: "events/s", measure: contended },
+    {
+      name: INSERT_ONE,
+      unit: "events/s",
+      measure: () =>
+        withCollection((events) =>
+          perSecond(SINGLE, () => windowed(SINGLE, PUBLISHERS, (n) => events.insertOne(plainDocument(n)))),
+        ),
+    },
+    {
+      name: PUBLISH_ONE,
+      unit: "events/s",
+      measure: () =>
+        withBus((bus) =>
+          perSecond(SINGLE, () =>
+            windowed(SINGLE, PUBLISHERS, (n) => bus.publish(TOPIC, payload(n), { key: keyOf(n) })),
+          ),
+        ),
+    },
+    {
+      name: SCAN,
+      unit: "events/s",
+      measure: () =>
+        withCollection(async (events) => {
+          await insertMany(events);
+          return await perSecond(EVENTS, () => scan(events));
+        }),
+    },
+    { name: CATCH_UP, unit: "events/s", measure: catchUp },
+    { name: STREAM_DELAY, unit: "ms", measure: streamDelay },
+    { name: HANDLED_DELAY, unit: "ms", measure: handledDelay },
+  ],
+  ratios: [
+    { name: "publish / insertMany", of: PUBLISH, to: INSERT_MANY, atLeast: 0.9 },
+    { name: "three processes / insertMany", of: CONTENDED, to: INSERT_MANY, atLeast: 0.8 },
+    { name: "64 publishers / 64 insertOne", of: PUBLISH_ONE, to: INSERT_ONE, atLeast: 8 },
+    { name: "catch-up / page scan", of: CATCH_UP, to: SCAN, atLeast: 0.7 },
+    { name: "published to handled / bare change stream", of: HANDLED_DELAY, to: STREAM_DELAY, atMost: 2 },
+  ],
+};
