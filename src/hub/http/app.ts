@@ -5,8 +5,16 @@ import { OpenAPIHono } from "@hono/zod-openapi";
 import type { HubContext } from "../context.js";
 import { HubError, problemOf, retryAfterSeconds } from "../problem.js";
 import type { HubApp, HubEnv, HubRequest } from "./base.js";
+import { deadLetterRoutes } from "./dead-letters.js";
+import { eventRoutes } from "./events.js";
+import { groupRoutes } from "./groups.js";
 import { healthRoutes } from "./health.js";
+import { operationRoutes } from "./operations.js";
 import { publishRoutes } from "./publish.js";
+import { specRoutes } from "./specs.js";
+import { topicRoutes } from "./topics.js";
+import { transferRoutes } from "./transfer.js";
+import { viewRoutes } from "./views.js";
 
 /** Paths that need no token: they tell nothing but that the hub is there, and how it is spoken to. */
 const OPEN_PATHS: ReadonlySet<string> = new Set(["/healthz", "/readyz", "/openapi.json"]);
@@ -26,6 +34,14 @@ export function createHttp(hub: HubContext): RequestListener {
   app.onError((error, c) => answer(hub, c, error));
   healthRoutes(app, hub);
   publishRoutes(app, hub);
+  topicRoutes(app, hub);
+  groupRoutes(app, hub);
+  eventRoutes(app, hub);
+  viewRoutes(app, hub);
+  deadLetterRoutes(app, hub);
+  transferRoutes(app, hub);
+  operationRoutes(app, hub);
+  specRoutes(app, hub);
   const methods = methodsByPath(app);
   app.notFound((c) => {
     const allowed = methods(c.req.path);

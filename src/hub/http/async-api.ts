@@ -1,0 +1,186 @@
+/** AsyncAPI 3.0 of a hub: the WebSocket with its frames, and a channel for each topic. Pure. */
+import type { SchemaEntry } from "../../ports/registry.js";
+
+export interface AsyncApiInput {
+  readonly title: string;
+  /** host:port, as the caller sees it. */
+  readonly host: string;
+  readonly topics: readonly { readonly name: string; readonly publish: boolean; readonly read: boolean }[];
+  readonly schemas: readonly SchemaEntry[];
+}
+
+type Json = Record<string, unknown>;
+
+const text = { type: "string" };
+const whole = { type: "integer" };
+const corr = { type: ["string", "number"], description: "Comes back in the answer" };
+const lease = { topic: text, group: text, id: text, attempt: whole, epoch: whole, corr };
+
+/** Each frame's members, and those it must have. */
+const FRAMES: Readonly<Record<string, { by: "client" | "hub"; properties: Json; required: string[] }>> = {
+  AUTH: { by: "client", properties: { token: text, corr }, required: ["token"] },
+  PUBLISH: {
+    by: "client",
+    properties: {
+      topic: text,
+      payload: {},
+      key: text,
+      id: text,
+      headers: { type: "object", additionalProperties: text },
+      tags: { type: "array", items: text },
+      caused_by: { type: "array", items: text },
+      ts: { type: "number" },
+      sid: text,
+      partition: whole,
+      corr,
+    },
+    required: ["topic", "payload"],
+  },
+  SUBSCRIBE: {
+    by: "client",
+    properties: { topic: text, group: text, opts: { type: "object" }, corr },
+    required: ["topic", "group"],
+  },
+  UNSUBSCRIBE: { by: "client", properties: { topic: text, group: text, corr }, required: ["topic", "group"] },
+  ACK: { by: "client", properties: lease, required: ["topic", "group", "id"] },
+  NACK: { by: "client", properties: { ...lease, reason: text }, required: ["topic", "group", "id"] },
+  MODACK: {
+    by: "client",
+    properties: { ...lease, extend_ms: { type: "number", exclusiveMinimum: 0, maximum: 3_600_000 } },
+    required: ["topic", "group", "id", "extend_ms"],
+  },
+  PAUSE: { by: "client", properties: { topic: text, group: text, corr }, required: [] },
+  RESUME: { by: "client", properties: { topic: text, group: text, corr }, required: [] },
+  PING: { by: "client", properties: { corr }, required: [] },
+  OK: { by: "hub", properties: { corr, result: {} }, required: [] },
+  ERR: {
+    by: "hub",
+    properties: { code: text, msg: text, corr, retry_after_ms: { type: "number" } },
+    required: ["code", "msg"],
+  },
+  EVENT: {
+    by: "hub",
+    properties: {
+      topic: text,
+      group: text,
+      subscription: { ...text, description: "The pattern that was subscribed to, if it was one" },
+      event: { $ref: "#/components/schemas/EventRecord" },
+      ctx: {
+        type: "object",
+        properties: {
+          attempt: whole,
+          max_attempts: whole,
+          epoch: whole,
+          ack_deadline_ms: { type: "number" },
+        },
+        required: ["attempt", "max_attempts", "epoch", "ack_deadline_ms"],
+      },
+    },
+    required: ["topic", "group", "event", "ctx"],
+  },
+  PONG: { by: "hub", properties: { corr }, required: [] },
+};
+
+export function asyncApi(input: AsyncApiInput): Json {
+  const newest = new Map(input.schemas.map((entry) => [entry.topic, entry]));
+  return {
+    asyncapi: "3.0.0",
+    info: { title: input.title, version: "1.0.0" },
+    defaultContentType: "application/json",
+    servers: {
+      hub: {
+        host: input.host,
+        protocol: "ws",
+        pathname: "/ws",
+        security: [{ $ref: "#/components/securitySchemes/token" }],
+      },
+    },
+    channels: {
+      ws: {
+        address: "/ws",
+        description: "A message is one frame or an array of frames.",
+        messages: Object.fromEntries(
+          Object.keys(FRAMES).map((name) => [name, { $ref: `#/components/messages/${name}` }]),
+        ),
+      },
+      ...Object.fromEntries(
+        input.topics.map((topic) => [channelId(topic.name), channelOf(topic.name, newest)]),
+      ),
+    },
+    operations: { ...frameOperations(), ...topicOperations(input) },
+    components: {
+      messages: Object.fromEntries(
+        Object.entries(FRAMES).map(([name, frame]) => [name, frameMessage(name, frame)]),
+      ),
+      schemas: { EventRecord: EVENT_RECORD },
+      securitySchemes: { token: { type: "http", scheme: "bearer" } },
+    },
+  };
+}
+
+const EVENT_RECORD: Json = {
+  type: "object",
+  required: ["id", "topic", "partition", "seq", "ts", "payload"],
+  properties: {
+    id: text,
+    topic: text,
+    partition: whole,
+    seq: whole,
+    ts: { type: "number" },
+    key: text,
+    headers: { type: "object", additionalProperties: text },
+    payload: {},
+    caused_by: { type: "array", items: text },
+    tags: { type: "array", items: text },
+    sid: text,
+  },
+};
+
+function frameMessage(name: string, frame: { properties: Json; required: string[] }): Json {
+  return {
+    name,
+    payload: {
+      type: "object",
+      required: ["type", ...frame.required],
+      properties: { type: { const: name }, ...frame.properties },
+    },
+  };
+}
+
+/** Names of topics have dots, ids in the document must not. */
+function channelId(topic: string): string {
+  return `topic-${topic.replaceAll(".", "_")}`;
+}
+
+function channelOf(topic: string, schemas: ReadonlyMap<string, SchemaEntry>): Json {
+  const schema = schemas.get(topic)?.document;
+  const usable = typeof schema === "object" && schema !== null && !Array.isArray(schema) ? schema : {};
+  return { address: topic, messages: { event: { name: topic, payload: usable } } };
+}
+
+/** From the hub's side: it receives what clients send. */
+function frameOperations(): Json {
+  const of = (by: "client" | "hub"): { $ref: string }[] =>
+    Object.entries(FRAMES)
+      .filter(([, frame]) => frame.by === by)
+      .map(([name]) => ({ $ref: `#/channels/ws/messages/${name}` }));
+  const channel = { $ref: "#/channels/ws" };
+  return {
+    receiveFrame: { action: "receive", channel, messages: of("client") },
+    sendFrame: { action: "send", channel, messages: of("hub") },
+  };
+}
+
+function topicOperations({ topics }: AsyncApiInput): Json {
+  const operations: Json = {};
+  for (const { name, publish, read } of topics) {
+    const id = channelId(name);
+    const operation = {
+      channel: { $ref: `#/channels/${id}` },
+      messages: [{ $ref: `#/channels/${id}/messages/event` }],
+    };
+    if (publish) operations[`publish-${id}`] = { action: "receive", ...operation };
+    if (read) operations[`deliver-${id}`] = { action: "send", ...operation };
+  }
+  return operations;
+}

@@ -1,0 +1,175 @@
+/** Dead letters: counted, listed, redriven, discarded. */
+import { z } from "@hono/zod-openapi";
+import { deadLetterTopic } from "../../model/topic.js";
+import {
+  deadLetters,
+  discardDeadLetters,
+  type Letter,
+  summarizeDeadLetters,
+} from "../../project/dead-letters.js";
+import { redrive } from "../../project/redrive.js";
+import type { HubContext } from "../context.js";
+import { HubError } from "../problem.js";
+import { addRoute, demand, type HubApp, may, readableTopic } from "./base.js";
+import { Count } from "./positions.js";
+
+const Topic = z.object({ topic: z.string() });
+const Choice = z.strictObject({
+  group: z.string().optional(),
+  key: z.string().optional(),
+  errorClass: z.string().optional(),
+  ids: z.array(z.string()).max(10_000).optional(),
+});
+const List = z.object({
+  group: z.string().optional(),
+  key: z.string().optional(),
+  errorClass: z.string().optional(),
+  status: z.enum(["open", "redriven", "discarded", "any"]).optional(),
+  limit: Count(1_000).optional(),
+  after: z.string().optional().openapi({ description: "`next` of the page before" }),
+});
+const tag = "dead letters";
+
+export function deadLetterRoutes(app: HubApp, hub: HubContext): void {
+  const { bus } = hub;
+  addRoute(
+    app,
+    hub,
+    {
+      method: "get",
+      path: "/dlq",
+      tag,
+      summary: "How many dead letters each topic has, and of which kinds",
+      rights: "read:<topic> for each that is listed",
+      answer: z.object({ items: z.array(z.looseObject({})) }),
+    },
+    async (c) => {
+      const items: object[] = [];
+      for (const topic of await deadLetterSources(hub)) {
+        if (may(c, "read", topic)) items.push({ topic, ...(await summarizeDeadLetters(bus, topic)) });
+      }
+      return c.json({ items });
+    },
+  );
+  addRoute(
+    app,
+    hub,
+    {
+      method: "get",
+      path: "/dlq/{topic}",
+      tag,
+      summary: "The dead letters of a topic",
+      rights: "read:<topic>",
+      params: Topic,
+      query: List,
+      answer: z.object({ items: z.array(z.looseObject({})), next: z.string().nullable() }),
+    },
+    async (c, { params, query }) => {
+      const { name } = await readableTopic(c, hub, params.topic);
+      const { limit = 50, after, ...choice } = query;
+      return c.json(await pageOf(deadLetters(bus, name, present(choice)), limit, after));
+    },
+  );
+  addRoute(
+    app,
+    hub,
+    {
+      method: "get",
+      path: "/dlq/{topic}/{id}",
+      tag,
+      summary: "A dead letter",
+      rights: "read:<topic>",
+      params: Topic.extend({ id: z.string() }),
+    },
+    async (c, { params }) => {
+      const { name } = await readableTopic(c, hub, params.topic);
+      for await (const letter of deadLetters(bus, name, { ids: [params.id], status: "any" }))
+        return c.json(letter as object);
+      throw new HubError("NOT_FOUND", `${name} has no dead letter ${params.id.slice(0, 200)}`);
+    },
+  );
+  settlingRoutes(app, hub);
+}
+
+function settlingRoutes(app: HubApp, hub: HubContext): void {
+  const { bus } = hub;
+  addRoute(
+    app,
+    hub,
+    {
+      method: "post",
+      path: "/dlq/{topic}/redrive",
+      tag,
+      summary: "Publishes dead letters again, for the group that gave them up; dryRun says which",
+      rights: "ops:redrive and read:<topic>; publish:<to> for another topic",
+      params: Topic,
+      body: Choice.extend({
+        to: z.string().optional(),
+        rate: z.number().positive().optional(),
+        limit: z.number().int().positive().optional(),
+        allGroups: z.boolean().optional(),
+        dryRun: z.boolean().optional(),
+      }),
+    },
+    async (c, { params, body }) => {
+      demand(c, "ops", "redrive");
+      const { name: topic } = await readableTopic(c, hub, params.topic);
+      if (body.to !== undefined) demand(c, "publish", body.to);
+      const signal = AbortSignal.any([c.req.raw.signal, hub.closing]);
+      const actor = c.get("caller").subject;
+      return c.json(await redrive(bus, { ...present(body), topic, actor, signal }));
+    },
+  );
+  addRoute(
+    app,
+    hub,
+    {
+      method: "post",
+      path: "/dlq/{topic}/discard",
+      tag,
+      summary: "Takes dead letters out of the open ones for good, with a reason",
+      rights: "ops:discard and read:<topic>",
+      params: Topic,
+      body: Choice.extend({ reason: z.string().min(1).max(1_000) }),
+    },
+    async (c, { params, body }) => {
+      demand(c, "ops", "discard");
+      const { name } = await readableTopic(c, hub, params.topic);
+      const actor = c.get("caller").subject;
+      const { reason, ...choice } = body;
+      return c.json({
+        topic: name,
+        discarded: await discardDeadLetters(bus, name, { ...present(choice), reason, actor }),
+      });
+    },
+  );
+}
+
+/** Topics that have a topic of dead letters. */
+export async function deadLetterSources(hub: HubContext): Promise<string[]> {
+  const names = new Set((await hub.bus.topics()).map(({ name }) => name));
+  return [...names].filter((name) => names.has(deadLetterTopic(name)));
+}
+
+async function pageOf(
+  letters: AsyncGenerator<Letter>,
+  limit: number,
+  after: string | undefined,
+): Promise<{ items: Letter[]; next: string | null }> {
+  const items: Letter[] = [];
+  let reached = after === undefined;
+  for await (const letter of letters) {
+    if (!reached) reached = letter.id === after;
+    else if (items.length === limit) return { items, next: items.at(-1)?.id ?? null };
+    else items.push(letter);
+  }
+  if (!reached) throw new HubError("BAD_REQUEST", "after is the `next` of the page before");
+  return { items, next: null };
+}
+
+/** Without the members that were left out. */
+function present<T extends object>(given: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]: Exclude<T[K], undefined>;
+  };
+}

@@ -1,0 +1,93 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { type HubFixture, hubFixture } from "../../../test/support/hub-fixture.js";
+import type { EventRecord } from "../../model/event.js";
+import { defineTopic } from "../../model/topic.js";
+
+interface Sent {
+  readonly id: string;
+  readonly event: EventRecord<number>;
+}
+
+/** Reads an SSE stream until it has `count` events, or to its end. */
+async function readEvents(response: Response, count: number): Promise<Sent[]> {
+  const found: Sent[] = [];
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
+    text += decoder.decode(chunk, { stream: true });
+    const blocks = text.split("\n\n");
+    text = blocks.pop() as string;
+    for (const block of blocks) {
+      const lines = block.split("\n");
+      const data = lines.filter((line) => line.startsWith("data: "));
+      const id = lines.find((line) => line.startsWith("id: "))?.slice(4) ?? "";
+      expect(data.length).toBeLessThanOrEqual(1);
+      if (data[0] !== undefined)
+        found.push({ id, event: JSON.parse(data[0].slice(6)) as EventRecord<number> });
+      if (found.length === count) return found;
+    }
+  }
+  return found;
+}
+
+describe("GET /events", () => {
+  let f: HubFixture;
+  beforeEach(async () => {
+    f = await hubFixture({ bus: { topics: [defineTopic("ticks", { partitions: 3 })] } });
+    for (let n = 0; n < 30; n++) await f.bus.publish("ticks", n, { key: `k${n}` });
+  });
+  afterEach(() => f.close());
+
+  it("P4: sends what is there, then what comes, each partition in order, one data line an event", async () => {
+    const response = await f.get("/events?topic=ticks&from=earliest");
+    expect(response.headers.get("content-type")).toContain("text/event-stream");
+    const reading = readEvents(response, 31);
+    await f.bus.publish("ticks", 30, { key: "k30" });
+    const events = (await reading).map(({ event }) => event);
+    expect(events.map(({ payload }) => payload).sort((a, b) => a - b)).toEqual(
+      Array.from({ length: 31 }, (_, n) => n),
+    );
+    for (const partition of [0, 1, 2]) {
+      const seqs = events.filter((event) => event.partition === partition).map(({ seq }) => seq);
+      expect(seqs).toEqual(seqs.map((_, i) => i + 1));
+    }
+  });
+
+  it("goes on exactly after any event, by Last-Event-ID", async () => {
+    const all = await readEvents(await f.get("/events?topic=ticks&from=earliest"), 30);
+    for (const at of [0, 7, 13, 28]) {
+      const headers = { "last-event-id": all[at]?.id as string };
+      const rest = await readEvents(await f.get("/events?topic=ticks", { headers }), 29 - at);
+      const seen = [...all.slice(0, at + 1), ...rest].map(({ event }) => event.id);
+      expect(new Set(seen).size).toBe(30);
+    }
+    const headers = { "last-event-id": "nonsense" };
+    expect((await f.get("/events?topic=ticks", { headers })).status).toBe(400);
+  });
+
+  it("begins at the end unless told otherwise, and passes over other keys and partitions", async () => {
+    const latest = readEvents(await f.get("/events?topic=ticks&key=mine"), 1);
+    await f.bus.publish("ticks", 100, { key: "other" });
+    const { partition } = await f.bus.publish("ticks", 101, { key: "mine" });
+    expect((await latest).map(({ event }) => event.payload)).toEqual([101]);
+    const lane = await f.get(`/events?topic=ticks&from=earliest&partition=${partition}`);
+    expect((await readEvents(lane, 3)).every(({ event }) => event.partition === partition)).toBe(true);
+  });
+
+  it("P13: a reader that stops holds back its own stream only, and gets everything once it reads on", async () => {
+    const slow = await f.get("/events?topic=ticks&from=earliest");
+    const filler = "x".repeat(20_000);
+    for (let n = 0; n < 300; n++) await f.bus.publish("ticks", `${n}${filler}`);
+    const quick = await readEvents(await f.get("/events?topic=ticks&from=earliest"), 330);
+    expect(quick).toHaveLength(330);
+    expect(await readEvents(slow, 330)).toHaveLength(330);
+  });
+
+  it("ends when the hub closes, at once", async () => {
+    const reading = readEvents(await f.get("/events?topic=ticks&from=earliest"), 1_000);
+    const startedMs = performance.now();
+    await f.hub.close();
+    expect((await reading).length).toBeLessThanOrEqual(30);
+    expect(performance.now() - startedMs).toBeLessThan(4_000);
+  });
+});

@@ -1,0 +1,106 @@
+/** For those who run it: tasks, the audit, and everything at a glance. */
+import { z } from "@hono/zod-openapi";
+import { deadLetterTopic } from "../../model/topic.js";
+import type { HubContext } from "../context.js";
+import { addRoute, demand, type HubApp } from "./base.js";
+import { deadLetterSources } from "./dead-letters.js";
+import { sums } from "./groups.js";
+import { Count } from "./positions.js";
+import { totals } from "./topics.js";
+
+const tag = "operations";
+const TOP_GROUPS = 10;
+
+export function operationRoutes(app: HubApp, hub: HubContext): void {
+  const { bus } = hub;
+  addRoute(
+    app,
+    hub,
+    {
+      method: "get",
+      path: "/tasks",
+      tag,
+      summary: "Projectors, drainers and other long-running parts",
+      rights: "ops:tasks",
+    },
+    (c) => {
+      demand(c, "ops", "tasks");
+      return c.json({ items: bus.tasks.reports() } as object);
+    },
+  );
+  addRoute(
+    app,
+    hub,
+    {
+      method: "get",
+      path: "/audit",
+      tag,
+      summary: "Who did what, newest first",
+      rights: "ops:audit",
+      query: z.object({ limit: Count(1_000).optional(), before: z.coerce.number().int().min(0).optional() }),
+    },
+    async (c, { query }) => {
+      demand(c, "ops", "audit");
+      const { limit = 100, before } = query;
+      const items = await bus.store.registry.audits({ limit, ...(before !== undefined && { before }) });
+      const next = items.length === limit ? (items.at(-1)?.number ?? null) : null;
+      return c.json({ items, next } as object);
+    },
+  );
+  addRoute(
+    app,
+    hub,
+    { method: "get", path: "/overview", tag, summary: "Everything at a glance", rights: "ops:overview" },
+    async (c) => {
+      demand(c, "ops", "overview");
+      return c.json(await overview(hub));
+    },
+  );
+}
+
+async function overview(hub: HubContext): Promise<object> {
+  const { bus, metrics } = hub;
+  const nowMs = bus.clock.now();
+  const seconds = Math.max(0.001, (nowMs - hub.startedMs) / 1_000);
+  const groups = await bus.admin.lag();
+  const topics = await bus.topics();
+  const stored = await Promise.all(topics.map(async ({ name }) => totals(await bus.store.log.heads(name))));
+  const rates = Object.entries(metrics.counters).map(
+    ([name, count]) => [name, Math.round((count / seconds) * 1_000) / 1_000] as const,
+  );
+  return {
+    name: hub.name,
+    store: bus.store.name,
+    startedMs: hub.startedMs,
+    nowMs,
+    uptimeSeconds: Math.round(seconds),
+    connections: hub.connections(),
+    counters: metrics.counters,
+    ratesPerSecond: Object.fromEntries(rates),
+    topics: topics.length,
+    events: stored.reduce((sum, { events }) => sum + events, 0),
+    bytes: stored.reduce((sum, { bytes }) => sum + bytes, 0),
+    groups: groups.length,
+    ...sums(groups),
+    lagging: [...groups]
+      .filter(({ lag }) => lag > 0)
+      .sort((a, b) => b.lag - a.lag)
+      .slice(0, TOP_GROUPS)
+      .map(({ topic, group, lag, lagSeconds, members }) => ({ topic, group, lag, lagSeconds, members })),
+    deadLetters: await openLetters(hub),
+    tasks: bus.tasks.reports(),
+  };
+}
+
+/** By counts alone, without reading them: letters there are, less those of which an outcome is written down. */
+async function openLetters(hub: HubContext): Promise<{ open: number; topics: Record<string, number> }> {
+  const { documents, log } = hub.bus.store;
+  const settled = new Map((await documents.views()).map(({ view, documents: count }) => [view, count]));
+  const topics: Record<string, number> = {};
+  for (const topic of await deadLetterSources(hub)) {
+    const name = deadLetterTopic(topic);
+    const open = totals(await log.heads(name)).events - (settled.get(name) ?? 0);
+    if (open > 0) topics[topic] = open;
+  }
+  return { open: Object.values(topics).reduce((sum, count) => sum + count, 0), topics };
+}

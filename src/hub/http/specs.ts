@@ -1,0 +1,51 @@
+/** The interface, told to machines: OpenAPI of the routes, AsyncAPI of the topics and the WebSocket. */
+import type { HubContext } from "../context.js";
+import { asyncApi } from "./async-api.js";
+import { addRoute, type HubApp, may } from "./base.js";
+
+export const API_VERSION = "1.0.0";
+
+/** To be added last: the document holds the routes that are there then. */
+export function specRoutes(app: HubApp, hub: HubContext): void {
+  const tag = "interface";
+  addRoute(app, hub, { method: "get", path: "/openapi.json", tag, summary: "This document" }, (c) =>
+    c.json(openApi as object),
+  );
+  addRoute(
+    app,
+    hub,
+    {
+      method: "get",
+      path: "/asyncapi.json",
+      tag,
+      summary: "The topics one may use and the WebSocket, as AsyncAPI 3.0",
+      rights: "read:<topic> or publish:<topic> for each that is told of",
+    },
+    async (c) => {
+      const topics = (await hub.bus.topics()).map(({ name }) => ({
+        name,
+        publish: may(c, "publish", name),
+        read: may(c, "read", name),
+      }));
+      const schemas = await hub.bus.store.registry.schemas();
+      const used = topics.filter(({ publish, read }) => publish || read);
+      return c.json(
+        asyncApi({ title: hub.name, host: c.req.header("host") ?? "localhost", topics: used, schemas }),
+      );
+    },
+  );
+  app.openAPIRegistry.registerComponent("securitySchemes", "bearer", {
+    type: "http",
+    scheme: "bearer",
+    description: "A JWT or a fixed token, with scopes such as publish:orders.*, read:orders.** and ops:*.",
+  });
+  const openApi = app.getOpenAPI31Document({
+    openapi: "3.1.0",
+    info: {
+      title: `${hub.name} hub`,
+      version: API_VERSION,
+      description: "Events over HTTP. Errors are problem+json (RFC 9457) with a stable `code`.",
+    },
+    servers: [{ url: "/" }],
+  });
+}

@@ -1,0 +1,132 @@
+/** What there is: topics, partitions, the newest event of a key, schemas. */
+import { z } from "@hono/zod-openapi";
+import type { TopicConfig } from "../../model/topic.js";
+import type { PartitionHead } from "../../ports/log.js";
+import type { HubContext } from "../context.js";
+import { HubError } from "../problem.js";
+import { addRoute, type HubApp, may, readableTopic } from "./base.js";
+
+const MAX_KEYS = 1_000;
+
+export const TopicQuery = z.object({ topic: z.string() });
+const Items = z.object({ items: z.array(z.looseObject({})) });
+
+export function topicRoutes(app: HubApp, hub: HubContext): void {
+  const { bus } = hub;
+  const tag = "topics";
+  addRoute(
+    app,
+    hub,
+    {
+      method: "get",
+      path: "/topics",
+      tag,
+      summary: "The topics one may read",
+      rights: "read:<topic> for each that is listed",
+      answer: Items,
+    },
+    async (c) => {
+      const topics = (await bus.topics()).filter(({ name }) => may(c, "read", name));
+      return c.json({ items: await Promise.all(topics.map((topic) => withTotals(hub, topic))) });
+    },
+  );
+  addRoute(
+    app,
+    hub,
+    {
+      method: "get",
+      path: "/topics/{topic}",
+      tag,
+      summary: "A topic: its settings, partitions and groups",
+      rights: "read:<topic>",
+      params: z.object({ topic: z.string() }),
+    },
+    async (c, { params }) => {
+      const config = await readableTopic(c, hub, params.topic);
+      const partitions = await bus.store.log.heads(config.name);
+      const groups = await bus.admin.lag({ topic: config.name });
+      return c.json({
+        name: config.name,
+        config,
+        ...totals(partitions),
+        partitions,
+        groups: groups.map(({ group, lag, lagSeconds, members }) => ({ group, lag, lagSeconds, members })),
+      });
+    },
+  );
+  addRoute(
+    app,
+    hub,
+    {
+      method: "get",
+      path: "/partitions",
+      tag,
+      summary: "The partitions of a topic",
+      rights: "read:<topic>",
+      query: TopicQuery,
+      answer: Items,
+    },
+    async (c, { query }) => {
+      const { name } = await readableTopic(c, hub, query.topic);
+      return c.json({ topic: name, items: await bus.store.log.heads(name) });
+    },
+  );
+  addRoute(
+    app,
+    hub,
+    {
+      method: "get",
+      path: "/latest-by-key",
+      tag,
+      summary: "The newest event of each key; null for keys that have none",
+      rights: "read:<topic>",
+      query: TopicQuery.extend({
+        keys: z.string().optional().openapi({ description: "Keys joined by commas" }),
+        key: z
+          .union([z.string(), z.array(z.string())])
+          .optional()
+          .openapi({ description: "A key as it is; may be given several times" }),
+      }),
+    },
+    async (c, { query }) => {
+      const { name } = await readableTopic(c, hub, query.topic);
+      const keys = [...(query.keys === undefined ? [] : query.keys.split(",")), ...[query.key ?? []].flat()];
+      if (keys.length === 0 || keys.length > MAX_KEYS)
+        throw new HubError("BAD_REQUEST", `give 1 to ${MAX_KEYS} keys: keys=a,b or key=a&key=b`);
+      const found = await bus.latestByKey(name, keys);
+      return c.json({
+        topic: name,
+        events: Object.fromEntries(keys.map((key) => [key, found[key] ?? null])),
+      } as object);
+    },
+  );
+  addRoute(
+    app,
+    hub,
+    {
+      method: "get",
+      path: "/schemas",
+      tag,
+      summary: "The registered schemas, every version",
+      rights: "read:<topic> for each that is listed",
+      query: z.object({ topic: z.string().optional() }),
+      answer: Items,
+    },
+    async (c, { query }) => {
+      if (query.topic !== undefined) await readableTopic(c, hub, query.topic);
+      const schemas = await bus.store.registry.schemas(query.topic);
+      return c.json({ items: schemas.filter(({ topic }) => may(c, "read", topic)) } as object);
+    },
+  );
+}
+
+async function withTotals(hub: HubContext, topic: TopicConfig): Promise<object> {
+  return { ...topic, ...totals(await hub.bus.store.log.heads(topic.name)) };
+}
+
+export function totals(heads: readonly PartitionHead[]): { events: number; bytes: number } {
+  return {
+    events: heads.reduce((sum, head) => sum + head.events, 0),
+    bytes: heads.reduce((sum, head) => sum + head.bytes, 0),
+  };
+}

@@ -1,0 +1,227 @@
+/** Events in bulk: out as lines, in as lines, and from one topic to another. */
+import { z } from "@hono/zod-openapi";
+import type { EventRecord } from "../../model/event.js";
+import { checkTopicName } from "../../model/topic.js";
+import { exportEvents } from "../../project/export-events.js";
+import { type CopyOptions, replay } from "../../project/replay.js";
+import type { HubContext } from "../context.js";
+import { HubError } from "../problem.js";
+import { addRoute, demand, type HubApp, type HubRequest, readableTopic } from "./base.js";
+import { mediaType } from "./body.js";
+import { Count, Flag, Partition, PositionBody, parsePosition, parseTime, positionOf } from "./positions.js";
+import { publishLines } from "./publish.js";
+import { PublishDesk } from "./publish-items.js";
+import { streamLife, textStream } from "./streams.js";
+
+const tag = "transfer";
+const EXPORT_LIMIT = 1_000_000_000;
+/** A payload of 1 MiB, and what stands around it. */
+const IMPORT_LINE_BYTES = 1_048_576 + 65_536;
+
+export function transferRoutes(app: HubApp, hub: HubContext): void {
+  addRoute(
+    app,
+    hub,
+    {
+      method: "get",
+      path: "/export",
+      tag,
+      summary: "A topic as lines of JSON, up to what is there when it begins",
+      rights: "read:<topic>",
+      query: z.object({
+        topic: z.string(),
+        from: z.string().optional(),
+        until: z.string().optional().openapi({ description: "Only events before this time" }),
+        partition: Partition.optional(),
+        key: z.string().optional(),
+        limit: Count(EXPORT_LIMIT).optional(),
+      }),
+      answer: z.string(),
+      contentType: "application/x-ndjson",
+    },
+    async (c, { query }) => {
+      const { name } = await readableTopic(c, hub, query.topic);
+      const { key, limit, partition } = query;
+      const from = parsePosition(query.from ?? "earliest");
+      const untilTs = query.until === undefined ? undefined : parseTime(query.until);
+      const life = streamLife(hub, c.get("caller"));
+      const lines = exportEvents(hub.bus, name, {
+        from,
+        signal: life.signal,
+        ...(untilTs !== undefined && { untilTs }),
+        ...(partition !== undefined && { partition }),
+        ...(limit !== undefined && { limit }),
+        ...(key !== undefined && { filter: (event: EventRecord) => event.key === key }),
+      });
+      return new Response(textStream(lines, life), {
+        headers: {
+          "Content-Type": "application/x-ndjson",
+          "Cache-Control": "no-store",
+          "X-Content-Type-Options": "nosniff",
+          "Content-Disposition": `attachment; filename="${name}.ndjson"`,
+        },
+      });
+    },
+  );
+  importRoute(app, hub);
+  replayRoutes(app, hub);
+}
+
+function importRoute(app: HubApp, hub: HubContext): void {
+  const desk = new PublishDesk(hub);
+  addRoute(
+    app,
+    hub,
+    {
+      method: "post",
+      path: "/import",
+      tag,
+      summary:
+        "Lines of an export come in again; what is there already is counted, not added (application/x-ndjson)",
+      rights: "ops:import and publish:<topic>",
+      query: z.object({
+        topic: z.string().optional(),
+        keepPartitions: Flag.optional(),
+        resume: z.string().min(1).max(200).optional(),
+      }),
+    },
+    async (c, { query }) => {
+      demand(c, "ops", "import");
+      const type = mediaType(c.req.header("content-type"));
+      if (type !== "application/x-ndjson" && type !== "application/jsonl")
+        throw new HubError("UNSUPPORTED_MEDIA_TYPE", "POST /import takes application/x-ndjson");
+      const { topic, keepPartitions = false, resume } = query;
+      const imported = await publishLines(c, desk, {
+        maxLineBytes: IMPORT_LINE_BYTES,
+        keepPartitions,
+        signal: hub.closing,
+        ...(topic !== undefined && { topic }),
+        ...(resume !== undefined && { resume: `${c.get("caller").subject} ${resume}` }),
+      });
+      await hub.bus.store.registry.audit({
+        atMs: hub.bus.clock.now(),
+        actor: c.get("caller").subject,
+        action: "import",
+        target: topic ?? "*",
+        details: { ...imported },
+      });
+      return c.json(imported);
+    },
+  );
+}
+
+const Copy = z.strictObject({
+  from: z.strictObject({ topic: z.string(), position: PositionBody.optional() }),
+  to: z.string(),
+  filter: z
+    .strictObject({
+      keys: z.array(z.string()).optional(),
+      tag: z.string().optional(),
+      untilTs: z.number().optional(),
+    })
+    .optional(),
+  rate: z.number().positive().optional(),
+  resume: z.string().min(1).max(200).optional(),
+  dryRun: z.boolean().optional(),
+});
+const Move = z.strictObject({
+  topic: z.string(),
+  group: z.string(),
+  to: PositionBody,
+  dryRun: z.boolean().optional(),
+});
+
+function replayRoutes(app: HubApp, hub: HubContext): void {
+  addRoute(
+    app,
+    hub,
+    {
+      method: "get",
+      path: "/replay",
+      tag,
+      summary: "What a replay would do: of a group (topic, group, to) or of a topic into another (from, to)",
+      rights: "ops:replay, read:<from> and publish:<to>; for a group ops:cursor and read:<topic>",
+      query: z.object({
+        topic: z.string().optional(),
+        group: z.string().optional(),
+        from: z.string().optional(),
+        position: z.string().optional(),
+        to: z.string(),
+      }),
+    },
+    async (c, { query }) => {
+      const { topic, group, from, to, position } = query;
+      if (topic !== undefined && group !== undefined)
+        return c.json(await move(c, hub, { topic, group, to: parsePosition(to), dryRun: true }));
+      if (from === undefined) throw new HubError("BAD_REQUEST", "give topic, group and to, or from and to");
+      const place = parsePosition(position ?? "earliest");
+      return c.json(await copy(c, hub, { from: { topic: from, position: place }, to, dryRun: true }));
+    },
+  );
+  addRoute(
+    app,
+    hub,
+    {
+      method: "post",
+      path: "/replay",
+      tag,
+      summary: "Copies a topic into another, or moves a group",
+      rights: "ops:replay, read:<from> and publish:<to>; for a group ops:cursor and read:<topic>",
+      body: z.union([Copy, Move]),
+    },
+    async (c, { body }) => {
+      if ("group" in body)
+        return c.json(await move(c, hub, { ...body, to: positionOf(body.to), dryRun: body.dryRun ?? false }));
+      const { from, to, filter, rate, resume, dryRun = false } = body;
+      const position = positionOf(from.position ?? "earliest");
+      return c.json(
+        await copy(c, hub, {
+          from: { topic: from.topic, position },
+          to,
+          dryRun,
+          ...(filter !== undefined && { filter: filterOf(filter) }),
+          ...(rate !== undefined && { rate }),
+          ...(resume !== undefined && { resume }),
+        }),
+      );
+    },
+  );
+}
+
+async function move(
+  c: HubRequest,
+  hub: HubContext,
+  o: { topic: string; group: string; to: ReturnType<typeof parsePosition>; dryRun: boolean },
+): Promise<object> {
+  demand(c, "ops", "cursor");
+  await readableTopic(c, hub, o.topic);
+  return replay(hub.bus, { ...o, actor: c.get("caller").subject });
+}
+
+async function copy(c: HubRequest, hub: HubContext, options: CopyOptions & { to: string }): Promise<object> {
+  demand(c, "ops", "replay");
+  checkTopicName(options.to);
+  demand(c, "publish", options.to);
+  const { name: target } = await readableTopic(c, hub, String(options.from.topic));
+  const signal = AbortSignal.any([c.req.raw.signal, hub.closing]);
+  const copied = await replay(hub.bus, { ...options, signal });
+  if (!options.dryRun) {
+    const { floors: _, ...details } = copied;
+    await hub.bus.store.registry.audit({
+      atMs: hub.bus.clock.now(),
+      actor: c.get("caller").subject,
+      action: "replay",
+      target,
+      details: { ...details, to: options.to },
+    });
+  }
+  return copied;
+}
+
+function filterOf(filter: NonNullable<z.output<typeof Copy>["filter"]>): (event: EventRecord) => boolean {
+  const keys = filter.keys === undefined ? undefined : new Set(filter.keys);
+  return (event) =>
+    (keys === undefined || (event.key !== undefined && keys.has(event.key))) &&
+    (filter.tag === undefined || (event.tags?.includes(filter.tag) ?? false)) &&
+    (filter.untilTs === undefined || event.ts < filter.untilTs);
+}

@@ -1,0 +1,195 @@
+/** Read models: one document with its version as ETag, pages of them, as they are or as they were. */
+import { z } from "@hono/zod-openapi";
+import { pause } from "../../model/clock.js";
+import { isDeadLetterTopic } from "../../model/topic.js";
+import { viewAt } from "../../project/past-view.js";
+import { checkViewName, type ViewPage, type ViewRecord } from "../../project/view.js";
+import type { HubContext } from "../context.js";
+import { HubError } from "../problem.js";
+import { addRoute, type HubApp, type HubRequest } from "./base.js";
+import { Count, parseTime } from "./positions.js";
+import { orderOf, whereOf } from "./view-query.js";
+import { ViewSources } from "./view-sources.js";
+
+const DEFAULT_WAIT_MS = 5_000;
+const MAX_WAIT_MS = 60_000;
+
+const One = z.object({
+  at: z.string().optional().openapi({ description: "As it was at this time (milliseconds or ISO 8601)" }),
+  min: z
+    .string()
+    .regex(/^\d+:\d+(,\d+:\d+)*$/, "write <partition>:<seq>")
+    .optional()
+    .openapi({ description: "Waits until the view has taken in this event: <partition>:<seq>" }),
+  wait_ms: z.coerce.number().int().min(0).max(MAX_WAIT_MS).optional(),
+  topic: z.string().optional().openapi({ description: "Of a view that is made of several" }),
+});
+type OneQuery = z.output<typeof One>;
+
+const Many = One.extend({
+  order: z.string().min(1).optional().openapi({ description: '"field", or "-field" for descending' }),
+  limit: Count(1_000).optional(),
+  after: z.string().optional().openapi({ description: "`next` of the page before" }),
+});
+type ManyQuery = z.output<typeof Many>;
+
+const RIGHTS = "read:<topic> of the topics it is made of, or read:<view> where these are not known";
+
+export function viewRoutes(app: HubApp, hub: HubContext): void {
+  const views = new Views(hub);
+  const tag = "views";
+  addRoute(
+    app,
+    hub,
+    {
+      method: "get",
+      path: "/views",
+      tag,
+      summary: "The views one may read",
+      rights: RIGHTS,
+      answer: z.object({ items: z.array(z.looseObject({})) }),
+    },
+    async (c) => c.json({ items: await views.readable(c) }),
+  );
+  addRoute(
+    app,
+    hub,
+    {
+      method: "get",
+      path: "/snap/{view}/{key}",
+      tag,
+      summary: "A document, with its version as ETag",
+      rights: RIGHTS,
+      params: z.object({ view: z.string(), key: z.string() }),
+      query: One,
+    },
+    (c, { params, query }) => views.document(c, params.view, params.key, query),
+  );
+  addRoute(
+    app,
+    hub,
+    {
+      method: "get",
+      path: "/snap/{view}",
+      tag,
+      summary:
+        "Documents of a view (where.<field>=<value>); or the document of that key, if there is one view only",
+      rights: RIGHTS,
+      params: z.object({ view: z.string() }),
+      query: Many,
+      openQuery: true,
+    },
+    async (c, { params, query }) => {
+      if (await views.exists(params.view)) return c.json(await views.page(c, params.view, query));
+      return views.document(c, await views.only(c, params.view), params.view, query);
+    },
+  );
+}
+
+class Views {
+  readonly #hub: HubContext;
+  readonly #sources: ViewSources;
+
+  constructor(hub: HubContext) {
+    this.#hub = hub;
+    this.#sources = new ViewSources(hub);
+  }
+
+  async readable(c: HubRequest): Promise<object[]> {
+    const all = (await this.#hub.bus.store.documents.views()).filter(({ view }) => !isDeadLetterTopic(view));
+    const allowed = await Promise.all(all.map(({ view }) => this.#sources.mayRead(c, view)));
+    return all.filter((_, i) => allowed[i]);
+  }
+
+  async exists(view: string): Promise<boolean> {
+    return (await this.#hub.bus.store.documents.views()).some((info) => info.view === view);
+  }
+
+  /** The view that a lone key belongs to. */
+  async only(c: HubRequest, key: string): Promise<string> {
+    const views = (await this.#hub.bus.store.documents.views()).filter(
+      ({ view }) => !isDeadLetterTopic(view),
+    );
+    const [first] = views;
+    if (first !== undefined && views.length === 1) return first.view;
+    // Whoever may not read a view of that name is told that, not whether it is there.
+    checkViewName(key);
+    await this.#sources.demand(c, key);
+    throw new HubError("NOT_FOUND", `there is no view ${key}`);
+  }
+
+  async document(c: HubRequest, view: string, key: string, query: OneQuery): Promise<Response> {
+    checkViewName(view);
+    await this.#sources.demand(c, view);
+    const document = await this.#find(view, key, query);
+    if (document === null) throw new HubError("NOT_FOUND", `${view} has no ${key.slice(0, 200)}`);
+    const etag = `"${document._v}"`;
+    const headers = { ETag: etag, "Cache-Control": "no-cache" };
+    if (matches(c.req.header("if-none-match"), etag)) return c.body(null, 304, headers);
+    return c.json(document as object, 200, headers);
+  }
+
+  async #find(view: string, key: string, query: OneQuery): Promise<ViewRecord | null> {
+    if (query.at !== undefined) return (await this.#past(view, query.at, query.topic)).get(key);
+    await this.#reached(view, query);
+    return this.#hub.bus.view(view).get(key);
+  }
+
+  async page(c: HubRequest, view: string, query: ManyQuery): Promise<ViewPage> {
+    await this.#sources.demand(c, view);
+    const { at, order, limit, after } = query;
+    const where = whereOf(query);
+    const misspelt = Object.keys(query).find((name) => !(name in Many.shape) && !name.startsWith("where."));
+    if (misspelt !== undefined)
+      throw new HubError(
+        "BAD_REQUEST",
+        `"${misspelt.slice(0, 80)}" is no filter: write where.<field>=<value>`,
+      );
+    const paging = { ...(limit !== undefined && { limit }), ...(after !== undefined && { after }) };
+    if (at !== undefined) {
+      if (order !== undefined || Object.keys(where).length > 0)
+        throw new HubError("BAD_REQUEST", "at goes with limit and after only");
+      return (await this.#past(view, at, query.topic)).find(paging);
+    }
+    await this.#reached(view, query);
+    return this.#hub.bus.view(view).find({
+      where,
+      ...paging,
+      ...(order !== undefined && { order: orderOf(order) }),
+    });
+  }
+
+  async #past(view: string, at: string, topic: string | undefined): ReturnType<typeof viewAt> {
+    const source = await this.#sources.one(view, topic);
+    return viewAt(this.#hub.bus, { topic: source.topic }, parseTime(at));
+  }
+
+  /** Waits until the view has taken in what `min` names; ACK_TIMEOUT if that takes too long. */
+  async #reached(view: string, { min, topic, wait_ms = DEFAULT_WAIT_MS }: OneQuery): Promise<void> {
+    if (min === undefined) return;
+    const ref = await this.#sources.one(view, topic);
+    const wanted = min.split(",").map((part) => part.split(":").map(Number) as [number, number]);
+    const { bus, closing } = this.#hub;
+    const deadlineMs = bus.clock.steady() + wait_ms;
+    for (let napMs = 5; ; napMs = Math.min(napMs * 2, 100)) {
+      const position = await bus.getCursor(ref.topic, ref.group);
+      const floorOf = (partition: number): number =>
+        position?.partitions.find((one) => one.partition === partition)?.floor ?? 0;
+      if (wanted.every(([partition, seq]) => floorOf(partition) >= seq)) return;
+      if (bus.clock.steady() >= deadlineMs || closing.aborted) {
+        throw new HubError("ACK_TIMEOUT", `${view} has not come to ${min} within ${wait_ms} ms`, {
+          details: {
+            floors: position?.partitions.map(({ partition, floor }) => ({ partition, floor })) ?? [],
+          },
+        });
+      }
+      await pause(bus.clock, napMs, closing);
+    }
+  }
+}
+
+/** Weak comparison; `*` fits whatever is there. */
+function matches(header: string | undefined, etag: string): boolean {
+  const tags = (header ?? "").split(",").map((tag) => tag.trim().replace(/^W\//, ""));
+  return tags.includes(etag) || tags.includes("*");
+}
