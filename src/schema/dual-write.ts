@@ -4,7 +4,8 @@
  *
  * The publisher's layer writes both and fails if the second fails for good, so that the publisher tries again. The
  * mirror reads the topic as a group and writes what is not there yet: what came before the layer, and what a crash
- * between the two writes left out.
+ * between the two writes left out. Let it catch up before publishers get the layer: else old events come after newer
+ * ones of their key. Where nobody needs the second event at once, the mirror alone will do, and keeps the order.
  */
 import { type Clock, pause, systemClock } from "../model/clock.js";
 import { BusError } from "../model/errors.js";

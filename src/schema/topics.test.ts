@@ -1,0 +1,50 @@
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { createBus } from "../bus/create-bus.js";
+import { memoryStore } from "../stores/memory/index.js";
+import {
+  exampleSchemas,
+  HeartbeatReceived,
+  heartbeatSchema,
+  KvSetTopic,
+  ProcessStateTopic,
+  processKey,
+} from "./topics.js";
+
+const heartbeat = { pid: 12345, name: "stt", host: "dev", cpu_pct: 12.3, mem_mb: 256 };
+const state = { processId: "dev:stt:12345", ...heartbeat, last_seen_ts: 1, status: "alive" as const };
+
+describe("the topics of the worked example", () => {
+  it("have schemas that take their payloads", () => {
+    const schemas = exampleSchemas();
+    expect(schemas.topics()).toEqual(["heartbeat.received", "kv.set", "process.state"]);
+    expect(schemas.validate("heartbeat.received", heartbeat)?.version).toBe(1);
+    expect(schemas.validate("process.state", state)?.version).toBe(1);
+    expect(schemas.validate("kv.set", { path: "a/b", value: { any: [1, null] } })?.version).toBe(1);
+    expect(() => schemas.validate("process.state", { ...state, status: "gone" })).toThrow(/payload.status/);
+  });
+
+  it("say their keys, retention and compaction, and a bus checks them", async () => {
+    expect(HeartbeatReceived.retentionDays).toBe(3);
+    expect([ProcessStateTopic.compaction, KvSetTopic.compaction]).toEqual([true, true]);
+    const bus = await createBus({
+      store: memoryStore(),
+      topics: [HeartbeatReceived, ProcessStateTopic, KvSetTopic],
+    });
+    expect(await bus.publish(HeartbeatReceived, heartbeat)).toMatchObject({ key: processKey(heartbeat) });
+    expect(await bus.publish(ProcessStateTopic, state)).toMatchObject({ key: "dev:stt:12345" });
+    expect(await bus.publish(KvSetTopic, { path: "a", value: 1 })).toMatchObject({ key: "a" });
+    await bus.close();
+  });
+
+  it("may grow by what is optional, and not by what is required", () => {
+    const schemas = exampleSchemas();
+    const topic = "heartbeat.received";
+    const more = heartbeatSchema.extend({ net_rx_kbs: z.number().optional() });
+    expect(schemas.check({ topic, version: 2, compat: "full", schema: more })[0]?.report.verdict).toBe(
+      "compatible",
+    );
+    const needed = heartbeatSchema.extend({ net_rx_kbs: z.number() });
+    expect(schemas.check({ topic, version: 2, schema: needed })[0]?.report.verdict).toBe("incompatible");
+  });
+});
