@@ -174,7 +174,7 @@ export class Subscription {
   /** By topic, from the first step of joining it. */
   readonly #attaching = new Map<string, Promise<void>>();
   readonly #attached: Attached[] = [];
-  readonly #onStopped: (() => void)[] = [];
+  #onStopped: (() => void)[] | null = [];
   #paused = false;
   #stopping: Promise<void> | null = null;
 
@@ -219,9 +219,10 @@ export class Subscription {
     for (const { worker } of this.#attached) worker.wake();
   }
 
-  /** Calls `callback` once it has stopped, for whatever reason. */
+  /** Calls `callback` once it has stopped, for whatever reason; at once if it has. */
   onStopped(callback: () => void): void {
-    this.#onStopped.push(callback);
+    if (this.#onStopped === null) callback();
+    else this.#onStopped.push(callback);
   }
 
   /** What it holds goes back at once, to be delivered elsewhere; then it stops. */
@@ -238,7 +239,9 @@ export class Subscription {
   async #detachAll(): Promise<void> {
     await Promise.allSettled(this.#attaching.values());
     await Promise.all(this.#attached.map(({ detach }) => detach()));
-    for (const callback of this.#onStopped) callback();
+    const callbacks = this.#onStopped ?? [];
+    this.#onStopped = null;
+    for (const callback of callbacks) callback();
   }
 }
 

@@ -5,7 +5,6 @@
 import { describeThrown } from "../model/errors.js";
 import type { Delivered } from "./context.js";
 import type { DeliveryShell } from "./delivery-shell.js";
-import type { HandlingPolicy } from "./delivery-state.js";
 import type { Worker } from "./worker.js";
 
 /** Events that wait for a worker that accepts them; beyond this no more are taken out of the lanes. */
@@ -110,22 +109,25 @@ export class Dispatcher {
     const [delivery] = shell.demand(1, false, handling);
     if (delivery === undefined) return false;
     this.#stretch++;
-    if (!this.#offer(delivery, handling)) this.#park(delivery);
+    if (!this.#offer(delivery)) this.#park(delivery);
     return true;
   }
 
-  /** False if nobody takes it now. */
-  #offer(delivery: Delivered, handling: HandlingPolicy): boolean {
+  /** False if nobody takes it now; nothing was done to it then. */
+  #offer(delivery: Delivered): boolean {
     const { record } = delivery.event;
+    let worker: Worker | undefined;
     try {
-      const worker = this.#workers.find((w) => w.room > 0 && (w.options.accepts?.(record) ?? true));
-      if (worker === undefined) return false;
-      delivery.source.extend(delivery, handling.ackTimeoutMs);
-      worker.run([delivery]);
+      worker = this.#workers.find((w) => w.room > 0 && (w.options.accepts?.(record) ?? true));
     } catch (thrown) {
-      // Whoever should say whose it is throws: the event is at fault, as if its handler threw.
+      // Whoever should say whose it is throws: as if its handler threw.
       delivery.source.failed(delivery, { error: describeThrown(thrown), detail: thrown });
+      return true;
     }
+    if (worker === undefined) return false;
+    this.#parked.delete(delivery);
+    delivery.source.extend(delivery, worker.options.handling.ackTimeoutMs);
+    worker.run([delivery]);
     return true;
   }
 
@@ -137,13 +139,7 @@ export class Dispatcher {
   }
 
   #unpark(): void {
-    for (const delivery of [...this.#parked]) {
-      const handling = this.#workers[0]?.options.handling;
-      if (handling === undefined) return;
-      delivery.onOver = null;
-      this.#parked.delete(delivery);
-      if (!this.#offer(delivery, handling)) this.#park(delivery);
-    }
+    for (const delivery of [...this.#parked]) this.#offer(delivery);
   }
 
   /** Parked events go back to their lanes; for when the workers leave. */

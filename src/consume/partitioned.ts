@@ -1,8 +1,11 @@
 /** Work split by a coordinator inside one process, as an alternative to letting workers share by themselves. */
-import { type Clock, systemClock } from "../model/clock.js";
+import { type CancelTimer, type Clock, systemClock } from "../model/clock.js";
+import { BusError } from "../model/errors.js";
 import type { EventRecord } from "../model/event.js";
 import type { Handler, PublishOptions, Stop, SubscribeOptions } from "../model/event-bus.js";
 import { jumpHash } from "../model/partition.js";
+import { checkTopicName } from "../model/topic.js";
+import type { Store } from "../ports/store.js";
 import type { PartitionCoordinator } from "./coordinator.js";
 import type { Middleware } from "./middleware.js";
 import type { Work } from "./worker.js";
@@ -27,7 +30,12 @@ interface Attachable {
       options: SubscribeOptions;
       accepts: (event: EventRecord) => boolean;
     },
-  ): Promise<{ readonly stop: Stop }>;
+  ): Promise<{
+    readonly stop: Stop;
+    /** It may accept events now that it did not accept before. */
+    wake(): void;
+    onStopped(callback: () => void): void;
+  }>;
 }
 
 /**
@@ -53,40 +61,60 @@ export async function subscribePartitioned(
     clock = systemClock,
     ...rest
   } = options;
-  let mine = new Set<number>();
+  checkShares(partitions);
+  let mine: ReadonlySet<number> = new Set();
   const refresh = (): void => {
+    // Joining is also a sign of life, and brings back a member that was swept away while its process slept.
+    coordinator.join(group, memberId);
     coordinator.sweep();
-    coordinator.heartbeat(group, memberId);
-    const { owners } = coordinator.assign(group, partitions);
-    mine = new Set(
-      Object.entries(owners).flatMap(([share, owner]) => (owner === memberId ? [Number(share)] : [])),
-    );
+    mine = sharesOf(memberId, coordinator.assign(group, partitions).owners);
   };
-  coordinator.join(group, memberId);
-  refresh();
-  let cancel = clock.setTimer(rebalanceEveryMs, function again() {
-    refresh();
-    cancel = clock.setTimer(rebalanceEveryMs, again);
-  });
   const subscription = await bus.attach(topic, {
     group,
     work: { kind: "single", handler },
-    options: { from: "latest", ...rest },
+    options: rest,
     accepts: (event) => mine.has(jumpHash(keyOf?.(event) ?? event.key ?? event.id, partitions)),
   });
-  return async () => {
+  let cancel: CancelTimer = () => undefined;
+  const look = (): void => {
+    refresh();
+    subscription.wake();
+    cancel = clock.setTimer(rebalanceEveryMs, look);
+  };
+  look();
+  let left = false;
+  const leave = (): void => {
+    if (left) return;
+    left = true;
     cancel();
     coordinator.leave(group, memberId);
-    await subscription.stop();
+  };
+  subscription.onStopped(leave);
+  return () => {
+    // First of all, so that others may take its shares while it finishes.
+    leave();
+    return subscription.stop();
   };
 }
 
+function sharesOf(memberId: string, owners: Readonly<Record<number, string>>): ReadonlySet<number> {
+  const shares = Object.keys(owners).map(Number);
+  return new Set(shares.filter((share) => owners[share] === memberId));
+}
+
+function checkShares(partitions: unknown): void {
+  if (!Number.isSafeInteger(partitions) || (partitions as number) < 1)
+    throw new BusError("INVALID_OPTION", "partitions must be a whole number above 0");
+}
+
 interface Derivable<B> {
+  readonly store: Store;
   with(middleware: Middleware): B;
 }
 
 /**
- * A bus whose publishes choose their partition among the first `partitions` by a key of the payload.
+ * A bus whose publishes choose their partition by a key of the payload, among as many partitions as are given here, or
+ * as the topic has if those are fewer. Topics that nobody defined are created with that many.
  *
  * @example
  * const byHost = withPartitioning(bus, 8, (payload) => payload.host);
@@ -96,14 +124,33 @@ export function withPartitioning<B>(
   partitions: number,
   keyOf?: (payload: unknown, options?: PublishOptions) => string | undefined,
 ): B {
+  checkShares(partitions);
+  const partitionsOf = remember(async (name: string) => {
+    checkTopicName(name);
+    const topic = await bus.store.registry.defineTopic({ name, partitions }, { ifAbsent: true });
+    return Math.min(partitions, topic.partitions);
+  });
   return bus.with({
-    publish(request, next) {
-      if (request.options.partition !== undefined) return next(request);
-      const key =
-        keyOf?.(request.payload, request.options) ??
-        request.options.key ??
-        JSON.stringify(request.payload).slice(0, 64);
-      return next({ ...request, options: { ...request.options, partition: jumpHash(key, partitions) } });
+    async publish(request, next) {
+      const { topic, payload, options } = request;
+      if (options.partition !== undefined) return next(request);
+      const key = keyOf?.(payload, options) ?? options.key ?? (JSON.stringify(payload) ?? "").slice(0, 64);
+      const partition = jumpHash(key, await partitionsOf(topic));
+      return next({ ...request, options: { ...options, partition } });
     },
   });
+}
+
+/** Asks once for each name, and again if that failed. */
+function remember<T>(ask: (name: string) => Promise<T>): (name: string) => Promise<T> {
+  const answers = new Map<string, Promise<T>>();
+  return (name) => {
+    let answer = answers.get(name);
+    if (answer === undefined) {
+      answer = ask(name);
+      answers.set(name, answer);
+      answer.catch(() => answers.delete(name));
+    }
+    return answer;
+  };
 }
