@@ -73,7 +73,11 @@ describe("a store without room", () => {
 
   it("P1, P14: when the device fails under a write, what was acknowledged is there, without a gap", async () => {
     // 4,096 blocks of 512 bytes: a write beyond that is an I/O error, not a full disk.
-    const lines = await runProgram("io-error", [work.path], (command) => `ulimit -f 4096; ${command}`);
+    const lines = await runProgram(
+      new URL("./io-error.ts", import.meta.url),
+      [work.path],
+      (command) => `ulimit -f 4096; ${command}`,
+    );
     const said = lines.map((line) => JSON.parse(line) as { acked: number; code: string; readable: number });
     const last = said.at(-1);
     expect(["OUTCOME_UNKNOWN", "STORE_UNAVAILABLE", "STORE_FULL"]).toContain(last?.code);
@@ -97,8 +101,13 @@ async function smallDevice(parent: string, mebibytes: number): Promise<SmallDevi
   const folder = join(parent, "small");
   await mkdir(folder);
   const mounted =
-    spawnSync("mount", ["-t", "tmpfs", "-o", `size=${mebibytes}m`, "tmpfs", folder]).status === 0;
+    spawnSync("/bin/mount", ["-t", "tmpfs", "-o", `size=${mebibytes}m`, "tmpfs", folder]).status === 0;
   return mounted
-    ? { folder, options: {}, isLimitOfStore: false, remove: () => void spawnSync("umount", ["-l", folder]) }
+    ? {
+        folder,
+        options: {},
+        isLimitOfStore: false,
+        remove: () => void spawnSync("/bin/umount", ["-l", folder]),
+      }
     : { folder, options: { maxBytes: mebibytes * 1_048_576 }, isLimitOfStore: true, remove: () => {} };
 }

@@ -6,6 +6,7 @@ import { embeddedStore } from "../../../src/stores/embedded/index.js";
 import { append, drafts, failsWith, readAll, runProgram, Workplace } from "./support.js";
 
 const work = new Workplace();
+const opener = new URL("./opener.ts", import.meta.url);
 
 describe("opening a store", () => {
   it("makes the file and the folders above it", async () => {
@@ -60,7 +61,7 @@ describe("opening a store", () => {
   });
 
   it("says so when another program holds the file, and opens once that is over", async () => {
-    await runProgram("opener", [work.path]);
+    await runProgram(opener, [work.path]);
     const holder = new Database(work.path);
     holder.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE");
     const error = await failsWith(
@@ -79,7 +80,7 @@ describe("opening a store", () => {
     await mkdir(folder);
     await chmod(work.folder, 0o755);
     await chmod(folder, 0o555);
-    const [line = ""] = await runProgram("opener", [join(folder, "bus.db"), "ordinary"]);
+    const [line = ""] = await runProgram(opener, [join(folder, "bus.db"), "ordinary"]);
     expect(JSON.parse(line)).toMatchObject({ code: "STORE_UNAVAILABLE", retryable: false });
     expect(line).toContain("can be written");
   });

@@ -113,13 +113,13 @@ export async function until(what: string, isSo: () => boolean | Promise<boolean>
   }
 }
 
-/** Runs a program of this folder to its end; its output, line by line. `shell` wraps the command line. */
+/** Runs a program to its end; its output, line by line. `shell` wraps the command line. */
 export async function runProgram(
-  name: string,
+  source: URL,
   args: readonly string[],
   shell: (command: string) => string = (command) => command,
 ): Promise<string[]> {
-  const program = fileURLToPath(compileProgram(new URL(`./${name}.ts`, import.meta.url)));
+  const program = fileURLToPath(compileProgram(source));
   const words = [process.execPath, program, ...args].map((word) => `'${word.replaceAll("'", "'\\''")}'`);
   const child = spawn("/bin/sh", ["-c", shell(`exec ${words.join(" ")}`)], {
     stdio: ["ignore", "pipe", "pipe"],
@@ -133,6 +133,6 @@ export async function runProgram(
     errors += text;
   });
   const [code] = (await once(child, "close")) as [number | null];
-  if (code !== 0) throw new Error(`${name} ended with ${code}: ${errors}`);
+  if (code !== 0) throw new Error(`${source.pathname} ended with ${code}: ${errors}`);
   return output.split("\n").filter((line) => line !== "");
 }
