@@ -32,6 +32,8 @@ export interface ShellOptions {
   readonly policy: GroupPolicy;
   readonly pageSize: number;
   readonly meters: Meters;
+  /** False while it is not known whether leases are still held: then nothing is handed out. */
+  readonly holdsLeases: () => boolean;
   /** Writes the dead letter under this lease (P7); the same one twice is harmless. */
   readonly bury: (givenUp: GivenUp, fence: { ref: GroupPartition; epoch: number }) => Promise<void>;
   /** A read or write failed and will be tried again. */
@@ -104,7 +106,8 @@ export class DeliveryShell implements Source {
 
   /** Up to `count` events to be worked on now. */
   demand(count: number, batch: boolean, handling: HandlingPolicy): Delivered[] {
-    const { step, policy, clock, meters } = this.#options;
+    const { step, policy, clock, meters, holdsLeases } = this.#options;
+    if (!holdsLeases()) return [];
     const nowMs = clock.steady();
     const effects = step(this.#state, { type: "demand", count, batch, handling, nowMs }, policy);
     const deliveries: Delivered[] = [];

@@ -91,6 +91,16 @@ export class GroupRunner implements Participant {
     });
   }
 
+  async confirm(): Promise<void> {
+    const state = await this.#options.groups.state(this.ref, { nowMs: this.#options.clock.now() });
+    if (state !== null) this.#dropLost(state);
+  }
+
+  resume(): void {
+    this.dispatcher.wake();
+    this.changed();
+  }
+
   /** Gives every partition back and leaves the group. */
   async close(): Promise<void> {
     this.#closing = true;

@@ -29,6 +29,10 @@ interface Leaving {
 export interface Participant {
   readonly ref: GroupRef;
   changed(): void;
+  /** Looks which of its leases are still its own; throws if that cannot be learned now. */
+  confirm(): Promise<void>;
+  /** Leases hold again: go on handing out. */
+  resume(): void;
 }
 
 export class Membership {
@@ -45,6 +49,9 @@ export class Membership {
   #cancelBeat: CancelTimer | null = null;
   #cancelLook: CancelTimer | null = null;
   #looking = false;
+  /** Until then, on the steady clock, nobody can have taken a partition from this bus. */
+  #heldUntilMs = 0;
+  #confirming = false;
 
   constructor(options: MembershipOptions) {
     this.#options = options;
@@ -96,6 +103,32 @@ export class Membership {
     }
   }
 
+  /**
+   * False once the leases may have run out without our knowing, as after a long freeze: whatever is handed out then may
+   * be another's already. Nothing depends on it but the number of needless deliveries; what counts is the epoch (P7).
+   */
+  holds(): boolean {
+    if (this.#options.clock.steady() < this.#heldUntilMs) return true;
+    if (!this.#confirming && this.#session !== null) void this.#confirm(this.#session);
+    return false;
+  }
+
+  /** Renews the session, then lets each group find out what it lost meanwhile; only then do leases hold again. */
+  async #confirm(session: Session): Promise<void> {
+    this.#confirming = true;
+    const { groups, clock, leaseMs } = this.#options;
+    await this.#insist(async () => {
+      const startMs = clock.steady();
+      const alive = await groups.beat(session.member, { ttlMs: leaseMs, nowMs: clock.now() });
+      this.#lost ||= !alive;
+      if (this.#lost) await this.#revive(session);
+      for (const participant of this.#participants.values()) await participant.confirm();
+      this.#heldUntilMs = startMs + leaseMs;
+    }, this.#over.signal);
+    this.#confirming = false;
+    for (const participant of this.#participants.values()) participant.resume();
+  }
+
   /** A signal of the store. */
   groupChanged(ref: GroupRef): void {
     this.#participants.get(keyOf(ref))?.changed();
@@ -126,12 +159,14 @@ export class Membership {
       pid: process.pid,
       processStart: String(Math.round(performance.timeOrigin)),
     };
+    const startMs = clock.steady();
     try {
       await groups.open(session, { ttlMs: leaseMs, nowMs: clock.now() });
     } catch (error) {
       this.#opening = null;
       throw error;
     }
+    this.#heldUntilMs = startMs + leaseMs;
     this.#session = session;
     this.#scheduleBeat();
     return session.member;
@@ -145,10 +180,15 @@ export class Membership {
   async #beat(): Promise<void> {
     const { groups, clock, leaseMs, onTrouble } = this.#options;
     const session = this.#session as Session;
+    const startMs = clock.steady();
     try {
-      const alive = await groups.beat(session.member, { ttlMs: leaseMs, nowMs: clock.now() });
-      this.#lost ||= !alive;
-      if (this.#lost && !this.#over.signal.aborted) await this.#revive(session);
+      // Once they ran out, a beat alone does not bring leases back: somebody may have taken them.
+      if (this.holds()) {
+        const alive = await groups.beat(session.member, { ttlMs: leaseMs, nowMs: clock.now() });
+        this.#lost ||= !alive;
+        if (this.#lost && !this.#over.signal.aborted) await this.#revive(session);
+        this.#heldUntilMs = startMs + leaseMs;
+      }
     } catch (error) {
       onTrouble(BusError.from(error, "STORE_UNAVAILABLE"));
     }

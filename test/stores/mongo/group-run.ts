@@ -171,11 +171,14 @@ function judge(
 ): Pick<GroupRun, "anomalies" | "delivered" | "redelivered"> {
   const anomalies: string[] = [];
   const firsts = new Map<string, Delivery>();
+  const firstTries = new Map<string, number>();
   for (const delivery of [...deliveries].sort((a, b) => a.atMs - b.atMs)) {
     const place = `${delivery.partition}:${delivery.seq}`;
     if (!firsts.has(place)) firsts.set(place, delivery);
-    else if (delivery.attempt === 1)
-      anomalies.push(`duplicate-without-attempt: ${place} came twice as attempt 1`);
+    if (delivery.attempt === 1) firstTries.set(place, (firstTries.get(place) ?? 0) + 1);
+  }
+  for (const [place, tries] of firstTries) {
+    if (tries > 1) anomalies.push(`duplicate-without-attempt: ${place} came ${tries} times as attempt 1`);
   }
   if (firsts.size !== published)
     anomalies.push(`lost: ${published - firsts.size} of ${published} events were never delivered`);
