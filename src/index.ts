@@ -72,6 +72,13 @@ export { type PastView, viewAt } from "./project/past-view.js";
 export { type HeartbeatSourceOptions, startHeartbeatSource } from "./project/process/heartbeat-source.js";
 export { type ProcessProjectorOptions, startProcessProjector } from "./project/process/process-projector.js";
 export type { Heartbeat, ProcessState } from "./project/process/process-topics.js";
+export {
+  type RebuildHandle,
+  type RebuildOptions,
+  type RebuildResult,
+  rebuildView,
+  rollbackView,
+} from "./project/rebuild.js";
 export { type RedriveOptions, type RedriveResult, redrive } from "./project/redrive.js";
 export { type Copied, type CopyOptions, replay } from "./project/replay.js";
 export {

@@ -83,7 +83,7 @@ export class Bus implements EventBus {
 
   /** A read model, by name. */
   view<T = JsonObject>(name: string): View<T> {
-    return new View<T>(name, this.store.documents);
+    return new View<T>(name, this.store.documents, this.#core.viewPointers);
   }
 
   /** Adds a layer around publishing and handling, for this bus and those derived from it. Returns how to remove it. */

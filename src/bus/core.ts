@@ -22,6 +22,7 @@ import {
 } from "../model/topic.js";
 import type { Fence } from "../ports/groups.js";
 import type { Signal } from "../ports/store.js";
+import { ViewPointers } from "../project/view-pointer.js";
 import { checkPublishOptions, makeDraft } from "../publish/draft.js";
 import { Publisher } from "../publish/publisher.js";
 import { Arrivals } from "./arrivals.js";
@@ -43,6 +44,7 @@ export class BusCore {
   readonly subscriptions: Subscriptions;
   readonly tasks = new TaskBoard();
   readonly meters = new Meters();
+  readonly viewPointers: ViewPointers;
   readonly #arrivals = new Arrivals(
     (name) => this.catalog.known(name),
     (topic) => this.#resolve(topic),
@@ -60,6 +62,7 @@ export class BusCore {
     this.settings = settings;
     this.catalog = new TopicCatalog(store.registry, store.capabilities.defaultPartitions, limits);
     this.tail = new Tail(store.log, limits);
+    this.viewPointers = new ViewPointers(store.registry, clock);
     this.publisher = new Publisher({
       log: store.log,
       clock,
@@ -254,6 +257,7 @@ export class BusCore {
       drainMs,
       retryClaimMs: Math.min(250, heartbeatMs),
       meters: this.meters,
+      holdsLeases: () => this.membership.holds(),
       bury: (givenUp, fence) => this.#bury(topic, givenUp, fence),
       onTrouble: (error, { topic: name, group, partition }) =>
         onTrouble({ error, topic: name, group, partition }),

@@ -3,8 +3,10 @@
  * Versions only grow (seq unless told otherwise), so a redelivery or a late event changes nothing; it is counted.
  * Within a batch the last write of a key wins and the others are never sent.
  */
+import { pause } from "../model/clock.js";
 import { BusError } from "../model/errors.js";
 import type { EventRecord } from "../model/event.js";
+import type { Stop } from "../model/event-bus.js";
 import type { JsonObject } from "../model/json.js";
 import type { Handle } from "../model/task.js";
 import type { TopicRef } from "../model/topic.js";
@@ -14,6 +16,7 @@ import type { Host } from "./host.js";
 import { subscribedTask } from "./running-task.js";
 import { checkViewName } from "./view.js";
 import { rememberView } from "./view-definitions.js";
+import { readPointer } from "./view-pointer.js";
 
 export interface ChangelogOptions<T = unknown> {
   readonly topic: TopicRef<T>;
@@ -52,27 +55,96 @@ export async function startChangelogProjector<T>(
 ): Promise<Handle<ChangelogStats>> {
   const view = options.view ?? options.collection;
   checkViewName(view);
-  const { documents } = host.store;
-  await documents.define(view, options.indexes ?? []);
   await rememberView(host, view, options);
-  const stats = { events: 0, applied: 0, stale: 0, passedOver: 0 };
+  const projector = new ChangelogProjector(host, view, options);
+  await projector.follow();
+  const name = `changelog ${topicName(options.topic)} → ${view}`;
+  const { clock, tasks } = host;
+  const stats = (): ChangelogStats => ({ ...projector.stats });
+  return subscribedTask({ kind: "changelog", name, clock, board: tasks, stats }, () => projector.stop());
+}
+
+/** How soon a projector notices that its view was rebuilt. */
+const FOLLOW_MS = 500;
+
+/** Writes into whatever build of the view counts: each build has a group, and so a position, of its own. */
+class ChangelogProjector<T> {
+  readonly stats = { events: 0, applied: 0, stale: 0, passedOver: 0 };
+  readonly #host: Host;
+  readonly #view: string;
+  readonly #options: ChangelogOptions<T>;
+  readonly #over = new AbortController();
+  #following: Promise<void> = Promise.resolve();
+  #build = "";
+  #detach: Stop = () => Promise.resolve();
+
+  constructor(host: Host, view: string, options: ChangelogOptions<T>) {
+    this.#host = host;
+    this.#view = view;
+    this.#options = options;
+  }
+
+  /** Attaches to the build that counts now, and to others as they come to count. */
+  async follow(): Promise<void> {
+    await this.#attach();
+    this.#following = this.#loop();
+  }
+
+  async stop(): Promise<void> {
+    this.#over.abort();
+    await this.#following;
+    await this.#detach();
+  }
+
+  async #loop(): Promise<void> {
+    while (!this.#over.signal.aborted) {
+      await pause(this.#host.clock, FOLLOW_MS, this.#over.signal);
+      try {
+        if (!this.#over.signal.aborted) await this.#attach();
+      } catch {
+        // The store is away, and so is every subscription: the next look will tell.
+      }
+    }
+  }
+
+  async #attach(): Promise<void> {
+    const { current } = await readPointer(this.#host.store.registry, this.#view);
+    if (current === this.#build) return;
+    await this.#detach();
+    this.#build = current;
+    this.#detach = await feedView(this.#host, current, this.#groupOf(current), this.#options, this.stats);
+  }
+
+  #groupOf(build: string): string {
+    const { group } = this.#options;
+    return group === undefined || build !== this.#view ? `changelog:${build}` : group;
+  }
+}
+
+/** Projects the topic into one table, from its first event on. */
+export async function feedView<T>(
+  host: Host,
+  table: string,
+  group: string,
+  options: ChangelogOptions<T>,
+  stats: { events: number; applied: number; stale: number; passedOver: number },
+): Promise<Stop> {
+  const { documents } = host.store;
+  await documents.define(table, options.indexes ?? []);
   const project = async (events: readonly EventRecord<T>[]): Promise<void> => {
     const writes = lastWrites(events, options);
-    const result = writes.length === 0 ? { applied: 0, stale: 0 } : await documents.write(view, writes);
+    const result = writes.length === 0 ? { applied: 0, stale: 0 } : await documents.write(table, writes);
     stats.events += events.length;
     stats.applied += result.applied;
     stats.stale += result.stale;
     stats.passedOver += events.length - writes.length;
   };
-  const group = options.group ?? `changelog:${view}`;
-  const stop = await host.subscribeBatch<T>(options.topic, group, project, {
+  const batchSize = options.batchSize ?? 500;
+  return host.subscribeBatch<T>(options.topic, group, project, {
     from: "earliest",
-    batchSize: options.batchSize ?? 500,
-    maxInFlight: options.batchSize ?? 500,
+    batchSize,
+    maxInFlight: batchSize,
   });
-  const name = `changelog ${topicName(options.topic)} → ${view}`;
-  const { clock, tasks } = host;
-  return subscribedTask({ kind: "changelog", name, clock, board: tasks, stats: () => ({ ...stats }) }, stop);
 }
 
 /** One write for each key: that of its newest event. */

@@ -10,7 +10,7 @@ import type { Host } from "./host.js";
 /** What a changelog projector makes a view of. */
 export type ViewSource<T = unknown> = Pick<
   ChangelogOptions<T>,
-  "topic" | "keyOf" | "map" | "tombstone" | "versionOf"
+  "topic" | "keyOf" | "map" | "tombstone" | "versionOf" | "indexes"
 >;
 
 /** By the board that all buses of one core share. */

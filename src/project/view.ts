@@ -2,6 +2,7 @@
 import { BusError } from "../model/errors.js";
 import type { JsonObject } from "../model/json.js";
 import type { DocumentQuery, Documents, ViewDocument } from "../ports/documents.js";
+import type { ViewPointers } from "./view-pointer.js";
 
 const NAME = /^[a-z0-9][a-z0-9_.-]{0,119}$/;
 
@@ -32,15 +33,18 @@ export interface ViewPage<T = JsonObject> {
 export class View<T = JsonObject> {
   readonly name: string;
   readonly #documents: Documents;
+  readonly #pointers: ViewPointers;
 
-  constructor(name: string, documents: Documents) {
+  constructor(name: string, documents: Documents, pointers: ViewPointers) {
     checkViewName(name);
     this.name = name;
     this.#documents = documents;
+    this.#pointers = pointers;
   }
 
   async get(key: string): Promise<ViewRecord<T> | null> {
-    const document = (await this.#documents.get(this.name, [key])).get(key);
+    const table = await this.#pointers.current(this.name);
+    const document = (await this.#documents.get(table, [key])).get(key);
     return document === undefined ? null : toRecord<T>(document);
   }
 
@@ -49,7 +53,8 @@ export class View<T = JsonObject> {
     if (!Number.isSafeInteger(limit) || limit < 1 || limit > 1_000) {
       throw new BusError("INVALID_OPTION", "limit must be a whole number from 1 to 1,000");
     }
-    const { documents, next } = await this.#documents.find(this.name, { ...options, limit });
+    const table = await this.#pointers.current(this.name);
+    const { documents, next } = await this.#documents.find(table, { ...options, limit });
     return { items: documents.map((document) => toRecord<T>(document)), next };
   }
 }

@@ -6,6 +6,7 @@ import { describeCompaction } from "./compaction.js";
 import { describeDeadLetters } from "./dead-letters.js";
 import { describeOutboxDrainer } from "./outbox.js";
 import { describeProjectors } from "./projectors.js";
+import { describeRebuild } from "./rebuild.js";
 import { describeReplay } from "./replay.js";
 import { describeRetention } from "./retention.js";
 import { describeSnapshots } from "./snapshots.js";
@@ -19,6 +20,7 @@ export function describeProject(fixture: StoreFixture): void {
     describeProjectors(bench);
     describeDeadLetters(bench);
     describeOutboxDrainer(bench);
+    describeRebuild(bench);
     describeCompaction(bench);
     describeSnapshots(bench);
     describeTimeTravel(bench);
