@@ -4,6 +4,7 @@
  */
 import { mkdir, open, rename, rm, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
 import { BusError, describeThrown } from "../../model/errors.js";
 import type { Capabilities, Signal, Store } from "../../ports/store.js";
 import { Access } from "./access.js";
@@ -52,6 +53,7 @@ export function embeddedStore(options: EmbeddedStoreOptions): EmbeddedStore {
 }
 
 const BUSY_TIMEOUT_MS = 5_000;
+const MAX_RESTART_WAIT_MS = 2_000;
 /** How often to look for what other processes wrote, while somebody listens. */
 const POLL_MS = 20;
 
@@ -77,6 +79,7 @@ class SqliteStore implements EmbeddedStore {
   #opening: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
   #filling: Promise<void> = Promise.resolve();
+  #restarting: Promise<void> = Promise.resolve();
 
   constructor(options: EmbeddedStoreOptions) {
     checkOptions(options);
@@ -145,13 +148,7 @@ class SqliteStore implements EmbeddedStore {
     await this.#prepareFolder();
     const { path, durability } = this;
     const busyTimeoutMs = this.#busyTimeoutMs;
-    const writer = await Writer.open(
-      { path, durability, busyTimeoutMs, maxBytes: this.#options.maxBytes, pollMs: POLL_MS },
-      {
-        onForeign: () => this.#access.wake.send({ type: "any" }),
-        onWarning: (message) => this.#warn(message),
-      },
-    );
+    const writer = await this.#openWriter();
     try {
       const reader = new Reader(path, busyTimeoutMs);
       this.#access.file = { writer, reader, readerThread: new ReaderThread({ path, busyTimeoutMs }) };
@@ -165,8 +162,41 @@ class SqliteStore implements EmbeddedStore {
     this.#filling = this.#finishKeys();
   }
 
+  #openWriter(): Promise<Writer> {
+    const { path, durability } = this;
+    const { maxBytes } = this.#options;
+    return Writer.open(
+      { path, durability, busyTimeoutMs: this.#busyTimeoutMs, maxBytes, pollMs: POLL_MS },
+      {
+        onForeign: () => this.#access.wake.send({ type: "any" }),
+        onWarning: (message) => this.#warn(message),
+        onLost: (cause) => {
+          this.#warn(`the writing thread of ${path} ended and is started again: ${describeThrown(cause)}`);
+          this.#restarting = this.#restartWriter();
+        },
+      },
+    );
+  }
+
+  /** Until then, writes fail with STORE_UNAVAILABLE and may be repeated (P15). */
+  async #restartWriter(): Promise<void> {
+    for (let waitMs = 20; this.#users > 0; waitMs = Math.min(waitMs * 2, MAX_RESTART_WAIT_MS)) {
+      try {
+        const writer = await this.#openWriter();
+        const { file } = this.#access;
+        if (file !== undefined) this.#access.file = { ...file, writer };
+        else await writer.close();
+        return;
+      } catch (error) {
+        this.#warn(`the writing thread of ${this.path} cannot be started: ${describeThrown(error)}`);
+        await wait(waitMs);
+      }
+    }
+  }
+
   async #close(): Promise<void> {
     await this.#opening?.catch(() => {});
+    await this.#restarting;
     const file = this.#access.file;
     await file?.writer.close();
     await this.#filling;

@@ -1,6 +1,6 @@
 /**
  * The writing thread as the event loop sees it: calls go out at once, in order, and the thread takes whatever waits as one
- * group. Nothing here blocks. If the thread ends by itself, every call under way fails with an outcome that nobody knows.
+ * group. Nothing here blocks. If the thread ends by itself, the outcome of every call under way is unknown.
  */
 import type { Worker } from "node:worker_threads";
 import { BusError } from "../../model/errors.js";
@@ -29,6 +29,8 @@ interface Waiting {
 export interface WriterEvents {
   /** Another process has written. */
   onForeign(): void;
+  /** The thread ended although nobody closed it: this writer is of no more use. */
+  onLost(cause: unknown): void;
   onWarning(message: string): void;
 }
 
@@ -41,7 +43,7 @@ export class Writer {
   #transfer: ArrayBuffer[] = [];
   #number = 0;
   #waitingBytes = 0;
-  #state: "open" | "closing" | "ended" = "open";
+  #state: "open" | "closed" | "lost" = "open";
 
   /** Opens the file; throws a BusError that says what to do. */
   static async open(options: WriterOptions, events: WriterEvents): Promise<Writer> {
@@ -62,7 +64,7 @@ export class Writer {
     argument: ArgumentOf<K>,
     transfer?: ArrayBuffer,
   ): Promise<AnswerOf<K>> {
-    if (this.#state !== "open") return Promise.reject(this.#closedError());
+    if (this.#state !== "open") return Promise.reject(this.#gone());
     if (this.#waiting.size >= MAX_WAITING || this.#waitingBytes >= MAX_WAITING_BYTES) {
       return Promise.reject(this.#fullError());
     }
@@ -86,7 +88,7 @@ export class Writer {
   async close(): Promise<void> {
     if (this.#state === "open") {
       this.#flush();
-      this.#state = "closing";
+      this.#state = "closed";
       this.#worker.ref();
       this.#post({ type: "close" });
     }
@@ -94,17 +96,25 @@ export class Writer {
   }
 
   async #start(events: WriterEvents): Promise<void> {
+    let isReady = false;
     await new Promise<void>((resolve, reject) => {
       this.#worker.on("message", (message: FromWriter) => {
-        if (message.type === "ready") resolve();
-        else if (message.type === "failed") reject(unpackError(message.error));
+        if (message.type === "ready") {
+          isReady = true;
+          resolve();
+        } else if (message.type === "failed") reject(unpackError(message.error));
         else this.#receive(message, events);
       });
       this.#worker.on("error", (error) => {
         reject(BusError.from(error, "STORE_UNAVAILABLE"));
-        this.#end(events, error);
+        if (isReady) this.#end(events, error);
       });
-      this.#worker.on("exit", () => this.#end(events, undefined));
+      this.#worker.on("exit", () => {
+        reject(
+          new BusError("STORE_UNAVAILABLE", `the writing thread of ${this.#path} ended before it began`),
+        );
+        if (isReady) this.#end(events, undefined);
+      });
     });
     // An idle store does not keep the process alive; calls under way do.
     if (this.#waiting.size === 0) this.#worker.unref();
@@ -149,18 +159,16 @@ export class Writer {
   }
 
   #end(events: WriterEvents, cause: unknown): void {
-    if (this.#state === "open" && cause !== undefined) {
-      events.onWarning(`the writing thread of ${this.#path} ended: ${BusError.from(cause).message}`);
-    }
-    this.#state = "ended";
-    for (const { reject } of this.#waiting.values()) {
-      reject(
+    for (const number of [...this.#waiting.keys()]) {
+      this.#take(number)?.reject(
         new BusError("OUTCOME_UNKNOWN", `the writing thread of ${this.#path} ended before it answered`, {
           cause,
         }),
       );
     }
-    this.#waiting.clear();
+    if (this.#state !== "open") return;
+    this.#state = "lost";
+    events.onLost(cause);
   }
 
   #fullError(): BusError {
@@ -170,7 +178,9 @@ export class Writer {
     );
   }
 
-  #closedError(): BusError {
-    return new BusError("CLOSED", `the embedded store ${this.#path} is closed`);
+  #gone(): BusError {
+    return this.#state === "closed"
+      ? new BusError("CLOSED", `the embedded store ${this.#path} is closed`)
+      : new BusError("STORE_UNAVAILABLE", `the writing thread of ${this.#path} is being started again`);
   }
 }

@@ -1,0 +1,108 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Worker } from "node:worker_threads";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { BusError } from "../../model/errors.js";
+import { JsonBody } from "../../model/json.js";
+import { type EmbeddedStore, embeddedStore } from "./index.js";
+
+/** The threads that were started, so that a test can end one. */
+const started: { readonly name: string; readonly worker: Worker }[] = [];
+vi.mock("./worker-start.js", async (original) => {
+  const { startWorker } = await original<typeof import("./worker-start.js")>();
+  return {
+    startWorker: async (...args: Parameters<typeof startWorker>) => {
+      const worker = await startWorker(...args);
+      started.push({ name: args[0], worker });
+      return worker;
+    },
+  };
+});
+
+describe("the threads of a store", () => {
+  let folder: string;
+  let store: EmbeddedStore;
+  let warnings: string[];
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), "promethean-threads-"));
+    warnings = [];
+    store = embeddedStore({ path: join(folder, "bus.db"), onWarning: (message) => warnings.push(message) });
+    await store.open();
+    await store.registry.defineTopic({ name: "t", partitions: 1 });
+  });
+  afterEach(async () => {
+    await store.close();
+    started.length = 0;
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  const append = (id: string): Promise<unknown> =>
+    store.log.append("t", 0, [
+      { id, ts: 1, key: undefined, meta: undefined, body: JsonBody.ofText("1"), freshId: false },
+    ]);
+  const seqs = async (): Promise<number[]> =>
+    (await store.log.read("t", 0, { after: 0, limit: 100 })).events.map(({ seq }) => seq);
+  const threads = (name: string): Worker[] =>
+    started.filter((one) => one.name === name).map(({ worker }) => worker);
+
+  async function appendUntilDone(id: string): Promise<void> {
+    for (let tries = 0; ; tries++) {
+      const outcome = await append(id).catch((error: unknown) => error);
+      if (!(outcome instanceof Error)) return;
+      expect(BusError.is(outcome) && outcome.retryable).toBe(true);
+      expect(tries).toBeLessThan(1_000);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  }
+
+  it("P15: a writing thread that ends is started again; what was under way is repeated without harm", async () => {
+    await append("a");
+    const inFlight = append("b");
+    await threads("writer-worker")[0]?.terminate();
+    const outcome = await inFlight.catch((error: unknown) => error);
+    if (outcome instanceof Error) expect(outcome).toMatchObject({ code: "OUTCOME_UNKNOWN", retryable: true });
+    await appendUntilDone("b");
+    await appendUntilDone("c");
+    expect(await seqs()).toEqual([1, 2, 3]);
+    expect(threads("writer-worker")).toHaveLength(2);
+    expect(warnings.join()).toContain("started again");
+  });
+
+  it("P15: reads and signals go on through it", async () => {
+    const heard: string[] = [];
+    const stop = store.watch?.((signal) => heard.push(signal.type));
+    await append("a");
+    await threads("writer-worker")[0]?.terminate();
+    expect(await seqs()).toEqual([1]);
+    await appendUntilDone("b");
+    expect(heard.filter((type) => type === "appended")).toHaveLength(2);
+    const other = embeddedStore({ path: store.path });
+    await other.open();
+    heard.length = 0;
+    await other.registry.putToken("x", 1, { expected: 0 });
+    await vi.waitFor(() => expect(heard).toContain("any"), { timeout: 5_000 });
+    stop?.();
+    await other.close();
+  });
+
+  it("a reading thread that ends is started again by the next query", async () => {
+    await store.documents.write("v", [{ op: "upsert", key: "a", ts: 1, fields: {} }]);
+    expect((await store.documents.find("v", { limit: 5 })).documents).toHaveLength(1);
+    await threads("reader-worker")[0]?.terminate();
+    expect((await store.documents.find("v", { limit: 5 })).documents).toHaveLength(1);
+    expect(threads("reader-worker")).toHaveLength(2);
+  });
+
+  it("closing waits for what is under way, and ends every thread", async () => {
+    const appends = ["a", "b", "c"].map(append);
+    await store.documents.find("v", { limit: 5 });
+    await store.close();
+    await Promise.all(appends);
+    for (const { worker } of started) expect(worker.threadId).toBe(-1);
+    await expect(append("d")).rejects.toMatchObject({ code: "CLOSED" });
+    await store.open();
+    expect(await seqs()).toEqual([1, 2, 3]);
+  });
+});
