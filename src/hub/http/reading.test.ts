@@ -22,13 +22,16 @@ describe("looking at topics and groups over HTTP", () => {
   });
   afterEach(() => f.close());
 
-  const json = async (path: string, init?: RequestInit): Promise<Record<string, never>> => {
+  interface Answer {
+    readonly [name: string]: unknown;
+    readonly items: readonly Record<string, unknown>[];
+  }
+  const json = async (path: string, init?: RequestInit): Promise<Answer> => {
     const response = await f.get(path, init);
     expect([path, response.status]).toEqual([path, 200]);
-    return (await response.json()) as Record<string, never>;
+    return (await response.json()) as Answer;
   };
-  const names = (list: { items: Record<string, string>[] }, field: string): unknown[] =>
-    list.items.map((item) => item[field]);
+  const names = (list: Answer, field: string): unknown[] => list.items.map((item) => item[field]);
 
   it("lists what the caller may read, and nothing else", async () => {
     const reader = as("reader");

@@ -3,7 +3,7 @@ import type { HubContext } from "../context.js";
 import { asyncApi } from "./async-api.js";
 import { addRoute, type HubApp, may } from "./base.js";
 
-export const API_VERSION = "1.0.0";
+const API_VERSION = "1.0.0";
 
 /** To be added last: the document holds the routes that are there then. */
 export function specRoutes(app: HubApp, hub: HubContext): void {

@@ -8,7 +8,7 @@ import { addRoute, type HubApp, may, readableTopic } from "./base.js";
 
 const MAX_KEYS = 1_000;
 
-export const TopicQuery = z.object({ topic: z.string() });
+const TopicQuery = z.object({ topic: z.string() });
 const Items = z.object({ items: z.array(z.looseObject({})) });
 
 export function topicRoutes(app: HubApp, hub: HubContext): void {

@@ -1,38 +1,44 @@
 /**
- * Which topics a view is made of: those that the group `changelog:<view>` reads. They decide who may read the view, what
- * it was at an earlier time, and how far it has got. Of a view that something else makes, its name decides alone.
+ * Which topic a view is made of, as its changelog projector wrote it down. The topic decides who may read the view, and
+ * the projector's group how far it has got. Of a view that something else makes, its name decides alone.
  */
-import type { GroupRef } from "../../ports/groups.js";
+import { START_CURSOR } from "../../ports/groups.js";
 import type { HubContext } from "../context.js";
 import { HubError } from "../problem.js";
 import { forbidden, type HubRequest, may } from "./base.js";
 
 const KEEP_MS = 5_000;
+const MAX_KNOWN = 1_000;
+/** A view that was rebuilt is kept under its name and a number. */
+const BUILD = /__\d+$/;
+
+export function viewOfTable(table: string): string {
+  return table.replace(BUILD, "");
+}
 
 export class ViewSources {
   readonly #hub: HubContext;
-  #refs: readonly GroupRef[] = [];
-  #readMs = Number.NEGATIVE_INFINITY;
+  readonly #topics = new Map<string, { readonly topic: string; readonly readMs: number }>();
 
   constructor(hub: HubContext) {
     this.#hub = hub;
   }
 
-  /** The group that makes it, once for each topic. */
-  async of(view: string): Promise<readonly GroupRef[]> {
-    const find = (): GroupRef[] => this.#refs.filter(({ group }) => group === `changelog:${view}`);
-    const known = find();
-    const { clock, store } = this.#hub.bus;
-    if (known.length > 0 && clock.steady() - this.#readMs < KEEP_MS) return known;
-    this.#refs = await store.groups.list();
-    this.#readMs = clock.steady();
-    return find();
+  /** Null if nobody wrote it down. */
+  async topicOf(view: string): Promise<string | null> {
+    const { clock } = this.#hub.bus;
+    const known = this.#topics.get(view);
+    if (known !== undefined && clock.steady() - known.readMs < KEEP_MS) return known.topic;
+    const topic =
+      (await this.#noted(view)) ?? (BUILD.test(view) ? await this.#noted(viewOfTable(view)) : null);
+    if (this.#topics.size >= MAX_KNOWN) this.#topics.clear();
+    if (topic === null) this.#topics.delete(view);
+    else this.#topics.set(view, { topic, readMs: clock.steady() });
+    return topic;
   }
 
   async mayRead(c: HubRequest, view: string): Promise<boolean> {
-    const sources = await this.of(view);
-    if (sources.length === 0) return may(c, "read", view);
-    return sources.every(({ topic }) => may(c, "read", topic));
+    return may(c, "read", (await this.topicOf(view)) ?? view);
   }
 
   /** FORBIDDEN in the same words whether the view exists or not. */
@@ -40,16 +46,33 @@ export class ViewSources {
     if (!(await this.mayRead(c, view))) throw forbidden("read", view);
   }
 
-  /** The one group and topic behind it; `topic` chooses where several are. */
-  async one(view: string, topic: string | undefined): Promise<GroupRef> {
-    const sources = (await this.of(view)).filter((ref) => topic === undefined || ref.topic === topic);
-    const [only] = sources;
-    if (only !== undefined && sources.length === 1) return only;
-    throw new HubError(
-      "BAD_REQUEST",
-      only === undefined
-        ? `the hub does not know which topic ${view} is made of, which "at" and "min" need`
-        : `${view} is made of several topics: name one`,
-    );
+  /** For each partition, the newest event below which the view has taken in everything. */
+  async floors(view: string, group: string | undefined): Promise<(partition: number) => number> {
+    const topic = await this.topicOf(view);
+    if (topic === null)
+      throw new HubError(
+        "BAD_REQUEST",
+        `the hub does not know which topic ${view} is made of, which "min" needs`,
+      );
+    const position = await this.#hub.bus.getCursor(topic, group ?? `changelog:${await this.#table(view)}`);
+    if (position === null && group === undefined)
+      throw new HubError(
+        "BAD_REQUEST",
+        `the projector of ${view} has a group of its own: name it as "group"`,
+      );
+    const floors = new Map(position?.partitions.map(({ partition, floor }) => [partition, floor]));
+    return (partition) => floors.get(partition) ?? START_CURSOR.floor;
+  }
+
+  async #noted(view: string): Promise<string | null> {
+    const token = await this.#hub.bus.store.registry.token(`view:${view}`);
+    const topic = (token?.value as { topic?: unknown } | undefined)?.topic;
+    return typeof topic === "string" ? topic : null;
+  }
+
+  async #table(view: string): Promise<string> {
+    const token = await this.#hub.bus.store.registry.token(`view-pointer:${view}`);
+    const current = (token?.value as { current?: unknown } | undefined)?.current;
+    return typeof current === "string" ? current : view;
   }
 }

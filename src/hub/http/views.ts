@@ -2,6 +2,7 @@
 import { z } from "@hono/zod-openapi";
 import { pause } from "../../model/clock.js";
 import { isDeadLetterTopic } from "../../model/topic.js";
+import type { ViewInfo } from "../../ports/documents.js";
 import { viewAt } from "../../project/past-view.js";
 import { checkViewName, type ViewPage, type ViewRecord } from "../../project/view.js";
 import type { HubContext } from "../context.js";
@@ -9,7 +10,7 @@ import { HubError } from "../problem.js";
 import { addRoute, type HubApp, type HubRequest } from "./base.js";
 import { Count, parseTime } from "./positions.js";
 import { orderOf, whereOf } from "./view-query.js";
-import { ViewSources } from "./view-sources.js";
+import { ViewSources, viewOfTable } from "./view-sources.js";
 
 const DEFAULT_WAIT_MS = 5_000;
 const MAX_WAIT_MS = 60_000;
@@ -22,7 +23,7 @@ const One = z.object({
     .optional()
     .openapi({ description: "Waits until the view has taken in this event: <partition>:<seq>" }),
   wait_ms: z.coerce.number().int().min(0).max(MAX_WAIT_MS).optional(),
-  topic: z.string().optional().openapi({ description: "Of a view that is made of several" }),
+  group: z.string().optional().openapi({ description: "The projector's, for min, if it has one of its own" }),
 });
 type OneQuery = z.output<typeof One>;
 
@@ -95,27 +96,36 @@ class Views {
     this.#sources = new ViewSources(hub);
   }
 
-  async readable(c: HubRequest): Promise<object[]> {
-    const all = (await this.#hub.bus.store.documents.views()).filter(({ view }) => !isDeadLetterTopic(view));
+  async readable(c: HubRequest): Promise<ViewInfo[]> {
+    const all = await this.#all();
     const allowed = await Promise.all(all.map(({ view }) => this.#sources.mayRead(c, view)));
     return all.filter((_, i) => allowed[i]);
   }
 
-  async exists(view: string): Promise<boolean> {
-    return (await this.#hub.bus.store.documents.views()).some((info) => info.view === view);
+  async exists(name: string): Promise<boolean> {
+    return (await this.#all()).some(({ view }) => view === name);
   }
 
   /** The view that a lone key belongs to. */
   async only(c: HubRequest, key: string): Promise<string> {
-    const views = (await this.#hub.bus.store.documents.views()).filter(
-      ({ view }) => !isDeadLetterTopic(view),
-    );
+    const views = await this.#all();
     const [first] = views;
     if (first !== undefined && views.length === 1) return first.view;
     // Whoever may not read a view of that name is told that, not whether it is there.
     checkViewName(key);
     await this.#sources.demand(c, key);
     throw new HubError("NOT_FOUND", `there is no view ${key}`);
+  }
+
+  /** By the names people use: builds of a view count as one, the newest. What became of dead letters is no view. */
+  async #all(): Promise<ViewInfo[]> {
+    const byName = new Map<string, ViewInfo>();
+    for (const info of await this.#hub.bus.store.documents.views()) {
+      if (isDeadLetterTopic(info.view)) continue;
+      const view = viewOfTable(info.view);
+      byName.set(view, { ...info, view });
+    }
+    return [...byName.values()];
   }
 
   async document(c: HubRequest, view: string, key: string, query: OneQuery): Promise<Response> {
@@ -130,7 +140,7 @@ class Views {
   }
 
   async #find(view: string, key: string, query: OneQuery): Promise<ViewRecord | null> {
-    if (query.at !== undefined) return (await this.#past(view, query.at, query.topic)).get(key);
+    if (query.at !== undefined) return (await viewAt(this.#hub.bus, view, parseTime(query.at))).get(key);
     await this.#reached(view, query);
     return this.#hub.bus.view(view).get(key);
   }
@@ -149,7 +159,7 @@ class Views {
     if (at !== undefined) {
       if (order !== undefined || Object.keys(where).length > 0)
         throw new HubError("BAD_REQUEST", "at goes with limit and after only");
-      return (await this.#past(view, at, query.topic)).find(paging);
+      return (await viewAt(this.#hub.bus, view, parseTime(at))).find(paging);
     }
     await this.#reached(view, query);
     return this.#hub.bus.view(view).find({
@@ -159,30 +169,17 @@ class Views {
     });
   }
 
-  async #past(view: string, at: string, topic: string | undefined): ReturnType<typeof viewAt> {
-    const source = await this.#sources.one(view, topic);
-    return viewAt(this.#hub.bus, { topic: source.topic }, parseTime(at));
-  }
-
   /** Waits until the view has taken in what `min` names; ACK_TIMEOUT if that takes too long. */
-  async #reached(view: string, { min, topic, wait_ms = DEFAULT_WAIT_MS }: OneQuery): Promise<void> {
+  async #reached(view: string, { min, group, wait_ms = DEFAULT_WAIT_MS }: OneQuery): Promise<void> {
     if (min === undefined) return;
-    const ref = await this.#sources.one(view, topic);
     const wanted = min.split(",").map((part) => part.split(":").map(Number) as [number, number]);
     const { bus, closing } = this.#hub;
     const deadlineMs = bus.clock.steady() + wait_ms;
     for (let napMs = 5; ; napMs = Math.min(napMs * 2, 100)) {
-      const position = await bus.getCursor(ref.topic, ref.group);
-      const floorOf = (partition: number): number =>
-        position?.partitions.find((one) => one.partition === partition)?.floor ?? 0;
+      const floorOf = await this.#sources.floors(view, group);
       if (wanted.every(([partition, seq]) => floorOf(partition) >= seq)) return;
-      if (bus.clock.steady() >= deadlineMs || closing.aborted) {
-        throw new HubError("ACK_TIMEOUT", `${view} has not come to ${min} within ${wait_ms} ms`, {
-          details: {
-            floors: position?.partitions.map(({ partition, floor }) => ({ partition, floor })) ?? [],
-          },
-        });
-      }
+      if (bus.clock.steady() >= deadlineMs || closing.aborted)
+        throw new HubError("ACK_TIMEOUT", `${view} has not come to ${min} within ${wait_ms} ms`);
       await pause(bus.clock, napMs, closing);
     }
   }

@@ -1,0 +1,74 @@
+import { createRequire } from "node:module";
+import { Validator } from "@seriousme/openapi-schema-validator";
+import { Ajv } from "ajv";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { as, type HubFixture, hubFixture } from "../../../test/support/hub-fixture.js";
+import { defineTopic } from "../../model/topic.js";
+
+interface OpenApi {
+  readonly openapi: string;
+  readonly paths: Record<string, Record<string, { readonly security?: unknown[] }>>;
+}
+
+interface AsyncApi {
+  readonly channels: Record<string, unknown>;
+  readonly operations: Record<string, unknown>;
+  readonly components: { readonly messages: Record<string, unknown> };
+}
+
+describe("what the hub says of itself", { timeout: 30_000 }, () => {
+  let f: HubFixture;
+  beforeEach(async () => {
+    f = await hubFixture({
+      bus: { topics: [defineTopic("orders.placed"), defineTopic("secret")] },
+      tokens: { reader: ["read:orders.*"] },
+    });
+  });
+  afterEach(() => f.close());
+
+  it("gives a valid OpenAPI 3.1 document without a token, and it holds every route", async () => {
+    const document = (await (await fetch(`${f.hub.url}/openapi.json`)).json()) as OpenApi;
+    expect(document.openapi).toBe("3.1.0");
+    const result = await new Validator().validate(structuredClone(document));
+    expect(result).toMatchObject({ valid: true });
+    for (const [path, methods] of Object.entries(document.paths)) {
+      for (const method of Object.keys(methods)) {
+        const url = f.hub.url + path.replaceAll(/\{\w+\}/g, "x");
+        const { status } = await fetch(url, {
+          method: method.toUpperCase(),
+          headers: { authorization: "Bearer no" },
+        });
+        const open = methods[method]?.security?.length === 0;
+        expect([method, path, status === 401]).toEqual([method, path, !open]);
+      }
+    }
+    for (const path of [
+      "/publish",
+      "/events",
+      "/lag",
+      "/snap/{view}/{key}",
+      "/dlq/{topic}/redrive",
+      "/import",
+    ])
+      expect(document.paths).toHaveProperty([path]);
+  });
+
+  it("gives a valid AsyncAPI 3.0 document of the frames and of the topics the caller may use", async () => {
+    const schema = createRequire(import.meta.url)("@asyncapi/specs/schemas/3.0.0.json") as object;
+    const validate = new Ajv({
+      meta: false,
+      validateSchema: false,
+      strict: false,
+      logger: false,
+      validateFormats: false,
+    }).compile(schema);
+    const all = (await (await f.get("/asyncapi.json")).json()) as AsyncApi;
+    expect([validate(all), validate.errors]).toEqual([true, null]);
+    expect(Object.keys(all.channels)).toEqual(["ws", "topic-orders_placed", "topic-secret"]);
+    expect(Object.keys(all.components.messages)).toContain("MODACK");
+    const own = (await (await f.get("/asyncapi.json", as("reader"))).json()) as AsyncApi;
+    expect(Object.keys(own.channels)).toEqual(["ws", "topic-orders_placed"]);
+    expect(own.operations).not.toHaveProperty(["publish-topic-orders_placed"]);
+    expect(validate({ ...all, channels: 7 })).toBe(false);
+  });
+});

@@ -1,0 +1,111 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { as, type HubFixture, hubFixture } from "../../../test/support/hub-fixture.js";
+import { defineTopic } from "../../model/topic.js";
+import { startChangelogProjector } from "../../project/changelog.js";
+
+const Processes = defineTopic("process.state", { keyed: true, partitions: 2 });
+
+describe("views over HTTP", () => {
+  let f: HubFixture;
+  beforeEach(async () => {
+    f = await hubFixture({
+      bus: { topics: [Processes] },
+      tokens: { reader: ["read:process.*"], other: ["read:processes", "read:orders.*"] },
+    });
+    await startChangelogProjector(f.bus, { topic: Processes, view: "processes" });
+    for (let n = 0; n < 5; n++)
+      await f.bus.publish(
+        Processes,
+        { pid: n, status: n % 2 ? "stale" : "ok", "a.b": 1 },
+        { key: `p/${n}`, ts: 1_000 + n },
+      );
+    await expect.poll(async () => (await f.bus.admin.lag())[0]?.lag).toBe(0);
+  });
+  afterEach(() => f.close());
+
+  it("gives a document with its version as ETag, and 304 to those who have it", async () => {
+    const response = await f.get("/snap/processes/p%2F1");
+    expect(response.status).toBe(200);
+    expect(await response.json()).toMatchObject({ pid: 1, "a.b": 1, _key: "p/1" });
+    const etag = response.headers.get("etag") as string;
+    const again = await f.get("/snap/processes/p%2F1", { headers: { "if-none-match": `W/"x", ${etag}` } });
+    expect([again.status, await again.text()]).toEqual([304, ""]);
+    await f.bus.publish(Processes, { pid: 1, status: "gone" }, { key: "p/1" });
+    await expect
+      .poll(async () => (await f.get("/snap/processes/p%2F1", { headers: { "if-none-match": etag } })).status)
+      .toBe(200);
+    const head = await f.get("/snap/processes/p%2F1", { method: "HEAD" });
+    expect([head.status, head.headers.get("etag") === etag, await head.text()]).toEqual([200, false, ""]);
+    expect((await f.get("/snap/processes/none")).status).toBe(404);
+  });
+
+  it("takes a key alone where there is one view", async () => {
+    expect(await (await f.get("/snap/p%2F2")).json()).toMatchObject({ pid: 2 });
+    await f.bus.store.documents.define("second", []);
+    expect((await f.get("/snap/p%2F2")).status).toBe(400);
+    expect((await f.get("/snap/third")).status).toBe(404);
+  });
+
+  it("waits until the view has taken in an event, and says so if it does not", async () => {
+    for (let n = 0; n < 20; n++) {
+      const { partition, seq } = await f.bus.publish(Processes, { pid: 3, n }, { key: "p/3" });
+      const response = await f.get(`/snap/processes/p%2F3?min=${partition}:${seq}`);
+      expect(await response.json()).toMatchObject({ n });
+    }
+    const late = await f.get("/snap/processes/p%2F3?min=0:999999&wait_ms=20");
+    expect([late.status, ((await late.json()) as { code: string }).code]).toEqual([504, "ACK_TIMEOUT"]);
+    expect((await f.get("/snap/processes/p%2F3?min=soon")).status).toBe(400);
+  });
+
+  it("shows a document, and the view, as it was", async () => {
+    await f.bus.publish(Processes, { pid: 1, status: "new" }, { key: "p/1", ts: 9_000 });
+    const then = await f.get("/snap/processes/p%2F1?at=5000");
+    expect(await then.json()).toMatchObject({ status: "stale" });
+    const iso = await f.get(`/snap/processes/p%2F1?at=${new Date(9_000).toISOString()}`);
+    expect(await iso.json()).toMatchObject({ status: "new" });
+    expect((await f.get("/snap/processes/p%2F1?at=10")).status).toBe(404);
+    expect((await f.get("/snap/processes/p%2F1?at=noon")).status).toBe(400);
+    const page = (await (await f.get("/snap/processes?at=1002&limit=2")).json()) as {
+      items: object[];
+      next: string;
+    };
+    expect(page).toMatchObject({ items: [{ pid: 0 }, { pid: 1 }], next: expect.any(String) });
+    const rest = await f.get(`/snap/processes?at=1002&limit=2&after=${encodeURIComponent(page.next)}`);
+    expect(await rest.json()).toMatchObject({ items: [{ pid: 2 }], next: null });
+  });
+
+  it("finds documents by fields, in order, page by page; values are data", async () => {
+    const find = async (query: string): Promise<unknown[]> => {
+      const response = await f.get(`/snap/processes?${query}`);
+      expect([query, response.status]).toEqual([query, 200]);
+      return ((await response.json()) as { items: { pid: number }[] }).items.map(({ pid }) => pid);
+    };
+    expect(await find("where.status=stale")).toEqual([1, 3]);
+    expect(await find("where.status=ok&order=-pid")).toEqual([4, 2, 0]);
+    expect(await find("where.pid%5Bgte%5D=3")).toEqual([3, 4]);
+    expect(await find("where.pid%5Bin%5D=0,4")).toEqual([0, 4]);
+    expect(await find('where.pid="1"')).toEqual([]);
+    expect(await find("where.$where=1")).toEqual([]);
+    expect(await find("where._key%5Bprefix%5D=p/&limit=2")).toEqual([0, 1]);
+    const first = (await (await f.get("/snap/processes?limit=3")).json()) as { next: string };
+    expect(await find(`limit=3&after=${encodeURIComponent(first.next)}`)).toEqual([3, 4]);
+    for (const query of [
+      "status=ok",
+      "limit=0",
+      "after=nonsense",
+      "at=1&order=pid",
+      "where.pid%5Bgt%5D=null",
+    ])
+      expect([query, (await f.get(`/snap/processes?${query}`)).status]).toEqual([query, 400]);
+  });
+
+  it("opens a view to those who may read the topic it is made of, and to no others", async () => {
+    for (const path of ["/snap/processes/p%2F1", "/snap/processes"]) {
+      expect([path, (await f.get(path, as("reader"))).status]).toEqual([path, 200]);
+      expect([path, (await f.get(path, as("other"))).status]).toEqual([path, 403]);
+    }
+    const views = async (token: string): Promise<unknown> => (await f.get("/views", as(token))).json();
+    expect(await views("reader")).toMatchObject({ items: [{ view: "processes", documents: 5 }] });
+    expect(await views("other")).toEqual({ items: [] });
+  });
+});
