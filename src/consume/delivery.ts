@@ -389,7 +389,10 @@ function unhold(state: Delivery, event: Of<"unhold">, policy: GroupPolicy): read
   state.held--;
   if (event.cursor !== undefined) {
     state.mark = event.cursor.mark;
-    if (event.cursor.floor === floorOf(state)) state.dirty = 0;
+    if (event.cursor.floor === floorOf(state)) {
+      state.dirty = 0;
+      state.commitAtMs = Number.POSITIVE_INFINITY;
+    }
   }
   return state.haltWanted ? halt(state) : afterChange(state, policy, event.nowMs);
 }
