@@ -203,7 +203,8 @@ export class DeliveryShell implements Source {
       await turn;
       for (const delivery of deliveries) this.handled(delivery);
     } catch (error) {
-      if (BusError.is(error, "LEASE_LOST")) this.fence();
+      // Unless it is certain that nothing happened, only the store knows where the cursor stands: claim anew.
+      if (!BusError.is(error, "WRITE_CONFLICT")) this.fence();
       throw error;
     } finally {
       this.#send({
