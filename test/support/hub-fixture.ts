@@ -2,6 +2,7 @@
 import type { Bus } from "../../src/bus/bus.js";
 import { createBus } from "../../src/bus/create-bus.js";
 import type { BusOptions } from "../../src/bus/options.js";
+import type { AuthOptions } from "../../src/hub/auth.js";
 import type { HubLimits } from "../../src/hub/limits.js";
 import { type Hub, startHub } from "../../src/hub/server.js";
 import { memoryStore } from "../../src/stores/memory/index.js";
@@ -17,13 +18,19 @@ export interface HubFixture {
 }
 
 export async function hubFixture(
-  o: { bus?: Partial<BusOptions>; limits?: Partial<HubLimits>; tokens?: Record<string, string[]> } = {},
+  o: {
+    bus?: Partial<BusOptions>;
+    limits?: Partial<HubLimits>;
+    tokens?: Record<string, string[]>;
+    /** In place of tokens. */
+    auth?: AuthOptions;
+  } = {},
 ): Promise<HubFixture> {
   const bus = await createBus({ store: memoryStore(), ...o.bus });
   const tokens = Object.fromEntries(
     Object.entries({ all: ["*:*"], ...o.tokens }).map(([token, scopes]) => [token, { scopes }]),
   );
-  const hub = await startHub({ bus, auth: { tokens }, ...(o.limits && { limits: o.limits }) });
+  const hub = await startHub({ bus, auth: o.auth ?? { tokens }, ...(o.limits && { limits: o.limits }) });
   const get = (path: string, init: RequestInit = {}): Promise<Response> =>
     fetch(hub.url + path, { ...init, headers: { authorization: "Bearer all", ...init.headers } });
   return {

@@ -1,5 +1,6 @@
+import { SignJWT } from "jose";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type HubFixture, hubFixture } from "../../../test/support/hub-fixture.js";
+import { as, type HubFixture, hubFixture } from "../../../test/support/hub-fixture.js";
 import type { EventRecord } from "../../model/event.js";
 import { defineTopic } from "../../model/topic.js";
 
@@ -81,6 +82,20 @@ describe("GET /events", () => {
     const quick = await readEvents(await f.get("/events?topic=ticks&from=earliest"), 330);
     expect(quick).toHaveLength(330);
     expect(await readEvents(slow, 330)).toHaveLength(330);
+  });
+
+  it("ends when the caller's token runs out", async () => {
+    const secret = "0123456789abcdef0123456789abcdef";
+    const jwt = await hubFixture({ auth: { jwt: { secret } } });
+    await jwt.bus.publish("ticks", 1);
+    const token = await new SignJWT({ scopes: ["read:ticks"] })
+      .setProtectedHeader({ alg: "HS256" })
+      .setExpirationTime(Math.floor(Date.now() / 1_000) + 2)
+      .sign(new TextEncoder().encode(secret));
+    const response = await jwt.get("/events?topic=ticks&from=earliest", as(token));
+    expect(response.status).toBe(200);
+    expect(await readEvents(response, 2)).toHaveLength(1);
+    await jwt.close();
   });
 
   it("ends when the hub closes, at once", async () => {
