@@ -3,7 +3,7 @@
 import type { Emit } from "../consume/context.js";
 import { followTopic } from "../consume/following.js";
 import { type Middleware, MiddlewareStack } from "../consume/middleware.js";
-import { checkGroupName, checkSubscribeOptions } from "../consume/options.js";
+import { checkGroupName, checkReadPosition, checkSubscribeOptions } from "../consume/options.js";
 import { floorsOf, type Wish } from "../consume/position.js";
 import { readTopic } from "../consume/reading.js";
 import { checkHandler, type Work } from "../consume/worker.js";
@@ -39,7 +39,7 @@ import {
 import type { Store } from "../ports/store.js";
 import { View } from "../project/view.js";
 import { Admin } from "./admin.js";
-import { type BusCore, someFailed } from "./core.js";
+import { type BusCore, checkPartition, someFailed } from "./core.js";
 import { groupPosition, moveGroup } from "./cursors.js";
 import type { SubscribeRequest, Subscription } from "./subscriptions.js";
 
@@ -211,20 +211,22 @@ export class Bus implements EventBus {
 
   /** Reads what is in the topic now, outside any group: partitions merged by time. */
   async *read<T = unknown>(topic: TopicRef<T>, position: ReadPosition = {}): AsyncGenerator<EventRecord<T>> {
+    checkReadPosition(position);
     await this.#core.ready();
-    const { name } = await this.#core.catalog.resolve(topic);
+    const config = await this.#core.catalog.resolve(topic);
     const { limit = Number.POSITIVE_INFINITY, partition, filter } = position;
+    checkPartition(config, partition);
     const reading = {
       wish: readWish(position),
       pageSize: Math.min(limit, 500),
       ...(partition !== undefined && { partition }),
     };
     let left = limit;
-    for await (const event of readTopic(this.store.log, name, reading)) {
-      if (left <= 0) return;
+    if (left === 0) return;
+    for await (const event of readTopic(this.store.log, config.name, reading)) {
       if (filter !== undefined && !filter(event.record)) continue;
-      left--;
       yield event.record as EventRecord<T>;
+      if (--left === 0) return;
     }
   }
 

@@ -326,7 +326,8 @@ function published(event: StoredEvent, duplicate: boolean): PublishedRecord {
   return duplicate ? { ...event.record, duplicate: true } : event.record;
 }
 
-function checkPartition(topic: TopicConfig, partition: number | undefined): void {
+/** Throws INVALID_OPTION unless the topic has this partition. */
+export function checkPartition(topic: TopicConfig, partition: number | undefined): void {
   if (partition === undefined) return;
   if (!Number.isSafeInteger(partition) || partition < 0 || partition >= topic.partitions) {
     throw new BusError(

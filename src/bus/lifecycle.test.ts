@@ -412,9 +412,11 @@ describe("closing a bus", () => {
   });
 
   it("nothing keeps the process alive afterwards: a program that closes its bus ends by itself", async () => {
-    const compiled = compileSources("index.ts");
+    const compiled = compileSources("bus/create-bus.ts", "stores/memory/index.ts");
+    const [bus, store] = compiled.entries.map((entry) => JSON.stringify(entry));
     const program = `
-      const { createBus, memoryStore } = await import(${JSON.stringify(compiled.entry)});
+      const { createBus } = await import(${bus});
+      const { memoryStore } = await import(${store});
       const bus = await createBus({ store: memoryStore() });
       let handled = 0;
       await bus.subscribe(["jobs.a", "jobs.*"], "g", async () => {
@@ -455,5 +457,26 @@ describe("a store that fails while the bus runs", () => {
     expect(payloads()).toEqual([1, 2, 3]);
     expect(await floors(writer)).toEqual([3]);
     expect(bench().troubles.length).toBeGreaterThan(5);
+  });
+
+  it("a listener to troubles that throws is warned of, and delivery goes on", async () => {
+    const warnings: string[] = [];
+    const listen = (warning: Error): void => void warnings.push(warning.message);
+    process.on("warning", listen);
+    const store = faultyStore(
+      memoryStore(),
+      scheduledFaults([1, 2].map((nth) => ({ on: "log.read", nth, fault: { type: "error-before" } }))),
+    );
+    const onTrouble = (): never => {
+      throw new Error("cannot listen");
+    };
+    const bus = await bench().bus({ store, onTrouble });
+    const { handler, payloads } = recorder();
+    await bus.subscribe("t.a", "g", handler, { from: "earliest" });
+    await bus.publish("t.a", 1);
+    await bench().advance(5_000);
+    process.off("warning", listen);
+    expect(payloads()).toEqual([1]);
+    expect(warnings).toContain("onTrouble failed: cannot listen");
   });
 });

@@ -4,7 +4,7 @@ import { step } from "../consume/delivery.js";
 import type { Step } from "../consume/delivery-events.js";
 import type { GroupPolicy } from "../consume/delivery-state.js";
 import { type Clock, systemClock } from "../model/clock.js";
-import { BusError } from "../model/errors.js";
+import { BusError, describeThrown } from "../model/errors.js";
 import { DEFAULT_LIMITS, type Limits } from "../model/limits.js";
 import type { TopicDefinition } from "../model/topic.js";
 import type { Store } from "../ports/store.js";
@@ -61,43 +61,84 @@ const KNOWN = [
   "onTrouble",
 ];
 
+/** Throws INVALID_OPTION that names the option and what it takes. */
 export function settingsOf(options: BusOptions, internals: BusInternals): Settings {
-  for (const name of Object.keys(options)) {
-    if (!KNOWN.includes(name))
-      throw new BusError("INVALID_OPTION", `a bus knows no option "${name}"; it takes ${KNOWN.join(", ")}`);
-  }
-  if (typeof options.store?.log?.append !== "function") {
+  checkKinds(options);
+  const limits = limitsOf(options.limits ?? {});
+  const leaseMs = checkPositive("leaseMs", options.leaseMs ?? 10_000);
+  const heartbeatMs = checkPositive(
+    "heartbeatMs",
+    options.heartbeatMs ?? Math.max(1, Math.floor(leaseMs * 0.3)),
+  );
+  if (options.heartbeatMs !== undefined && heartbeatMs * 2 > leaseMs)
     throw new BusError(
       "INVALID_OPTION",
-      "a bus needs a store: memoryStore(), embeddedStore({ path }) or mongoStore({ url, db })",
+      "heartbeatMs must be half of leaseMs or less, so that one may be missed",
     );
-  }
-  const limits = { ...DEFAULT_LIMITS, ...options.limits };
-  for (const [name, value] of Object.entries(limits)) {
-    if (!(name in DEFAULT_LIMITS)) throw new BusError("INVALID_OPTION", `there is no limit "${name}"`);
-    checkPositive(`limits.${name}`, value);
-  }
-  const leaseMs = checkPositive("leaseMs", options.leaseMs ?? 10_000);
   return {
     store: options.store,
     topics: options.topics ?? [],
     limits,
     leaseMs,
-    heartbeatMs: checkPositive("heartbeatMs", options.heartbeatMs ?? Math.max(1, Math.floor(leaseMs * 0.3))),
+    heartbeatMs,
     drainMs: checkPositive("drainMs", options.drainMs ?? 10_000),
     publishTimeoutMs: checkPositive("publishTimeoutMs", options.publishTimeoutMs ?? 30_000),
     clock: options.clock ?? systemClock,
-    onTrouble: options.onTrouble ?? warnOfTrouble(),
+    onTrouble: guarded(options.onTrouble ?? warnOfTrouble()),
     step: internals.step ?? step,
     policy: internals.policy ?? {},
     member: internals.member,
   };
 }
 
+function checkKinds(options: BusOptions): void {
+  if (typeof options?.store?.log?.append !== "function") {
+    throw new BusError(
+      "INVALID_OPTION",
+      "a bus needs a store: memoryStore(), embeddedStore({ path }) or mongoStore({ url, db })",
+    );
+  }
+  for (const name of Object.keys(options)) {
+    if (!KNOWN.includes(name))
+      throw new BusError("INVALID_OPTION", `a bus knows no option "${name}"; it takes ${KNOWN.join(", ")}`);
+  }
+  const { topics = [], clock = systemClock, onTrouble } = options;
+  if (!Array.isArray(topics) || topics.some((topic) => typeof topic?.name !== "string"))
+    throw new BusError(
+      "INVALID_OPTION",
+      "topics must be an array of definitions: [defineTopic(name, { … }), …]",
+    );
+  if (typeof clock.setTimer !== "function" || typeof clock.steady !== "function")
+    throw new BusError("INVALID_OPTION", "clock must be a Clock");
+  if (onTrouble !== undefined && typeof onTrouble !== "function")
+    throw new BusError("INVALID_OPTION", "onTrouble must be a function");
+}
+
+function limitsOf(given: Partial<Limits>): Limits {
+  for (const [name, value] of Object.entries(given)) {
+    if (!Object.hasOwn(DEFAULT_LIMITS, name))
+      throw new BusError("INVALID_OPTION", `there is no limit "${name}"`);
+    if (value !== undefined) checkPositive(`limits.${name}`, value);
+  }
+  const set = Object.entries(given).filter(([, value]) => value !== undefined);
+  return { ...DEFAULT_LIMITS, ...Object.fromEntries(set) };
+}
+
 function checkPositive(name: string, value: number): number {
   if (!(Number.isFinite(value) && value > 0))
     throw new BusError("INVALID_OPTION", `${name} must be a number above 0`);
   return value;
+}
+
+/** A listener that fails must not bring down what it listens to. */
+function guarded(onTrouble: (trouble: Trouble) => void): (trouble: Trouble) => void {
+  return (trouble) => {
+    try {
+      onTrouble(trouble);
+    } catch (thrown) {
+      process.emitWarning(`onTrouble failed: ${describeThrown(thrown)}`, { type: "PrometheanWarning" });
+    }
+  };
 }
 
 /** A store that is away for an hour should not fill a log. */

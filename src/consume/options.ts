@@ -1,62 +1,91 @@
 /** Subscription options: checked, with defaults. */
 import { BusError } from "../model/errors.js";
-import type { SubscribeOptions } from "../model/event-bus.js";
+import type { ReadPosition, SubscribeOptions } from "../model/event-bus.js";
 import type { Limits } from "../model/limits.js";
 import { DEFAULT_RETRY, type RetryPolicy } from "../model/retry.js";
 import type { GroupPolicy, HandlingPolicy, Ordering } from "./delivery-state.js";
 
-const KNOWN: { readonly [N in keyof SubscribeOptions]-?: (value: unknown) => boolean } = {
-  from: (v) => v === "latest" || v === "earliest" || v === "ts" || v === "afterId",
-  ts: isTime,
-  afterId: (v) => typeof v === "string",
-  batchSize: isCount,
-  maxInFlight: isCount,
-  ackTimeoutMs: isCount,
-  maxAttempts: isCount,
-  retry: (v) => typeof v === "object" && v !== null,
-  deadLetter: (v) => typeof v === "boolean",
-  ordering: (v) => v === "key" || v === "partition" || v === "none",
-  manualAck: (v) => typeof v === "boolean",
-  filter: (v) => typeof v === "function",
-  signal: (v) => v instanceof AbortSignal,
+/** What an option takes: the test, and the words for it. */
+interface Rule {
+  readonly fits: (value: unknown) => boolean;
+  readonly expected: string;
+}
+
+type Rules<O> = { readonly [N in keyof O]-?: Rule };
+
+const COUNT: Rule = { fits: isCount, expected: "a whole number above 0" };
+const FLAG: Rule = { fits: (v) => typeof v === "boolean", expected: "true or false" };
+const FUNCTION: Rule = { fits: (v) => typeof v === "function", expected: "a function" };
+
+const PLACE: Rules<Pick<SubscribeOptions, "from" | "ts" | "afterId">> = {
+  from: oneOf("latest", "earliest", "ts", "afterId"),
+  ts: { fits: isTime, expected: "milliseconds since the epoch" },
+  afterId: { fits: (v) => typeof v === "string", expected: "the id of an event" },
 };
 
-const EXPECTED: { readonly [N in keyof SubscribeOptions]-?: string } = {
-  from: '"latest", "earliest", "ts" or "afterId"',
-  ts: "milliseconds since the epoch",
-  afterId: "the id of an event",
-  batchSize: "a whole number above 0",
-  maxInFlight: "a whole number above 0",
-  ackTimeoutMs: "a whole number above 0",
-  maxAttempts: "a whole number above 0",
-  retry: "an object with baseMs, maxMs, factor, jitter",
-  deadLetter: "true or false",
-  ordering: '"key", "partition" or "none"',
-  manualAck: "true or false",
-  filter: "a function",
-  signal: "an AbortSignal",
+const SUBSCRIBE: Rules<SubscribeOptions> = {
+  ...PLACE,
+  batchSize: COUNT,
+  maxInFlight: COUNT,
+  ackTimeoutMs: COUNT,
+  maxAttempts: COUNT,
+  retry: {
+    fits: (v) => typeof v === "object" && v !== null,
+    expected: "an object with baseMs, maxMs, factor, jitter",
+  },
+  deadLetter: FLAG,
+  ordering: oneOf("key", "partition", "none"),
+  manualAck: FLAG,
+  filter: FUNCTION,
+  signal: { fits: (v) => v instanceof AbortSignal, expected: "an AbortSignal" },
+};
+
+const READ: Rules<ReadPosition> = {
+  ...PLACE,
+  limit: { fits: (v) => v === 0 || v === Number.POSITIVE_INFINITY || isCount(v), expected: "a whole number" },
+  partition: { fits: (v) => v === 0 || isCount(v), expected: "the number of a partition, from 0 on" },
+  filter: FUNCTION,
 };
 
 /** Throws INVALID_OPTION that names the option and what it takes. */
 export function checkSubscribeOptions(options: SubscribeOptions): void {
+  checkOptions("subscribe", SUBSCRIBE, options);
+  if (options.retry !== undefined) checkRetry(options.retry);
+}
+
+/** Throws INVALID_OPTION that names the option and what it takes. */
+export function checkReadPosition(position: ReadPosition): void {
+  checkOptions("read", READ, position);
+}
+
+function checkOptions<O extends { readonly from?: string; readonly ts?: number; readonly afterId?: string }>(
+  call: string,
+  rules: Rules<O>,
+  options: O,
+): void {
+  if (typeof options !== "object" || options === null || Array.isArray(options))
+    throw new BusError("INVALID_OPTION", `${call} takes its options as an object`);
   for (const [name, value] of Object.entries(options)) {
-    if (!(name in KNOWN)) {
-      throw new BusError(
-        "INVALID_OPTION",
-        `subscribe knows no option "${name}"; it takes ${Object.keys(KNOWN).join(", ")}`,
-      );
+    if (!Object.hasOwn(rules, name)) {
+      const known = Object.keys(rules).join(", ");
+      throw new BusError("INVALID_OPTION", `${call} knows no option "${name}"; it takes ${known}`);
     }
-    const known = name as keyof SubscribeOptions;
-    if (value !== undefined && !KNOWN[known](value)) {
-      throw new BusError("INVALID_OPTION", `${name} must be ${EXPECTED[known]}`);
-    }
+    const rule = rules[name as keyof O];
+    if (value !== undefined && !rule.fits(value))
+      throw new BusError("INVALID_OPTION", `${name} must be ${rule.expected}`);
   }
   if (options.from === "ts" && options.ts === undefined)
     throw new BusError("INVALID_OPTION", 'from: "ts" needs ts');
-  if (options.from === "afterId" && options.afterId === undefined) {
+  if (options.from === "afterId" && options.afterId === undefined)
     throw new BusError("INVALID_OPTION", 'from: "afterId" needs afterId');
-  }
-  if (options.retry !== undefined) checkRetry(options.retry);
+}
+
+function oneOf(...values: readonly string[]): Rule {
+  const quoted = values.map((value) => `"${value}"`);
+  return {
+    fits: (v) => values.includes(v as string),
+    expected: `${quoted.slice(0, -1).join(", ")} or ${quoted.at(-1)}`,
+  };
 }
 
 export function checkGroupName(group: unknown): asserts group is string {
@@ -67,7 +96,7 @@ export function checkGroupName(group: unknown): asserts group is string {
 
 function checkRetry(retry: Partial<RetryPolicy>): void {
   for (const [name, value] of Object.entries(retry)) {
-    if (!(name in DEFAULT_RETRY)) {
+    if (!Object.hasOwn(DEFAULT_RETRY, name)) {
       throw new BusError(
         "INVALID_OPTION",
         `retry knows no "${name}"; it takes ${Object.keys(DEFAULT_RETRY).join(", ")}`,

@@ -10,15 +10,15 @@ import ts from "typescript";
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
 export interface Compiled {
-  /** Address of the entry, for an import. */
-  readonly entry: string;
+  /** Addresses of the entries, for an import. */
+  readonly entries: readonly string[];
   remove(): void;
 }
 
-/** @param entry a file below src/, such as "index.ts" */
-export function compileSources(entry: string): Compiled {
+/** @param entries files below src/, such as "index.ts" */
+export function compileSources(...entries: readonly string[]): Compiled {
   const out = join(root, ".cache", "test", `compiled-${process.pid}-${Math.random().toString(36).slice(2)}`);
-  const todo = [join(root, "src", entry)];
+  const todo = entries.map((entry) => join(root, "src", entry));
   const seen = new Set(todo);
   for (let path = todo.pop(); path !== undefined; path = todo.pop()) {
     const text = readFileSync(path, "utf8");
@@ -42,7 +42,7 @@ export function compileSources(entry: string): Compiled {
     writeFileSync(target, outputText.replaceAll(/(from\s+|import\s*\(?\s*)"(\.[^"]+)\.js"/g, '$1"$2.mjs"'));
   }
   return {
-    entry: pathToFileURL(join(out, entry.replace(/\.ts$/, ".mjs"))).href,
+    entries: entries.map((entry) => pathToFileURL(join(out, entry.replace(/\.ts$/, ".mjs"))).href),
     remove: () => rmSync(out, { recursive: true, force: true }),
   };
 }
