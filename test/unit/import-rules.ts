@@ -5,7 +5,7 @@
  *
  * - The four siblings never import each other; they meet in bus.
  * - stores and testing know only model and ports; one driver never imports another. testing/simulator runs the
- *   real bus in one process, so it alone may also import bus, consume and the memory store.
+ *   real bus in one process, so it alone may also import bus, consume, project and the memory store.
  * - client knows model and hub/protocol; console knows only client.
  * - cli starts everything, so it may also import hub, client, stores and the package's entry point.
  * - Files directly in src/ compose the package: anything but hub, cli and console.
@@ -41,7 +41,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   cli: [...BUS_AND_BELOW, "hub", "client", "stores", COMPOSITION],
   stores: ["model", "ports"],
   testing: ["model", "ports"],
-  "testing/simulator": ["model", "ports", "testing", "bus", "consume", "stores/memory"],
+  "testing/simulator": ["model", "ports", "testing", "bus", "consume", "project", "stores/memory"],
   client: ["model", "hub/protocol"],
   console: ["client"],
   [COMPOSITION]: [...BUS_AND_BELOW, "stores", "testing", "client"],

@@ -82,6 +82,7 @@ class Groups {
         this.#ledger(event).failed(event);
         break;
       case "filtered":
+      case "covered":
         this.#ledger(event).filtered(event);
         break;
       case "settled":

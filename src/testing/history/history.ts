@@ -90,8 +90,8 @@ export type HandlerEvent =
       readonly outcome: "acked" | "projected";
       readonly op?: number;
     })
-  /** The group's filter refuses it, whoever asks. */
-  | (GroupPlace & { readonly type: "filtered"; readonly seq: Seq; readonly id: string })
+  /** The group's filter refuses it, or its effect is in the same commit as the cursor: whoever owns it may pass it. */
+  | (GroupPlace & { readonly type: "filtered" | "covered"; readonly seq: Seq; readonly id: string })
   | { readonly type: "answered"; readonly op: number; readonly ok: boolean; readonly code?: string };
 
 /** Recorded when the store did it, whatever the caller heard. */

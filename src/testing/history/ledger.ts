@@ -148,7 +148,7 @@ export class Ledger {
     if (event.outcome === "projected" || mine.at(-1)?.attempt === event.attempt) owner.done.add(event.seq);
   }
 
-  filtered({ seq }: Of<"filtered">): void {
+  filtered({ seq }: { readonly seq: number }): void {
     this.#filtered.add(seq);
   }
 

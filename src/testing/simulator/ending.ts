@@ -3,7 +3,7 @@ import type { JsonObject } from "../../model/json.js";
 import type { Store } from "../../ports/store.js";
 import type { Fold } from "../history/index.js";
 import { loggedEvent } from "./naming.js";
-import { ORDERS, PROJECTION, VIEW } from "./scenario.js";
+import { ORDERS, PROJECTION, TOTALS, VIEW } from "./scenario.js";
 import type { World } from "./world.js";
 
 /** What is still open, in words; empty if all is settled. */
@@ -11,6 +11,7 @@ export async function openWork(world: World): Promise<readonly string[]> {
   const { raw, scenario } = world;
   const groups = scenario.groups.map(({ name }) => name);
   if (scenario.projectors > 0) groups.push(PROJECTION);
+  if (scenario.totals !== "none") groups.push(TOTALS);
   const open: string[] = [];
   const heads = await raw.log.heads(ORDERS);
   for (const group of groups) {
@@ -42,16 +43,16 @@ export async function dump(world: World): Promise<void> {
       recorder.record({ type: "cursor", group, topic, partition, epoch, cursor });
     }
   }
-  if (scenario.projectors > 0)
-    recorder.record({ type: "view", view: VIEW, documents: await allDocuments(raw) });
+  const views = [...(scenario.projectors > 0 ? [VIEW] : []), ...(scenario.totals === "none" ? [] : [TOTALS])];
+  for (const view of views) recorder.record({ type: "view", view, documents: await allDocuments(raw, view) });
 }
 
-async function allDocuments(store: Store): Promise<Record<string, JsonObject>> {
-  const { documents } = await store.documents.find(VIEW, { limit: 10_000 });
+async function allDocuments(store: Store, view: string): Promise<Record<string, JsonObject>> {
+  const { documents } = await store.documents.find(view, { limit: 10_000 });
   return Object.fromEntries(documents.map(({ key, fields }) => [key, fields]));
 }
 
-/** The view of the projection: how many events each key has. */
+/** What both projections hold: how many events each key has. */
 export const countByKey: Fold = (logs) => {
   const counts: Record<string, { count: number }> = {};
   for (const { topic, key } of [...logs.values()].flat()) {

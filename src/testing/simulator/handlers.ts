@@ -244,7 +244,11 @@ async function ack(run: Run, ctx: DeliveryContext): Promise<void> {
   const op = recorder.nextOp();
   for (const handling of run.handlings)
     recorder.record({ type: "settled", outcome: "acked", ...handling, op });
-  const { ok, err } = await ctx.ack();
+  const { group, process } = run.context;
+  const [event] = run.events as readonly [EventRecord];
+  // By id it settles whatever attempt is under way: ours, as long as nobody has taken it from us.
+  const byId = !ctx.signal.aborted && run.dice.chance(0.3) ? process.bus : undefined;
+  const { ok, err } = await (byId?.ack(event.topic, group.name, event.id) ?? ctx.ack());
   if (run.context.process.gone) return;
   recorder.record({
     type: "answered",

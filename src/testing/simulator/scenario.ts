@@ -6,6 +6,8 @@ export const ORDERS = "orders";
 export const EFFECTS = "effects";
 export const VIEW = "orders-by-key";
 export const PROJECTION = "projection";
+/** The view and the group of the projector that runs inside the buses. */
+export const TOTALS = "totals";
 
 /** Names of what a handler may do with an event. */
 export type Mood = "ok" | "brief" | "slow" | "throw" | "fatal" | "hang" | "extend" | "kill";
@@ -45,6 +47,8 @@ export interface Scenario {
   readonly processes: number;
   readonly producers: number;
   readonly projectors: number;
+  /** The buses run a transactional projector: not at all, by increments, or by reading and writing. */
+  readonly totals: "none" | "increment" | "rewrite";
   readonly events: number;
   readonly keys: number;
   readonly groups: readonly GroupPlan[];
@@ -68,6 +72,7 @@ export function drawScenario(dice: Dice): Scenario {
     processes: dice.between(2, 3),
     producers: dice.between(1, 3),
     projectors: dice.between(0, 2),
+    totals: dice.weighted({ none: 2, increment: 1, rewrite: 1 }),
     events: dice.between(40, 100),
     keys: dice.between(2, 6),
     groups: Array.from({ length: groups }, (_, i) => drawGroup(`group-${i + 1}`, dice.fork(`group ${i}`))),

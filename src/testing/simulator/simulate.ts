@@ -10,7 +10,7 @@ import { Dice } from "./dice.js";
 import { countByKey, dump, openWork } from "./ending.js";
 import type { Mutant } from "./mutant.js";
 import { Producer } from "./producer.js";
-import { drawScenario, ORDERS, PROJECTION, type Scenario, VIEW } from "./scenario.js";
+import { drawScenario, ORDERS, PROJECTION, type Scenario, TOTALS, VIEW } from "./scenario.js";
 import { SimulatedProjector } from "./simulated-projector.js";
 import { World } from "./world.js";
 
@@ -53,7 +53,7 @@ export async function simulate({ seed, mutant }: SimulateOptions): Promise<Simul
   const { recorder } = world;
   return {
     seed,
-    anomalies: checkHistory(recorder.events, { views: { [VIEW]: countByKey } }),
+    anomalies: checkHistory(recorder.events, { views: { [VIEW]: countByKey, [TOTALS]: countByKey } }),
     history: recorder.events,
     hash: recorder.hash(),
     scenario,

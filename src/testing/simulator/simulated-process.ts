@@ -19,6 +19,7 @@ import { batchHandler, filterOf, type HandlerContext, singleHandler } from "./ha
 import { observedStore } from "./observed-store.js";
 import { ProcessClock } from "./process-clock.js";
 import { EFFECTS, type GroupPlan, ORDERS } from "./scenario.js";
+import { startTotals } from "./totals.js";
 import type { World } from "./world.js";
 
 export type ProcessState = "starting" | "running" | "frozen" | "dead" | "leaving" | "closed";
@@ -102,6 +103,8 @@ export class SimulatedProcess {
     );
     this.#state = "running";
     for (const group of groups) await this.#insist(() => this.subscribe(group));
+    const bus = this.#bus;
+    if (this.#world.scenario.totals !== "none") await this.#insist(() => startTotals(this.#world, this, bus));
   }
 
   #internals(): BusInternals {
