@@ -18,17 +18,24 @@ export interface SchemaSource {
   validate<T>(topic: string, payload: T, version?: number): Validated<T> | undefined;
 }
 
+/** What is known of one topic; every publish asks for `current`. */
+interface Known {
+  readonly versions: readonly SchemaVersion[];
+  readonly latest: SchemaVersion;
+  readonly current: SchemaVersion;
+}
+
 export class SchemaCatalog implements SchemaSource {
-  readonly #topics = new Map<string, readonly SchemaVersion[]>();
+  readonly #topics = new Map<string, Known>();
 
   /** The newest version; undefined if the topic has no schema. */
   latest(topic: string): SchemaVersion | undefined {
-    return this.#topics.get(topic)?.at(-1);
+    return this.#topics.get(topic)?.latest;
   }
 
   /** The newest version that this process declared: the one it writes and reads. The newest of all if it declared none. */
   current(topic: string): SchemaVersion | undefined {
-    return this.versions(topic).findLast((each) => each.declared) ?? this.latest(topic);
+    return this.#topics.get(topic)?.current;
   }
 
   get(topic: string, version: number): SchemaVersion | undefined {
@@ -37,7 +44,7 @@ export class SchemaCatalog implements SchemaSource {
 
   /** Ascending. */
   versions(topic: string): readonly SchemaVersion[] {
-    return this.#topics.get(topic) ?? [];
+    return this.#topics.get(topic)?.versions ?? [];
   }
 
   /** Topics that have a schema, sorted. */
@@ -75,8 +82,14 @@ export class SchemaCatalog implements SchemaSource {
 
   /** Replaces what is known of a topic. */
   protected replace(topic: string, versions: readonly SchemaVersion[]): void {
-    if (versions.length > 0) this.#topics.set(topic, versions);
-    else this.#topics.delete(topic);
+    const latest = versions.at(-1);
+    if (latest === undefined) this.#topics.delete(topic);
+    else
+      this.#topics.set(topic, {
+        versions,
+        latest,
+        current: versions.findLast((each) => each.declared) ?? latest,
+      });
   }
 
   /** Takes in a version, in the place of the same one if it is known. */

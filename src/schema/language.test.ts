@@ -58,7 +58,7 @@ describe("questions about sets of strings", () => {
       }),
       { numRuns: 1_000 },
     );
-  });
+  }, 60_000);
 
   it("a text that is found answers the question, and none means that no text does", () => {
     fc.assert(
@@ -82,7 +82,7 @@ describe("questions about sets of strings", () => {
       ),
       { numRuns: 500 },
     );
-  });
+  }, 60_000);
 
   it("finds a shortest text, and a readable one", () => {
     expect(find(["^[a-z]+$"], ["^[a-z]{2,}$"])).toEqual({ type: "found", text: "a" });

@@ -68,31 +68,36 @@ export function withSchemaValidation<B>(
 }
 
 export function validationLayer(schemas: SchemaSource, options: ValidationOptions = {}): PublishLayer {
-  const observe = options.observe ?? (() => undefined);
+  const { enforce: usual = "reject", observe } = options;
+  const exceptions = Object.entries(options.topics ?? {});
+  const enforcementOf = (topic: string): Enforcement =>
+    exceptions.find(([pattern]) => matchesTopic(pattern, topic))?.[1] ?? usual;
   return {
     async publish(request, next) {
       const { topic } = request;
-      const enforce = enforcementOf(topic, options);
+      const enforce = exceptions.length === 0 ? usual : enforcementOf(topic);
       const tombstone = request.payload === null && (await options.tombstones?.(topic)) === true;
       if (enforce === "off" || tombstone) {
-        observe({ topic, outcome: "unchecked" });
+        observe?.({ topic, outcome: "unchecked" });
         return next(request);
       }
       const checked = checkRequest(request, schemas, options);
-      observe({
-        topic,
-        ...checked.observation,
-        ...(checked.error && { error: checked.error, outcome: enforce === "warn" ? "warned" : "rejected" }),
-      });
+      observe?.({ topic, ...observationOf(checked, enforce) });
       if (checked.error !== undefined && enforce === "reject") throw checked.error;
       return next(checked.request);
     },
   };
 }
 
+function observationOf({ version, error }: Checked, enforce: Enforcement): Omit<SchemaObservation, "topic"> {
+  if (error !== undefined) return { outcome: enforce === "warn" ? "warned" : "rejected", error };
+  return version === undefined ? { outcome: "unchecked" } : { outcome: "valid", version };
+}
+
+/** What goes on to be published, in which version, or what is wrong with it. */
 interface Checked {
   readonly request: PublishRequest;
-  readonly observation: Pick<SchemaObservation, "version" | "outcome">;
+  readonly version?: number;
   readonly error?: BusError;
 }
 
@@ -100,8 +105,7 @@ function checkRequest(request: PublishRequest, schemas: SchemaSource, options: V
   try {
     return validated(request, schemas, options);
   } catch (error) {
-    const violation = BusError.from(error);
-    return { request, observation: { outcome: "rejected" }, error: violation };
+    return { request, error: BusError.from(error) };
   }
 }
 
@@ -109,24 +113,22 @@ function validated(request: PublishRequest, schemas: SchemaSource, o: Validation
   const { topic, payload, options } = request;
   const source = schemaTopic(topic, schemas);
   if (source === undefined) {
-    if (o.strict !== true) return { request, observation: { outcome: "unchecked" } };
+    if (o.strict !== true) return { request };
     throw new BusError(
       "SCHEMA_VIOLATION",
       `"${topic}" has no schema, and only topics with one may be published to`,
-      { details: { topic } },
+      {
+        details: { topic },
+      },
     );
   }
   const chosen =
     headerVersion(options.headers, `an event for "${topic}"`) ?? source.version ?? o.versions?.[topic];
   const result = schemas.validate(source.topic, payload, chosen);
-  if (result === undefined) return { request, observation: { outcome: "unchecked" } };
+  if (result === undefined) return { request };
   const headers = { ...options.headers, [SCHEMA_VERSION_HEADER]: String(result.version) };
   return {
     request: { topic, payload: result.payload, options: { ...options, headers } },
-    observation: { outcome: "valid", version: result.version },
+    version: result.version,
   };
-}
-
-function enforcementOf(topic: string, { topics = {}, enforce = "reject" }: ValidationOptions): Enforcement {
-  return Object.entries(topics).find(([pattern]) => matchesTopic(pattern, topic))?.[1] ?? enforce;
 }

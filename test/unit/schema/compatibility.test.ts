@@ -8,7 +8,7 @@ import { edited, planted } from "./edits.js";
 import { jsonSchema } from "./json-schemas.js";
 import { judge } from "./judge.js";
 import { valueNear } from "./near-values.js";
-import { runs } from "./runs.js";
+import { PROPERTY_TIMEOUT_MS, runs } from "./runs.js";
 
 /** Two versions, with values near both. */
 function withValues<T extends Case>(
@@ -53,49 +53,65 @@ function judged(pair: Case, tried: readonly JsonValue[]): string {
 }
 
 describe("compatibility of random schemas, with Ajv as the judge", () => {
-  it("is never claimed where a value breaks it, and every counter-example is one", () => {
-    fc.assert(
-      fc.property(withValues(unrelated), ([pair, tried]) => {
-        judged(pair, tried);
-      }),
-      { numRuns: runs(100) },
-    );
-  });
+  it(
+    "is never claimed where a value breaks it, and every counter-example is one",
+    () => {
+      fc.assert(
+        fc.property(withValues(unrelated), ([pair, tried]) => {
+          judged(pair, tried);
+        }),
+        { numRuns: runs(100) },
+      );
+    },
+    PROPERTY_TIMEOUT_MS,
+  );
 
-  it("holds the same for versions that differ in one place, and is mostly decided there", () => {
-    const verdicts = new Map<string, number>();
-    fc.assert(
-      fc.property(withValues(edited), ([pair, tried]) => {
-        const verdict = judged(pair, tried);
-        verdicts.set(verdict, (verdicts.get(verdict) ?? 0) + 1);
-      }),
-      { numRuns: runs(120) },
-    );
-    const share = (verdict: string): number => (verdicts.get(verdict) ?? 0) / runs(120);
-    expect(share("unknown")).toBeLessThan(0.3);
-    expect(Math.min(share("compatible"), share("incompatible"))).toBeGreaterThan(0.1);
-  });
+  it(
+    "holds the same for versions that differ in one place, and is mostly decided there",
+    () => {
+      const verdicts = new Map<string, number>();
+      fc.assert(
+        fc.property(withValues(edited), ([pair, tried]) => {
+          const verdict = judged(pair, tried);
+          verdicts.set(verdict, (verdicts.get(verdict) ?? 0) + 1);
+        }),
+        { numRuns: runs(120) },
+      );
+      const share = (verdict: string): number => (verdicts.get(verdict) ?? 0) / runs(120);
+      expect(share("unknown")).toBeLessThan(0.3);
+      expect(Math.min(share("compatible"), share("incompatible"))).toBeGreaterThan(0.1);
+    },
+    PROPERTY_TIMEOUT_MS,
+  );
 
-  it("is denied wherever a break was planted, with a counter-example", () => {
-    fc.assert(
-      fc.property(planted, (pair) => {
-        if (judged(pair, []) !== "incompatible") fail("not found", pair, null);
-        const { findings } = checkCompat(pair.older, pair.newer, "backward");
-        if (!findings.some(({ counterExample }) => counterExample !== undefined))
-          fail("no example", pair, findings);
-      }),
-      { numRuns: runs(120) },
-    );
-  });
+  it(
+    "is denied wherever a break was planted, with a counter-example",
+    () => {
+      fc.assert(
+        fc.property(planted, (pair) => {
+          if (judged(pair, []) !== "incompatible") fail("not found", pair, null);
+          const { findings } = checkCompat(pair.older, pair.newer, "backward");
+          if (!findings.some(({ counterExample }) => counterExample !== undefined))
+            fail("no example", pair, findings);
+        }),
+        { numRuns: runs(120) },
+      );
+    },
+    PROPERTY_TIMEOUT_MS,
+  );
 
-  it("is found for a version and itself, wherever no code decides", () => {
-    fc.assert(
-      fc.property(jsonSchema, (schema) => {
-        const report = checkCompat(schema, structuredClone(schema), "full");
-        if (report.verdict === "incompatible")
-          fail("not compatible with itself", { older: schema, newer: schema }, report);
-      }),
-      { numRuns: runs(200) },
-    );
-  });
+  it(
+    "is found for a version and itself, wherever no code decides",
+    () => {
+      fc.assert(
+        fc.property(jsonSchema, (schema) => {
+          const report = checkCompat(schema, structuredClone(schema), "full");
+          if (report.verdict === "incompatible")
+            fail("not compatible with itself", { older: schema, newer: schema }, report);
+        }),
+        { numRuns: runs(200) },
+      );
+    },
+    PROPERTY_TIMEOUT_MS,
+  );
 });

@@ -2,3 +2,6 @@
 export function runs(usual: number): number {
   return Math.ceil(usual * Number(process.env.SCHEMA_RUNS ?? 1));
 }
+
+/** A busy machine takes its time. */
+export const PROPERTY_TIMEOUT_MS = 120_000;

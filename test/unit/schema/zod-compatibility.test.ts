@@ -9,7 +9,7 @@ import { stripUndeclared } from "../../../src/schema/strip.js";
 import { contains } from "../../../src/schema/walk.js";
 import { changesValue } from "../../../src/schema/zod-view.js";
 import { valueNear } from "./near-values.js";
-import { runs } from "./runs.js";
+import { PROPERTY_TIMEOUT_MS, runs } from "./runs.js";
 import { zodSays, zodSchema } from "./zod-schemas.js";
 
 type Edit = (schema: z.ZodType, other: z.ZodType) => z.ZodType;
@@ -67,34 +67,38 @@ function fail({ older, newer }: Case, what: string, value: unknown): never {
 }
 
 describe("compatibility of random Zod schemas, with Zod as the judge", () => {
-  it("is never claimed where something that was written is refused", () => {
-    const verdicts = new Map<string, number>();
-    fc.assert(
-      fc.property(cases, (found) => {
-        const { older, newer } = found;
-        const report = checkCompat(older, newer, "backward");
-        verdicts.set(report.verdict, (verdicts.get(report.verdict) ?? 0) + 1);
-        const tree = normalize(older);
-        for (const value of found.values) {
-          if (report.verdict !== "compatible" || !zodSays(older, value)) continue;
-          const written = stripUndeclared(tree, value);
-          if (!zodSays(newer, written)) fail(found, "called compatible, but for", written);
-        }
-        for (const { counterExample, rule } of report.findings) {
-          if (counterExample === undefined) continue;
-          if (!zodSays(older, counterExample))
-            fail(found, `the older version refuses the example of "${rule}"`, counterExample);
-          if (zodSays(newer, counterExample))
-            fail(found, `the newer version takes the example of "${rule}"`, counterExample);
-        }
-      }),
-      { numRuns: runs(150) },
-    );
-    const total = runs(150);
-    expect(
-      Math.min(verdicts.get("compatible") ?? 0, verdicts.get("incompatible") ?? 0) / total,
-    ).toBeGreaterThan(0.1);
-  });
+  it(
+    "is never claimed where something that was written is refused",
+    () => {
+      const verdicts = new Map<string, number>();
+      fc.assert(
+        fc.property(cases, (found) => {
+          const { older, newer } = found;
+          const report = checkCompat(older, newer, "backward");
+          verdicts.set(report.verdict, (verdicts.get(report.verdict) ?? 0) + 1);
+          const tree = normalize(older);
+          for (const value of found.values) {
+            if (report.verdict !== "compatible" || !zodSays(older, value)) continue;
+            const written = stripUndeclared(tree, value);
+            if (!zodSays(newer, written)) fail(found, "called compatible, but for", written);
+          }
+          for (const { counterExample, rule } of report.findings) {
+            if (counterExample === undefined) continue;
+            if (!zodSays(older, counterExample))
+              fail(found, `the older version refuses the example of "${rule}"`, counterExample);
+            if (zodSays(newer, counterExample))
+              fail(found, `the newer version takes the example of "${rule}"`, counterExample);
+          }
+        }),
+        { numRuns: runs(150) },
+      );
+      const total = runs(150);
+      expect(
+        Math.min(verdicts.get("compatible") ?? 0, verdicts.get("incompatible") ?? 0) / total,
+      ).toBeGreaterThan(0.1);
+    },
+    PROPERTY_TIMEOUT_MS,
+  );
 });
 
 describe("what is written of a value", () => {
@@ -102,39 +106,48 @@ describe("what is written of a value", () => {
     fc.tuple(fc.constant(schema), fc.array(valueNear(normalize(schema)), { minLength: 5, maxLength: 15 })),
   );
 
-  it("is still accepted, is one that the tree writes, and stays as it is the second time", () => {
-    fc.assert(
-      fc.property(written, ([schema, values]) => {
-        const tree = normalize(schema);
-        for (const value of values.filter((each) => zodSays(schema, each))) {
-          const once = stripUndeclared(tree, value);
-          const sane =
-            zodSays(schema, once) &&
-            accepts(tree, once, "write") !== false &&
-            stripUndeclared(tree, once) === once;
-          if (!sane) fail({ older: schema, newer: schema, values }, `${JSON.stringify(value)} became`, once);
-        }
-      }),
-      { numRuns: runs(200) },
-    );
-  });
+  it(
+    "is still accepted, is one that the tree writes, and stays as it is the second time",
+    () => {
+      fc.assert(
+        fc.property(written, ([schema, values]) => {
+          const tree = normalize(schema);
+          for (const value of values.filter((each) => zodSays(schema, each))) {
+            const once = stripUndeclared(tree, value);
+            const sane =
+              zodSays(schema, once) &&
+              accepts(tree, once, "write") !== false &&
+              stripUndeclared(tree, once) === once;
+            if (!sane)
+              fail({ older: schema, newer: schema, values }, `${JSON.stringify(value)} became`, once);
+          }
+        }),
+        { numRuns: runs(200) },
+      );
+    },
+    PROPERTY_TIMEOUT_MS,
+  );
 
-  it("is what Zod gives back, where Zod gives back what it got", () => {
-    let compared = 0;
-    fc.assert(
-      fc.property(written, ([schema, values]) => {
-        const tree = normalize(schema);
-        if (contains(tree, ({ kind }) => kind === "opaque") || changesValue(schema)) return;
-        for (const value of values.filter((each) => zodSays(schema, each))) {
-          const once = stripUndeclared(tree, value);
-          const given = JSON.parse(JSON.stringify(schema.parse(value))) as JsonValue;
-          if (!sameJson(once, given))
-            fail({ older: schema, newer: schema, values }, `Zod gives ${JSON.stringify(given)}, not`, once);
-          compared++;
-        }
-      }),
-      { numRuns: runs(200) },
-    );
-    expect(compared).toBeGreaterThan(100);
-  });
+  it(
+    "is what Zod gives back, where Zod gives back what it got",
+    () => {
+      let compared = 0;
+      fc.assert(
+        fc.property(written, ([schema, values]) => {
+          const tree = normalize(schema);
+          if (contains(tree, ({ kind }) => kind === "opaque") || changesValue(schema)) return;
+          for (const value of values.filter((each) => zodSays(schema, each))) {
+            const once = stripUndeclared(tree, value);
+            const given = JSON.parse(JSON.stringify(schema.parse(value))) as JsonValue;
+            if (!sameJson(once, given))
+              fail({ older: schema, newer: schema, values }, `Zod gives ${JSON.stringify(given)}, not`, once);
+            compared++;
+          }
+        }),
+        { numRuns: runs(200) },
+      );
+      expect(compared).toBeGreaterThan(100);
+    },
+    PROPERTY_TIMEOUT_MS,
+  );
 });

@@ -1,0 +1,28 @@
+/** Schemas of topics: versions, compatibility, validation, evolution. */
+export type { SchemaSource, Validated } from "./catalog.js";
+export {
+  type CompatFinding,
+  type CompatMode,
+  type CompatReport,
+  type CompatVerdict,
+  checkCompat,
+  type ObjectReport,
+} from "./compatibility.js";
+export { type DualWriteOptions, startDualWriteMirror, withDualWrite } from "./dual-write.js";
+export { toJsonSchema } from "./normalize.js";
+export type { TopicSchema } from "./registration.js";
+export { SchemaRegistry } from "./registry.js";
+export type { JsonSchema, SchemaInput } from "./schema-input.js";
+export type { Compat, SchemaVersion } from "./schema-version.js";
+export { type StoredSchemaOptions, StoredSchemaRegistry } from "./stored-registry.js";
+export { type NormalizedOptions, subscribeNormalized } from "./subscribe-normalized.js";
+export { exampleSchemas, HeartbeatReceived, KvSetTopic, ProcessStateTopic } from "./topics.js";
+export { type NormalizeOptions, normalizeEvent, UpcastChain, type UpcastStep } from "./upcast.js";
+export {
+  type Enforcement,
+  type SchemaObservation,
+  type ValidationOptions,
+  withSchemaValidation,
+} from "./validation-layer.js";
+export type { Violation } from "./validator.js";
+export { SCHEMA_VERSION_HEADER, versionedTopic } from "./versioned-topic.js";
