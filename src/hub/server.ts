@@ -37,6 +37,8 @@ export interface Hub {
   close(): Promise<void>;
 }
 
+const IDLE_SWEEP_MS = 20;
+
 /**
  * @example
  * const hub = await startHub({ bus, auth: { tokens: { s3cret: { scopes: ["publish:orders.*"] } } } });
@@ -100,12 +102,14 @@ class Gateway {
     this.#goingDown.abort();
     for (const session of this.#sessions) session.bye();
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
-    this.#server.closeIdleConnections();
+    // A connection whose last answer goes out while we wait becomes idle only then.
+    const sweep = setInterval(() => this.#server.closeIdleConnections(), IDLE_SWEEP_MS);
     const cancel = this.#context.bus.clock.setTimer(5_000, () => {
       for (const socket of this.#sockets.clients) socket.terminate();
       this.#server.closeAllConnections();
     });
     await closed;
+    clearInterval(sweep);
     cancel();
     this.#context.metrics.close();
   }

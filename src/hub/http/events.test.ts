@@ -103,6 +103,6 @@ describe("GET /events", () => {
     const startedMs = performance.now();
     await f.hub.close();
     expect((await reading).length).toBeLessThanOrEqual(30);
-    expect(performance.now() - startedMs).toBeLessThan(4_000);
+    expect(performance.now() - startedMs).toBeLessThan(2_000);
   });
 });
