@@ -70,6 +70,8 @@ export {
 export { type OutboxDrainerOptions, runOutboxDrainer } from "./project/outbox-drainer.js";
 export { type PastView, viewAt } from "./project/past-view.js";
 export { type HeartbeatSourceOptions, startHeartbeatSource } from "./project/process/heartbeat-source.js";
+export { startHostSummary } from "./project/process/host-summary.js";
+export { startProcessChangelog } from "./project/process/process-changelog.js";
 export { type ProcessProjectorOptions, startProcessProjector } from "./project/process/process-projector.js";
 export type { Heartbeat, ProcessState } from "./project/process/process-topics.js";
 export {

@@ -5,9 +5,11 @@ import { describeThrown } from "../model/errors.js";
 import type { EventRecord, Seq } from "../model/event.js";
 import type { Handle } from "../model/task.js";
 import type { Store } from "../ports/store.js";
+import { startCompactor } from "../project/compactor.js";
 import { type HeartbeatSourceStats, startHeartbeatSource } from "../project/process/heartbeat-source.js";
 import { type ProcessProjectorStats, startProcessProjector } from "../project/process/process-projector.js";
 import { heartbeatTopic, type ProcessState, processStateTopic } from "../project/process/process-topics.js";
+import { startRetention } from "../project/retention.js";
 import { ProcessRows } from "./process-rows.js";
 import type { TableFigures } from "./table-frame.js";
 
@@ -55,6 +57,9 @@ export class WatchedMachine {
     try {
       const projector = await startProcessProjector(bus);
       const source = startHeartbeatSource(bus);
+      // However long it runs, what is kept stays about the same: the bus stops these two when it closes.
+      startRetention(bus);
+      startCompactor(bus);
       return new WatchedMachine({ bus, source, projector, trouble });
     } catch (error) {
       await bus.close();
