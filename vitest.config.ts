@@ -47,6 +47,7 @@ export default defineConfig({
         test: {
           name: "e2e",
           include: ["test/e2e/**/*.test.ts"],
+          globalSetup: ["test/support/mongo/global-setup.ts"],
           testTimeout: 120_000,
           hookTimeout: 120_000,
         },

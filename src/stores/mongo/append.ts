@@ -187,8 +187,9 @@ function stoppedBy(error: unknown): Inserted {
   if (!(error instanceof MongoBulkWriteError)) return { count: 0, stop: "refused", error };
   const [first] = [error.writeErrors].flat();
   const count = first?.index ?? 0;
-  if (first?.code !== 11000) return { count, stop: "refused", error };
-  return { count, stop: duplicateIndex(first.errmsg) === PLACE_INDEX ? "seq taken" : "id taken" };
+  const index = first?.code === 11000 ? duplicateIndex(first.errmsg) : undefined;
+  if (index === PLACE_INDEX) return { count, stop: "seq taken" };
+  return index === "_id_" ? { count, stop: "id taken" } : { count, stop: "refused", error };
 }
 
 function documentsAfter(

@@ -3,7 +3,7 @@
  * longer knows that point it begins anew and says that something was missed. A server that has no change streams, or a
  * user who may not open one, ends it for good, and the caller falls back to polling.
  */
-import { type ChangeStream, type Document, MongoError, MongoServerError, type ResumeToken } from "mongodb";
+import { type ChangeStream, type Document, MongoServerError, type ResumeToken } from "mongodb";
 import { describeThrown } from "../../model/errors.js";
 
 export interface ChangeLoopOptions {
@@ -58,7 +58,6 @@ export class ChangeLoop {
         const code = error instanceof MongoServerError ? Number(error.code) : undefined;
         if (code !== undefined && UNAVAILABLE.has(code))
           return this.#options.onUnavailable(describeThrown(error));
-        if (!(error instanceof MongoError)) return this.#options.onUnavailable(describeThrown(error));
         resumeAfter = code !== undefined && LOST_POINT.has(code) ? undefined : this.#stream?.resumeToken;
       }
       await this.#stream?.close().catch(() => undefined);

@@ -40,6 +40,10 @@ const TOO_LARGE: Verdict = {
   code: "PAYLOAD_TOO_LARGE",
   advice: "MongoDB takes 16 MiB per document at most",
 };
+const FOREIGN_INDEX: Verdict = {
+  code: "STORE_INCOMPATIBLE",
+  advice: "an index that is not ours is in the way: drop it, or use another database or prefix",
+};
 const FULL: Verdict = { code: "STORE_FULL", advice: "MongoDB has no room left: free or add disk space" };
 
 const BY_SERVER_CODE: ReadonlyMap<number, Verdict> = new Map([
@@ -61,6 +65,8 @@ const BY_SERVER_CODE: ReadonlyMap<number, Verdict> = new Map([
   ],
   [112, { code: "WRITE_CONFLICT", advice: "another writer changed the same documents" }],
   [251, { code: "WRITE_CONFLICT", advice: "the transaction was ended by the server" }],
+  [85, FOREIGN_INDEX],
+  [86, FOREIGN_INDEX],
   [10334, TOO_LARGE],
   [17419, TOO_LARGE],
   [17420, TOO_LARGE],
@@ -77,7 +83,7 @@ function refused(advice: string): Verdict {
 export function busError(thrown: unknown, effect: Effect): BusError {
   const error = rootOf(thrown);
   if (error instanceof BusError) return error;
-  if (!(error instanceof MongoError)) return BusError.from(error);
+  if (!(error instanceof MongoError) && !isSocketError(error)) return BusError.from(error);
   const { code, advice, retryable } = verdictOn(error, effect);
   return new BusError(code, `${advice}: ${describeThrown(error)}`, {
     cause: thrown,
@@ -85,7 +91,7 @@ export function busError(thrown: unknown, effect: Effect): BusError {
   });
 }
 
-function verdictOn(error: MongoError, effect: Effect): Verdict {
+function verdictOn(error: Error, effect: Effect): Verdict {
   if (
     error instanceof MongoNotConnectedError ||
     error instanceof MongoTopologyClosedError ||
@@ -107,7 +113,7 @@ function verdictOn(error: MongoError, effect: Effect): Verdict {
       advice: "no MongoDB server that takes writes was found: check that it runs, and its address",
     };
   }
-  if (error instanceof MongoNetworkError) {
+  if (isLostConnection(error)) {
     return { code: "STORE_UNAVAILABLE", advice: "the connection to MongoDB was lost" };
   }
   if (isDuplicateKey(error)) {
@@ -127,8 +133,8 @@ function verdictOn(error: MongoError, effect: Effect): Verdict {
 }
 
 /** Credentials are refused while connecting, and show only as the reason why no server was found. */
-function serverCodeOf(error: MongoError): number | undefined {
-  if (typeof error.code === "number") return error.code;
+function serverCodeOf(error: Error): number | undefined {
+  if (error instanceof MongoError && typeof error.code === "number") return error.code;
   if (error instanceof MongoServerSelectionError) {
     for (const server of error.reason?.servers.values() ?? []) {
       const code = server.error?.code;
@@ -142,13 +148,13 @@ function serverCodeOf(error: MongoError): number | undefined {
 function rootOf(error: unknown): unknown {
   if (!(error instanceof MongoBulkWriteError)) return error;
   const response: unknown = error.errorResponse;
-  return response instanceof MongoError ? response : error;
+  return response instanceof Error ? response : error;
 }
 
 /** Whether a write that failed like this may still have been done, or be undone by a failover. */
 export function mayHaveHappened(thrown: unknown): boolean {
   const error = rootOf(thrown);
-  if (error instanceof MongoServerSelectionError || error instanceof MongoNetworkError) return true;
+  if (isLostConnection(error)) return true;
   if (error instanceof MongoWriteConcernError) return true;
   if (error instanceof MongoBulkWriteError && error.result.getWriteConcernError() !== undefined) return true;
   if (!(error instanceof MongoError)) return false;
@@ -161,18 +167,29 @@ export function mayHaveHappened(thrown: unknown): boolean {
 /** Whether an error ended a transaction without effect, so that it can be begun anew. */
 export function isTransient(thrown: unknown): boolean {
   const error = rootOf(thrown);
-  if (!(error instanceof MongoError)) return false;
-  return error.hasErrorLabel("TransientTransactionError") || isLostConnection(error);
+  if (isLostConnection(error)) return true;
+  return error instanceof MongoError && error.hasErrorLabel("TransientTransactionError");
 }
 
 /** Whether nobody can tell if a commit that failed like this took place. */
 export function isCommitUnknown(error: unknown): boolean {
-  if (!(error instanceof MongoError)) return false;
-  return error.hasErrorLabel("UnknownTransactionCommitResult") || isLostConnection(error);
+  if (isLostConnection(error)) return true;
+  return error instanceof MongoError && error.hasErrorLabel("UnknownTransactionCommitResult");
 }
 
-function isLostConnection(error: MongoError): boolean {
-  return error instanceof MongoNetworkError || error instanceof MongoServerSelectionError;
+/** Errors of the driver about a server that it gave up, told apart by name only. */
+const GIVEN_UP = /^Mongo(ServerClosed|PoolClosed|WaitQueueTimeout|StalePrimary)Error$/;
+
+function isLostConnection(error: unknown): boolean {
+  if (error instanceof MongoNetworkError || error instanceof MongoServerSelectionError) return true;
+  return isSocketError(error) || (error instanceof MongoError && GIVEN_UP.test(error.name));
+}
+
+/** A socket that breaks while a command is written to it shows as Node's own error, which the driver passes on. */
+function isSocketError(error: unknown): error is Error {
+  if (!(error instanceof Error) || error instanceof MongoError || error instanceof BusError) return false;
+  const { code } = error as NodeJS.ErrnoException;
+  return typeof code === "string" && /^(E[A-Z]+|ERR_(STREAM|SOCKET)_[A-Z_]+)$/.test(code);
 }
 
 export function isDuplicateKey(error: unknown): boolean {

@@ -91,6 +91,8 @@ export class MongoLog implements Log {
     place: Place,
     { after, limit, maxBytes = Number.POSITIVE_INFINITY }: ReadOptions,
   ): Promise<Page> {
+    // To MongoDB, a limit of 0 is none.
+    if (limit < 1) return { events: [], through: after };
     const cursor = this.#connection.collections.events
       .find({ ...place, seq: { $gt: after } }, { projection: { body: 0 } })
       .sort({ seq: 1 })
@@ -181,6 +183,7 @@ export class MongoLog implements Log {
 
   history(topic: string, key: string, options: HistoryOptions): Promise<readonly StoredEvent[]> {
     return this.#connection.gate.read(async () => {
+      if (options.limit < 1) return [];
       const seq = {
         $gt: options.newestFirst ? 0 : (options.after ?? 0),
         ...(options.through === undefined ? undefined : { $lte: options.through }),

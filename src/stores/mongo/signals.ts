@@ -2,7 +2,8 @@
  * Who is told what when something changed. Changes of this process are told at once; those of others come by one change
  * stream over the store's collections, or, where that cannot be had, by looking now and then whether anything is new.
  *
- * The stream (or the looking) runs only while somebody listens. Of an append it sees the last event only.
+ * The stream (or the looking) runs only while somebody listens. Of an append it sees the last event only: what a writer
+ * that crashed in the middle left behind is found by whoever reads next.
  */
 import type { Document } from "mongodb";
 import type { GroupRef } from "../../ports/groups.js";
@@ -13,9 +14,6 @@ import { groupRef } from "./cursor-document.js";
 import { Poller } from "./poller.js";
 
 type Listener = (signal: Signal) => void;
-
-/** Even a stream may miss what a writer that crashed in the middle of an append left behind. */
-const LOOK_AGAIN_MS = 5_000;
 
 export class Signals {
   readonly #connection: Connection;
@@ -65,20 +63,16 @@ export class Signals {
 class Source {
   readonly #connection: Connection;
   readonly #send: Listener;
-  readonly #lookAgain: NodeJS.Timeout;
   #current: ChangeLoop | Poller;
 
   constructor(connection: Connection, send: Listener) {
     this.#connection = connection;
     this.#send = send;
-    this.#lookAgain = setInterval(() => send({ type: "any" }), LOOK_AGAIN_MS);
-    this.#lookAgain.unref();
     this.#current = connection.replicaSet ? this.#stream() : this.#poller();
   }
 
-  async stop(): Promise<void> {
-    clearInterval(this.#lookAgain);
-    await this.#current.stop();
+  stop(): Promise<void> {
+    return this.#current.stop();
   }
 
   #poller(): Poller {

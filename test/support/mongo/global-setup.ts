@@ -14,10 +14,11 @@ declare module "vitest" {
 }
 
 let set: Promise<ReplicaSet> | undefined;
-let door: Server | undefined;
+/** One per project that asked: they may share this module, or not. */
+const doors: Server[] = [];
 
 export async function setup(project: TestProject): Promise<void> {
-  door = createServer((socket: Socket) => {
+  const door = createServer((socket: Socket) => {
     socket.on("error", () => socket.destroy());
     set ??= ReplicaSet.start({ cacheGb: 0.5 });
     set.then(
@@ -25,12 +26,14 @@ export async function setup(project: TestProject): Promise<void> {
       (error: Error) => socket.end(JSON.stringify({ error: error.message })),
     );
   });
+  doors.push(door);
   project.provide("mongoDoor", await listen(door));
 }
 
 export async function teardown(): Promise<void> {
-  await new Promise((resolve) => door?.close(resolve));
+  for (const door of doors.splice(0)) await new Promise((resolve) => door.close(resolve));
   const started = await set?.catch(() => undefined);
+  set = undefined;
   await started?.dispose();
 }
 
