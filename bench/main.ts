@@ -8,6 +8,7 @@ import type { Suite } from "./suite.js";
 const SUITES: Readonly<Record<string, () => Promise<{ readonly suite: Suite }>>> = {
   core: () => import("./suites/core.js"),
   embedded: () => import("./suites/embedded.js"),
+  mongo: () => import("./suites/mongo.js"),
 };
 
 const CLEAR_LINE = "\r\x1b[K";
