@@ -4,7 +4,16 @@
  * ever run and nothing is compiled twice.
  */
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import ts from "typescript";
@@ -19,7 +28,10 @@ export function compileModule(source, others = []) {
   const hash = createHash("sha256").update(ts.version);
   for (const [path, text] of [...texts].sort(([a], [b]) => (a < b ? -1 : 1))) hash.update(path).update(text);
   const folder = join(cache, hash.digest("hex").slice(0, 16));
-  if (!existsSync(folder)) emit(folder, texts);
+  if (!existsSync(folder)) {
+    emit(folder, texts);
+    forgetOld();
+  }
   return pathToFileURL(placeOf(folder, fileURLToPath(source)));
 }
 
@@ -64,6 +76,15 @@ function emit(folder, texts) {
     renameSync(aside, folder);
   } catch (error) {
     if (!existsSync(folder)) throw error;
+  }
+}
+
+/** What was compiled days ago is of sources that have changed since. */
+function forgetOld() {
+  for (const name of readdirSync(cache)) {
+    const folder = join(cache, name);
+    const { mtimeMs } = statSync(folder, { throwIfNoEntry: false }) ?? { mtimeMs: Date.now() };
+    if (Date.now() - mtimeMs > 2 * 86_400_000) rmSync(folder, { recursive: true, force: true });
   }
 }
 

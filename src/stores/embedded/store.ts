@@ -231,7 +231,10 @@ class SqliteStore implements EmbeddedStore {
       );
     }
     try {
-      await mkdir(dirname(path), { recursive: true });
+      const made = await mkdir(dirname(path), { recursive: true });
+      // A new folder is on disk only once the one above it is.
+      for (let at = dirname(path); made !== undefined && at.startsWith(made); at = dirname(at))
+        await sync(dirname(at));
     } catch (error) {
       throw unavailable(`the folder of ${path} cannot be made`, error);
     }

@@ -233,6 +233,8 @@ export class WriteEngine {
   }
 }
 
+/** For the pages of indexes that are written all over. */
+const CACHE_KIBIBYTES = 16_384;
 /** Pages of the log beside the main file before it is folded back in: 16 MiB. */
 const CHECKPOINT_PAGES = 4_096;
 
@@ -246,6 +248,7 @@ function openForWriting(options: WriterOptions): Connection {
     connection.exec("PRAGMA auto_vacuum = INCREMENTAL");
     connection.pragma("journal_mode = WAL");
     connection.exec(`PRAGMA synchronous = ${options.durability === "sync" ? "FULL" : "NORMAL"}`);
+    connection.exec(`PRAGMA cache_size = -${CACHE_KIBIBYTES}`);
     connection.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}; PRAGMA journal_size_limit = 67108864`);
     prepareSchema(connection);
     if (options.maxBytes !== undefined) {
