@@ -101,6 +101,8 @@ export interface Delivery {
   readonly settledBefore: readonly (readonly [Seq, Seq])[];
   settledIndex: number;
   fetching: boolean;
+  /** The log has grown since the page under way was asked for: whatever it says, there may be more. */
+  grewMeanwhile: boolean;
   atHead: boolean;
   committing: boolean;
   /** Changes since the last commit began. */
@@ -149,6 +151,7 @@ export function createDelivery(cursor: Cursor, clean: boolean, head: Seq): Deliv
     settledBefore: cursor.settled,
     settledIndex: 0,
     fetching: false,
+    grewMeanwhile: false,
     atHead: false,
     committing: false,
     dirty: 0,

@@ -27,14 +27,21 @@ describe("taking in", () => {
   it("asks for one page at a time and, at the head, waits until the log has grown", () => {
     const driver = new DeliveryDriver();
     expect(driver.of("fetch")).toEqual([{ type: "fetch", after: 0 }]);
-    driver.grew();
-    expect(driver.of("fetch")).toHaveLength(1);
     driver.arrive(events(1, 2), { atHead: false });
     expect(driver.last("fetch")).toEqual({ type: "fetch", after: 2 });
     driver.arrive([], { through: 2, atHead: true });
     expect(driver.of("fetch")).toHaveLength(2);
     driver.grew();
     expect(driver.of("fetch")).toHaveLength(3);
+  });
+
+  it("P15: growth that becomes known while a page is under way is not lost, whatever the page says", () => {
+    const driver = new DeliveryDriver();
+    driver.grew();
+    driver.arrive(events(1), { atHead: true });
+    expect(driver.last("fetch")).toEqual({ type: "fetch", after: 1 });
+    driver.arrive([], { through: 1, atHead: true });
+    expect(driver.of("fetch")).toHaveLength(2);
   });
 
   it("asks again for a page that could not be read", () => {

@@ -110,7 +110,7 @@ export function begin(state: Delivery, policy: GroupPolicy): readonly Effect[] {
 
 function takeIn(state: Delivery, event: Of<"arrived">, policy: GroupPolicy): readonly Effect[] {
   state.fetching = false;
-  state.atHead = event.atHead;
+  state.atHead = event.atHead && !state.grewMeanwhile;
   for (const stored of event.events) {
     if (stored.seq <= state.high || wasSettled(state, stored.seq)) continue;
     const entry = newEntry(state, stored);
@@ -152,6 +152,7 @@ function newEntry(state: Delivery, event: StoredEvent): Entry {
 
 function fetchMore(state: Delivery, _event: DeliveryEvent, policy: GroupPolicy): readonly Effect[] {
   state.atHead = false;
+  state.grewMeanwhile = state.fetching;
   return maybeFetch(state, policy);
 }
 
@@ -167,6 +168,7 @@ function maybeFetch(state: Delivery, policy: GroupPolicy): readonly Effect[] {
     state.high - floorOf(state) >= policy.maxSpan;
   if (state.fetching || state.atHead || full || state.phase === "draining") return NOTHING;
   state.fetching = true;
+  state.grewMeanwhile = false;
   return [{ type: "fetch", after: state.high }];
 }
 

@@ -39,6 +39,8 @@ export class PartitionWorld {
   #commits: Cursor[] = [];
   #burials: Entry[] = [];
   #fetchAfter: number | undefined;
+  /** How far the log reached when the page under way was read: what came later is not in it. */
+  #readThrough = 0;
   #released: Cursor | undefined;
   #company = 0;
   /** How often each event was handed out, over all owners. */
@@ -81,10 +83,11 @@ export class PartitionWorld {
     const after = this.#fetchAfter;
     if (after === undefined) return;
     this.#fetchAfter = undefined;
-    const present = this.log.filter(({ seq }) => seq > after && !this.#removed.has(seq));
+    const head = this.#readThrough;
+    const present = this.log.filter(({ seq }) => seq > after && seq <= head && !this.#removed.has(seq));
     const events = present.slice(0, limit);
     const atHead = events.length === present.length;
-    const through = atHead ? this.log.length : (events.at(-1)?.seq ?? after);
+    const through = atHead ? Math.max(after, head) : (events.at(-1)?.seq ?? after);
     this.#send({ type: "arrived", events, through, atHead, nowMs: this.nowMs });
   }
 
@@ -218,6 +221,7 @@ export class PartitionWorld {
         case "fetch":
           if (this.#fetchAfter !== undefined) throw new Error("two pages asked for at once");
           this.#fetchAfter = effect.after;
+          this.#readThrough = this.log.length;
           break;
         case "commit":
           this.#checkCursor(effect.cursor);
