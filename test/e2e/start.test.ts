@@ -78,9 +78,9 @@ describe("npm start", () => {
     expect(said.out).toMatch(/Promethean: \d+ process/);
     child.stdin.write("\x03");
     expect(await ended).toBe(0);
-    const last = said.out.slice(said.out.lastIndexOf("\x1b[?25h"));
+    const [, last] = said.out.split("\x1b[?25h\x1b[?1049l");
     expect(last).toMatch(SUMMARY);
-    expect(last.trim().split("\n")).toHaveLength(1);
+    expect(last?.trim().split("\n")).toHaveLength(1);
     expect(said.err).toBe("");
   });
 
