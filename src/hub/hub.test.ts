@@ -73,3 +73,30 @@ describe("the hub over WebSocket", () => {
     await bus.close();
   });
 });
+
+describe("connections of one subject", () => {
+  it("P13: are bounded, whether the token comes by AUTH or with the upgrade", async () => {
+    const bus = await createBus({ store: memoryStore() });
+    const hub = await startHub({
+      bus,
+      auth: { tokens: { secret: { scopes: ["*:*"], subject: "ada" } } },
+      limits: { maxConnectionsPerSubject: 1 },
+    });
+    const first = await dial(hub.url);
+    first.send({ type: "AUTH", token: "secret", corr: 1 });
+    await expect.poll(() => first.frames.length).toBe(1);
+    const second = await dial(hub.url);
+    second.send({ type: "AUTH", token: "secret" });
+    expect(await second.closed).toBe(4401);
+    const headers = { authorization: "Bearer secret" };
+    const third = new WebSocket(`${hub.url.replace("http", "ws")}/ws`, { headers });
+    expect(await new Promise((resolve) => third.on("close", resolve))).toBe(4401);
+    first.socket.close();
+    await first.closed;
+    const fourth = await dial(hub.url);
+    fourth.send({ type: "AUTH", token: "secret", corr: 1 });
+    await expect.poll(() => fourth.frames.map((frame) => frame.type)).toEqual(["OK"]);
+    await hub.close();
+    await bus.close();
+  });
+});

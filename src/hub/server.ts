@@ -145,25 +145,31 @@ class Gateway {
         limits: this.#context.limits,
         caller,
         onIdentified: (identified) => {
-          this.#count(subject, -1);
+          if (identified.subject === subject) return;
+          this.#enter(identified.subject);
+          if (subject !== null) this.#exit(subject);
           subject = identified.subject;
-          this.#count(subject, 1);
         },
         onEnded: () => {
           this.#sessions.delete(session);
-          this.#count(subject, -1);
+          if (subject !== null) this.#exit(subject);
         },
       });
       this.#sessions.add(session);
     });
   }
 
-  #count(subject: string | null, change: 1 | -1): void {
-    if (subject === null) return;
-    const count = (this.#bySubject.get(subject) ?? 0) + change;
+  /** Throws if this subject has as many connections as it may. */
+  #enter(subject: string): void {
+    const count = (this.#bySubject.get(subject) ?? 0) + 1;
     if (count > this.#context.limits.maxConnectionsPerSubject) {
       throw new BusError("QUEUE_FULL", `${subject} has too many connections`);
     }
+    this.#bySubject.set(subject, count);
+  }
+
+  #exit(subject: string): void {
+    const count = (this.#bySubject.get(subject) ?? 0) - 1;
     if (count <= 0) this.#bySubject.delete(subject);
     else this.#bySubject.set(subject, count);
   }

@@ -77,9 +77,21 @@ export class SessionShell {
     socket.on("message", (data, isBinary) => this.#receive(data, isBinary));
     socket.on("close", () => this.#ended());
     socket.on("error", () => socket.terminate());
-    if (caller === null)
+    if (caller === null) {
       this.#cancelLate = bus.clock.setTimer(limits.authTimeoutMs, () => this.#send({ type: "late" }));
-    else this.#expireAt(caller.expiresMs);
+    } else {
+      this.#welcomeKnown(caller);
+    }
+  }
+
+  /** Recognised by the upgrade request: counts like anybody else. */
+  #welcomeKnown(caller: Caller): void {
+    try {
+      this.#options.onIdentified(caller);
+      this.#expireAt(caller.expiresMs);
+    } catch {
+      this.#send({ type: "refused" });
+    }
   }
 
   /** The hub goes down: the client is told to come back. */
