@@ -52,7 +52,9 @@ export class Subscriptions {
   async subscribe(topics: readonly TopicConfig[], request: FullRequest): Promise<Subscription> {
     if (this.#closed) throw new BusError("CLOSED", "this bus is closed");
     const options = workerOptions(request);
-    const subscription = new Subscription((topic, wish) => this.#attach(topic, request, options, wish));
+    const subscription = new Subscription(options.allowance, (topic, wish) =>
+      this.#attach(topic, request, options, wish),
+    );
     const { stop } = subscription;
     this.#stops.add(stop);
     subscription.onStopped(() => this.#stops.delete(stop));
@@ -170,15 +172,16 @@ interface Attached {
 
 /** One call of subscribe: a worker in each of its topics; topics may be added while it runs. */
 export class Subscription {
+  readonly #allowance: Allowance;
   readonly #attach: (topic: TopicConfig, wish: Wish) => Promise<Attached>;
   /** By topic, from the first step of joining it. */
   readonly #attaching = new Map<string, Promise<void>>();
   readonly #attached: Attached[] = [];
   #onStopped: (() => void)[] | null = [];
-  #paused = false;
   #stopping: Promise<void> | null = null;
 
-  constructor(attach: (topic: TopicConfig, wish: Wish) => Promise<Attached>) {
+  constructor(allowance: Allowance, attach: (topic: TopicConfig, wish: Wish) => Promise<Attached>) {
+    this.#allowance = allowance;
     this.#attach = attach;
   }
 
@@ -199,9 +202,7 @@ export class Subscription {
 
   async #join(topic: TopicConfig, wish: Wish): Promise<void> {
     try {
-      const attached = await this.#attach(topic, wish);
-      attached.worker.setPaused(this.#paused);
-      this.#attached.push(attached);
+      this.#attached.push(await this.#attach(topic, wish));
     } catch (error) {
       this.#attaching.delete(topic.name);
       throw error;
@@ -210,8 +211,7 @@ export class Subscription {
 
   /** While paused it takes no events; what it holds it keeps. */
   setPaused(paused: boolean): void {
-    this.#paused = paused;
-    for (const { worker } of this.#attached) worker.setPaused(paused);
+    this.#allowance.setPaused(paused);
   }
 
   /** It may accept events now that it did not accept before. */

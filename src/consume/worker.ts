@@ -37,7 +37,6 @@ export class Worker {
   readonly #onRoom: () => void;
   readonly #endSharing: () => void;
   #leaving = false;
-  #paused = false;
   #onEmpty: (() => void) | null = null;
 
   constructor(options: WorkerOptions, onRoom: () => void) {
@@ -47,7 +46,7 @@ export class Worker {
   }
 
   get room(): number {
-    return this.#leaving || this.#paused ? 0 : this.options.allowance.room;
+    return this.#leaving ? 0 : this.options.allowance.room;
   }
 
   get inFlight(): number {
@@ -74,11 +73,6 @@ export class Worker {
       return;
     }
     for (const delivery of deliveries) if (this.#wants(delivery)) this.#runOne(delivery, work);
-  }
-
-  setPaused(paused: boolean): void {
-    this.#paused = paused;
-    if (!paused) this.wake();
   }
 
   /** It may take events now that it did not take before. */

@@ -14,24 +14,6 @@ export async function eventually(
   }
 }
 
-/** The value once there is one. */
-export async function eventuallyDefined<T>(
-  look: () => T | undefined | Promise<T | undefined>,
-  what: string,
-  deadlineMs?: number,
-): Promise<T> {
-  let found: T | undefined;
-  await eventually(
-    async () => {
-      found = await look();
-      return found !== undefined;
-    },
-    what,
-    deadlineMs,
-  );
-  return found as T;
-}
-
 /** Lets everything that is ready run, several times over: with a manual clock, all there is to wait for. */
 export async function settled(turns = 5): Promise<void> {
   for (let i = 0; i < turns; i++) await settlePromises();
