@@ -15,6 +15,8 @@ export default defineConfig({
     // A small machine is the norm: two workers, whatever the core count says.
     maxWorkers: 2,
     restoreMocks: true,
+    // Conditions are waited for, not times: a deadline only has to tell "slow" from "never", on a busy machine too.
+    expect: { poll: { timeout: 30_000 } },
     coverage: {
       provider: "v8",
       include: ["src/**/*.ts"],
@@ -28,8 +30,8 @@ export default defineConfig({
           name: "unit",
           include: ["src/**/*.test.ts", "test/unit/**/*.test.ts"],
           exclude: ["src/stores/**"],
-          testTimeout: 10_000,
-          hookTimeout: 10_000,
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
         },
       },
       {
@@ -38,8 +40,8 @@ export default defineConfig({
           name: "stores",
           include: ["src/stores/**/*.test.ts", "test/stores/**/*.test.ts"],
           globalSetup: ["test/support/mongo/global-setup.ts"],
-          testTimeout: 30_000,
-          hookTimeout: 60_000,
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
         },
       },
       {
@@ -48,8 +50,8 @@ export default defineConfig({
           name: "e2e",
           include: ["test/e2e/**/*.test.ts"],
           globalSetup: ["test/support/mongo/global-setup.ts"],
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
+          testTimeout: 180_000,
+          hookTimeout: 180_000,
         },
       },
     ],

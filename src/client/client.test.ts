@@ -42,7 +42,7 @@ describe("the client", () => {
     }
     const records = await Promise.all(published);
     expect(new Set(records.map((record) => record.id)).size).toBe(500);
-    await expect.poll(() => first.size, { timeout: 10_000 }).toBe(500);
+    await expect.poll(() => first.size, { timeout: 30_000 }).toBe(500);
     expect(unmarked).toEqual([]);
     expect((await bus.store.log.heads("t.n"))[0]?.head).toBe(500);
     await client.close();

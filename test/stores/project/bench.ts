@@ -121,7 +121,7 @@ export class ProjectBench {
       .poll(
         async () => (await this.bus.getCursor(topic, group))?.partitions.reduce((sum, p) => sum + p.lag, 0),
         {
-          timeout: 10_000,
+          timeout: 30_000,
         },
       )
       .toBe(0);

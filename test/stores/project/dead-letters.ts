@@ -56,7 +56,7 @@ export function describeDeadLetters(bench: ProjectBench): void {
       for (const payload of ["a1", "a2", "b1"]) broken.add(payload);
       for (const payload of ["a1", "a2", "a3", "b1", "b2"])
         await bus.publish(topic, payload, { key: payload.charAt(0) });
-      await expect.poll(async () => (await openLetters(topic)).length, { timeout: 5_000 }).toBe(3);
+      await expect.poll(async () => (await openLetters(topic)).length, { timeout: 30_000 }).toBe(3);
       expect(await summarizeDeadLetters(bus, topic)).toMatchObject({
         open: 3,
         byGroup: { mailer: 3 },
@@ -64,7 +64,7 @@ export function describeDeadLetters(bench: ProjectBench): void {
       });
       broken.clear();
       expect(await redrive(bus, { topic, group: "mailer" })).toMatchObject({ redriven: 3, passedOver: 0 });
-      await expect.poll(() => mailed.length, { timeout: 5_000 }).toBe(5);
+      await expect.poll(() => mailed.length, { timeout: 30_000 }).toBe(5);
       expect(mailed.filter((payload) => payload.startsWith("a"))).toEqual(["a3", "a1", "a2"]);
       await bench.drained(topic, "audit");
       expect(audited).toHaveLength(5);
@@ -80,7 +80,7 @@ export function describeDeadLetters(bench: ProjectBench): void {
       const { topic, broken, stop } = await brokenMailer();
       broken.add("x");
       await bus.publish(topic, "x", { key: "k" });
-      await expect.poll(() => openLetters(topic), { timeout: 5_000 }).toEqual(["x"]);
+      await expect.poll(() => openLetters(topic), { timeout: 30_000 }).toEqual(["x"]);
       const result = await redrive(bus, {
         topic,
         dryRun: true,
@@ -102,11 +102,11 @@ export function describeDeadLetters(bench: ProjectBench): void {
       broken.add("bad").add("hopeless");
       await bus.publish(topic, "bad");
       await bus.publish(topic, "hopeless");
-      await expect.poll(async () => (await openLetters(topic)).length, { timeout: 5_000 }).toBe(2);
+      await expect.poll(async () => (await openLetters(topic)).length, { timeout: 30_000 }).toBe(2);
       const transform = (event: { payload: unknown }) =>
         event.payload === "bad" ? { payload: "mended" } : null;
       expect(await redrive(bus, { topic, transform })).toMatchObject({ redriven: 1, passedOver: 1 });
-      await expect.poll(() => mailed, { timeout: 5_000 }).toEqual(["mended"]);
+      await expect.poll(() => mailed, { timeout: 30_000 }).toEqual(["mended"]);
       expect(await openLetters(topic)).toEqual(["hopeless"]);
       await stop();
     });
@@ -116,7 +116,7 @@ export function describeDeadLetters(bench: ProjectBench): void {
       const { topic, broken, stop } = await brokenMailer();
       broken.add("junk");
       await bus.publish(topic, "junk");
-      await expect.poll(() => openLetters(topic), { timeout: 5_000 }).toEqual(["junk"]);
+      await expect.poll(() => openLetters(topic), { timeout: 30_000 }).toEqual(["junk"]);
       await expect(discardDeadLetters(bus, topic, { reason: "" })).rejects.toMatchObject({
         code: "INVALID_OPTION",
       });
@@ -137,7 +137,7 @@ export function describeDeadLetters(bench: ProjectBench): void {
       const refuseOld = (event: { payload: unknown }): void => expect(event.payload).not.toBe("old");
       const stop = await bus.subscribe(topic, "g", refuseOld, { from: "earliest", maxAttempts: 1 });
       await bus.publish(topic, "old", { key: "k" });
-      await expect.poll(() => openLetters(topic), { timeout: 5_000 }).toEqual(["old"]);
+      await expect.poll(() => openLetters(topic), { timeout: 30_000 }).toEqual(["old"]);
       await bus.publish(topic, "new", { key: "k" });
       expect(await redrive(bus, { topic })).toMatchObject({ redriven: 0, superseded: 1 });
       expect((await bus.latestByKey(topic, ["k"])).k?.payload).toBe("new");

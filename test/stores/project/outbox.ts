@@ -15,7 +15,7 @@ export function describeOutboxDrainer(bench: ProjectBench): void {
       }
       const drainers = [20, 13].map((batchSize) => runOutboxDrainer(store.outbox, bus, { batchSize }));
       await expect
-        .poll(() => store.outbox.stats(), { timeout: 10_000 })
+        .poll(() => store.outbox.stats(), { timeout: 30_000 })
         .toMatchObject({ sent: sentBefore + 150, pending: 0, claimed: 0 });
       const byKey = new Map<string, number[]>();
       for await (const event of bus.read<{ i: number }>(topic)) {
@@ -46,14 +46,14 @@ export function describeOutboxDrainer(bench: ProjectBench): void {
       const options = { maxAttempts: 3, retry: { baseMs: 1, maxMs: 2 }, everyMs: 5, leaseMs: 50 };
       const drainer = runOutboxDrainer(store.outbox, bus, options);
       await expect
-        .poll(() => store.outbox.stats(), { timeout: 10_000 })
+        .poll(() => store.outbox.stats(), { timeout: 30_000 })
         .toMatchObject({ dead: 1, sent: sentBefore + 1 });
       const [dead] = await store.outbox.list({ status: "dead", limit: 5 });
       expect(dead).toMatchObject({ id: `${topic}-1`, error: "refused" });
       broken = false;
       expect(await store.outbox.requeueDead()).toBe(1);
       await expect
-        .poll(() => store.outbox.stats(), { timeout: 10_000 })
+        .poll(() => store.outbox.stats(), { timeout: 30_000 })
         .toMatchObject({ sent: sentBefore + 3, dead: 0 });
       expect((await bench.events(topic)).map((event) => event.payload)).toEqual(["free", "bad", "behind"]);
       await drainer.stop();
@@ -67,7 +67,7 @@ export function describeOutboxDrainer(bench: ProjectBench): void {
       await store.outbox.add({ id: `${topic}-2`, topic, payload: 2 });
       const drainer = runOutboxDrainer(store.outbox, bus, { maxAttempts: 1 });
       await expect
-        .poll(() => store.outbox.stats(), { timeout: 10_000 })
+        .poll(() => store.outbox.stats(), { timeout: 30_000 })
         .toMatchObject({ dead: 1, sent: sentBefore + 1 });
       expect((await store.outbox.list({ status: "dead", limit: 1 }))[0]?.error).toMatch(/not a topic name/);
       await store.outbox.discardDead([`${topic}-1`]);

@@ -37,12 +37,12 @@ export function describeRebuild(bench: ProjectBench): void {
       });
       expect(rebuild.stats()).toMatchObject({ phase: "done", events: 4, total: 4, etaSeconds: 0 });
       const cents = async (key: string): Promise<unknown> => (await bus.view(view).get(key))?.cents;
-      await expect.poll(() => cents("k1"), { timeout: 5_000 }).toBe(100);
+      await expect.poll(() => cents("k1"), { timeout: 30_000 }).toBe(100);
       await bus.publish(topic, { price: 9 }, { key: "k1" });
-      await expect.poll(() => cents("k1"), { timeout: 5_000 }).toBe(900);
+      await expect.poll(() => cents("k1"), { timeout: 30_000 }).toBe(900);
       expect(await rollbackView(bus, view)).toMatchObject({ to: view });
-      await expect.poll(async () => (await bus.view(view).get("k2"))?.price, { timeout: 5_000 }).toBe(2);
-      await expect.poll(() => cents("k1"), { timeout: 5_000 }).toBe(900);
+      await expect.poll(async () => (await bus.view(view).get("k2"))?.price, { timeout: 30_000 }).toBe(2);
+      await expect.poll(() => cents("k1"), { timeout: 30_000 }).toBe(900);
       await projector.stop();
     });
 

@@ -130,7 +130,7 @@ function describeMoving(bench: ProjectBench): void {
       const ref = { topic, group: "g" };
       const floor = async () =>
         (await bench.store.groups.state(ref, { nowMs: Date.now() }))?.leases[0]?.cursor.floor;
-      await expect.poll(floor, { timeout: 10_000 }).toBe(10);
+      await expect.poll(floor, { timeout: 30_000 }).toBe(10);
       const preview = await replay(bench.bus, { topic, group: "g", to: { seq: 8 }, dryRun: true });
       expect(preview).toMatchObject({ moved: false, redelivered: 3, skipped: 0, events: 3 });
       expect(preview.partitions).toEqual([
@@ -141,7 +141,7 @@ function describeMoving(bench: ProjectBench): void {
         moved: true,
         redelivered: 3,
       });
-      await expect.poll(() => seen.slice(10).sort((a, b) => a - b), { timeout: 10_000 }).toEqual([8, 9, 10]);
+      await expect.poll(() => seen.slice(10).sort((a, b) => a - b), { timeout: 30_000 }).toEqual([8, 9, 10]);
       const [audit] = await bench.store.registry.audits({ limit: 1 });
       expect(audit).toMatchObject({ actor: "ann", action: "group.move", details: { redelivered: 3 } });
       await stop();

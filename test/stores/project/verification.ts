@@ -32,7 +32,7 @@ export function describeVerification(bench: ProjectBench): void {
       );
       await bench.store.log.remove(topic, 0, [2]);
       await expect
-        .poll(async () => (await verifyGroup(bench.bus, topic, "g")).partitions, { timeout: 10_000 })
+        .poll(async () => (await verifyGroup(bench.bus, topic, "g")).partitions, { timeout: 30_000 })
         .toEqual([
           {
             partition: 0,
