@@ -48,7 +48,7 @@ describe("startCompactor", () => {
     expect(await left("a-bad")).toBe(5);
     await expect.poll(() => bus.tasks.reports()).toMatchObject([{ lastError: "damaged" }]);
     broken = false;
-    await expect.poll(() => left("a-bad"), { timeout: 5_000 }).toBe(1);
+    await expect.poll(() => left("a-bad"), { timeout: 30_000 }).toBe(1);
     await compactor.stop();
     await bus.close();
   });

@@ -5,7 +5,7 @@ import { settlePromises } from "../../src/model/manual-clock.js";
 export async function eventually(
   condition: () => boolean | Promise<boolean>,
   what: string,
-  deadlineMs = 4_000,
+  deadlineMs = 30_000,
 ): Promise<void> {
   const untilMs = Date.now() + deadlineMs;
   while (!(await condition())) {

@@ -82,7 +82,7 @@ describe("the threads of a store", () => {
     await other.open();
     heard.length = 0;
     await other.registry.putToken("x", 1, { expected: 0 });
-    await vi.waitFor(() => expect(heard).toContain("any"), { timeout: 5_000 });
+    await vi.waitFor(() => expect(heard).toContain("any"), { timeout: 30_000 });
     stop?.();
     await other.close();
   });
