@@ -23,8 +23,10 @@ export interface HandlerContext {
 /** What both forms of handler get. */
 type Common = Pick<BatchContext, "signal" | "fence" | "extend">;
 
-/** A dead process never answers. */
-const never = new Promise<never>(() => undefined);
+/** A dead process never answers. A promise for each call: one for all would hold on to every run there ever was. */
+function never(): Promise<never> {
+  return new Promise(() => undefined);
+}
 
 export function filterOf({ world, process, group }: HandlerContext): (event: EventRecord) => boolean {
   return (event) => {
@@ -39,7 +41,7 @@ export function filterOf({ world, process, group }: HandlerContext): (event: Eve
 
 export function singleHandler(context: HandlerContext): Handler {
   return async (event, ctx) => {
-    if (context.process.gone) return never;
+    if (context.process.gone) return never();
     const handling = noteDelivered(context, event, ctx, ctx.attempt);
     const run = new Run(context, [handling], [event], ctx, (_, ...emitted) => ctx.emit(...emitted));
     const mood = moodOf(context, handling);
@@ -50,7 +52,7 @@ export function singleHandler(context: HandlerContext): Handler {
 
 export function batchHandler(context: HandlerContext): BatchHandler {
   return async (events, ctx) => {
-    if (context.process.gone) return never;
+    if (context.process.gone) return never();
     const batch = context.world.recorder.nextOp();
     const handlings = events.map((event, i) =>
       noteDelivered(context, event, ctx, ctx.attempts[i] ?? 0, batch),
@@ -170,7 +172,7 @@ async function act(run: Run, mood: Mood): Promise<unknown> {
     case "kill":
       if (run.dice.chance(0.5)) await run.wait(0.1);
       process.crash();
-      return never;
+      return never();
     case "fatal":
       await run.emitAll();
       run.noteFailed("fatal");

@@ -29,7 +29,7 @@ export interface SimulationResult {
   readonly seed: number;
   readonly anomalies: readonly Anomaly[];
   readonly history: readonly HistoryEvent[];
-  /** Equal for equal runs. */
+  /** Equal for equal runs; worked out when it is asked for. */
   readonly hash: string;
   readonly scenario: Scenario;
   /** Virtual time it took. */
@@ -55,7 +55,9 @@ export async function simulate({ seed, mutant }: SimulateOptions): Promise<Simul
     seed,
     anomalies: checkHistory(recorder.events, { views: { [VIEW]: countByKey, [TOTALS]: countByKey } }),
     history: recorder.events,
-    hash: recorder.hash(),
+    get hash() {
+      return recorder.hash();
+    },
     scenario,
     tookMs: world.nowMs,
   };

@@ -8,6 +8,7 @@ import type { AppendResult, Page } from "../../ports/log.js";
 import type { Store } from "../../ports/store.js";
 import { interceptStore, type Proceed, type StoreCall } from "../store-calls.js";
 import type { Mutant, MutantContext } from "./mutant.js";
+import type { Scenario } from "./scenario.js";
 
 type Around = (
   store: Store,
@@ -17,6 +18,11 @@ type Around = (
 /** A store with something else around its calls. */
 function around(make: Around): NonNullable<Mutant["store"]> {
   return (store, context) => interceptStore(store, { around: make(store, context) });
+}
+
+/** Owners are often paused for longer than their lease lasts. */
+function standingStill(scenario: Scenario): Scenario {
+  return { ...scenario, chaos: { everyMs: 600, blows: { ...scenario.chaos.blows, freeze: 10 } } };
 }
 
 async function leaseOf(
@@ -47,6 +53,7 @@ const noEpochCheck: Mutant = {
   name: "no-epoch-check",
   says: "a cursor is stored under any epoch",
   expect: ["zombie-write"],
+  scenario: standingStill,
   store: around((store) => (call, proceed) => {
     if (call.name !== "groups.commit") return proceed();
     const [ref, , cursor] = call.args;
@@ -59,15 +66,15 @@ const unfencedDeadLetter: Mutant = {
   says: "an append does not look at its fence",
   expect: ["zombie-write"],
   // Owners that stand still while they hold events in their last try.
-  scenario: (scenario) => ({
-    ...scenario,
-    groups: scenario.groups.map((group) => ({
-      ...group,
-      maxAttempts: 1,
-      moods: { ...group.moods, slow: 10 },
-    })),
-    chaos: { everyMs: 600, blows: { ...scenario.chaos.blows, freeze: 10 } },
-  }),
+  scenario: (scenario) =>
+    standingStill({
+      ...scenario,
+      groups: scenario.groups.map((group) => ({
+        ...group,
+        maxAttempts: 1,
+        moods: { ...group.moods, slow: 10 },
+      })),
+    }),
   store: around(() => (call, proceed) => {
     if (call.name !== "log.append") return proceed();
     const [topic, partition, drafts] = call.args;
