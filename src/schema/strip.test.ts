@@ -1,0 +1,102 @@
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import type { JsonValue } from "../model/json.js";
+import { normalize } from "./normalize.js";
+import type { SchemaInput } from "./schema-input.js";
+import { stripUndeclared } from "./strip.js";
+import { type Node, objectOf, stringOf } from "./tree.js";
+
+const strip = (schema: SchemaInput, value: JsonValue): JsonValue => stripUndeclared(normalize(schema), value);
+
+describe("what is left of a value", () => {
+  it.each<[string, SchemaInput, JsonValue, JsonValue]>([
+    ["a plain object", z.object({ a: z.string() }), { a: "", b: 1 }, { a: "" }],
+    ["an open object", z.looseObject({ a: z.object({}) }), { a: { c: 1 }, b: 1 }, { a: {}, b: 1 }],
+    [
+      "an object with a catch-all",
+      z.object({}).catchall(z.object({ a: z.null() })),
+      { x: { a: null, b: 1 } },
+      { x: { a: null } },
+    ],
+    ["a record", z.record(z.string(), z.object({})), { x: { a: 1 } }, { x: {} }],
+    ["an array", z.array(z.object({})), [{ a: 1 }, {}], [{}, {}]],
+    ["a tuple", z.tuple([z.number(), z.object({})]), [1, { a: 1 }], [1, {}]],
+    [
+      "an alternative",
+      z.union([z.object({ a: z.string() }), z.object({ b: z.string() })]),
+      { b: "", c: 1 },
+      { b: "" },
+    ],
+    [
+      "the first of two that fit",
+      z.union([z.object({ a: z.string() }), z.object({ a: z.string(), b: z.string() })]),
+      { a: "", b: "" },
+      { a: "" },
+    ],
+    [
+      "an intersection",
+      z.object({ a: z.string() }).and(z.object({ b: z.string() })),
+      { a: "", b: "", c: "" },
+      { a: "", b: "" },
+    ],
+    ["a refined object", z.object({ a: z.string() }).refine(() => true), { a: "", b: "" }, { a: "" }],
+    [
+      "a refined object or null",
+      z
+        .object({ a: z.string() })
+        .refine(() => true)
+        .nullable(),
+      { a: "", b: "" },
+      { a: "" },
+    ],
+    ["what a preprocessing step sees", z.preprocess((v) => v, z.object({})), { a: 1 }, { a: 1 }],
+    ["a JSON Schema's object", { type: "object", properties: {} }, { a: 1 }, { a: 1 }],
+  ])("%s", (_, schema, value, left) => {
+    expect(strip(schema, value)).toEqual(left);
+  });
+
+  it("is the very same value if nothing goes", () => {
+    const value = { list: [{ a: "" }], more: { b: null } };
+    const schema = z.object({ list: z.array(z.object({ a: z.string() })), more: z.looseObject({}) });
+    expect(strip(schema, value)).toBe(value);
+  });
+
+  it("goes down a recursive schema", () => {
+    const tree = z.object({
+      get children() {
+        return z.array(tree).optional();
+      },
+    });
+    expect(strip(tree, { children: [{ children: [{ x: 1 }], x: 1 }], x: 1 })).toEqual({
+      children: [{ children: [{}] }],
+    });
+  });
+
+  it("loses nothing where code chose between alternatives", () => {
+    const member = { node: stringOf(), presence: "required" } as const;
+    const small = objectOf({ properties: new Map([["a", member]]), undeclared: "strip" });
+    const large = objectOf({
+      properties: new Map([
+        ["a", member],
+        ["b", member],
+      ]),
+      undeclared: "strip",
+    });
+    const refined = (node: Node): Node => ({
+      kind: "intersection",
+      members: [node, { kind: "opaque", why: "a refinement", key: undefined }],
+    });
+    const value = { a: "", b: "" };
+    expect(stripUndeclared({ kind: "union", members: [refined(small), large] }, value)).toBe(value);
+    expect(stripUndeclared({ kind: "union", members: [refined(large), small] }, value)).toBe(value);
+    expect(stripUndeclared({ kind: "union", members: [small, refined(large)] }, value)).toEqual({ a: "" });
+    expect(stripUndeclared({ kind: "union", members: [refined(small), large] }, { a: "", c: "" })).toEqual({
+      a: "",
+    });
+  });
+
+  it("leaves values alone that make their own JSON", () => {
+    const when = new Date(0) as unknown as JsonValue;
+    expect(strip(z.looseObject({ when: z.object({}) }), { when })).toEqual({ when });
+  });
+});
