@@ -131,7 +131,7 @@ class SqliteStore implements EmbeddedStore {
       await thread.call("backup", { target: partial });
       await sync(partial);
       await rename(partial, target);
-      await sync(dirname(target));
+      await syncFolder(dirname(target));
     } catch (error) {
       await rm(partial, { force: true });
       throw unavailable(`cannot back up to ${target}`, error);
@@ -234,7 +234,7 @@ class SqliteStore implements EmbeddedStore {
       const made = await mkdir(dirname(path), { recursive: true });
       // A new folder is on disk only once the one above it is.
       for (let at = dirname(path); made !== undefined && at.startsWith(made); at = dirname(at))
-        await sync(dirname(at));
+        await syncFolder(dirname(at));
     } catch (error) {
       throw unavailable(`the folder of ${path} cannot be made`, error);
     }
@@ -251,7 +251,11 @@ function unavailable(words: string, cause: unknown): BusError {
   return new BusError("STORE_UNAVAILABLE", `${words}: ${describeThrown(cause)}`, { cause, retryable: false });
 }
 
-/** A rename is on disk only once the folder is. */
+/** A new or renamed file is on disk only once its folder is. Windows knows no such thing. */
+async function syncFolder(path: string): Promise<void> {
+  if (process.platform !== "win32") await sync(path);
+}
+
 async function sync(path: string): Promise<void> {
   const handle = await open(path, "r");
   try {

@@ -8,6 +8,7 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { seededRandom } from "../../../src/model/manual-clock.js";
+import { deadLetterTopic } from "../../../src/model/topic.js";
 import { type EmbeddedStore, embeddedStore } from "../../../src/stores/embedded/index.js";
 import { checkHistory, type Fold, type HistoryEvent } from "../../../src/testing/history/index.js";
 import { CONSUMERS, PARTITIONS, PROJECTION, TOPIC, VIEW } from "./crash-names.js";
@@ -128,6 +129,12 @@ async function dump(path: string, history: HistoryEvent[]): Promise<void> {
   await store.open();
   for (let partition = 0; partition < PARTITIONS; partition++) {
     history.push({ type: "log", topic: TOPIC, partition, events: await wholeLog(store, partition) });
+  }
+  const letters = await store.registry.topic(deadLetterTopic(TOPIC));
+  if (letters !== null) {
+    for (const { events } of await store.log.heads(letters.name)) {
+      if (events > 0) history.push({ type: "stalled", waiting: `${events} events were dead-lettered` });
+    }
   }
   for (const group of [CONSUMERS, PROJECTION]) {
     history.push({ type: "subscribed", group, topic: TOPIC, ordering: "key", maxAttempts: 1_000 });
