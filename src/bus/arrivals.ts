@@ -10,12 +10,12 @@ interface Arrival {
 }
 
 export class Arrivals {
-  readonly #known: (name: string) => TopicConfig | undefined;
+  readonly #known: (topic: TopicRef) => TopicConfig | undefined;
   readonly #resolve: (topic: TopicRef) => Promise<TopicConfig>;
   readonly #waiting = new Map<string, Arrival[]>();
 
   constructor(
-    known: (name: string) => TopicConfig | undefined,
+    known: (topic: TopicRef) => TopicConfig | undefined,
     resolve: (topic: TopicRef) => Promise<TopicConfig>,
   ) {
     this.#known = known;
@@ -26,7 +26,7 @@ export class Arrivals {
   with<R>(topic: TopicRef, use: (config: TopicConfig) => R | Promise<R>): R | Promise<R> {
     const name = topicName(topic);
     const waiting = this.#waiting.get(name);
-    const config = waiting === undefined ? this.#known(name) : undefined;
+    const config = waiting === undefined ? this.#known(topic) : undefined;
     if (config !== undefined) return use(config);
     return new Promise<R>((resolve, reject) => {
       const go = (found: TopicConfig): void => {

@@ -46,7 +46,7 @@ export class BusCore {
   readonly meters = new Meters();
   readonly viewPointers: ViewPointers;
   readonly #arrivals = new Arrivals(
-    (name) => this.catalog.known(name),
+    (topic) => this.catalog.known(topic),
     (topic) => this.#resolve(topic),
   );
   readonly #patterns = new Map<Subscription, readonly string[]>();

@@ -97,6 +97,16 @@ describe("publish", () => {
     expect((await bus.publish(Order, { id: "o-7", count: 2 }, { key: "mine" })).key).toBe("mine");
   });
 
+  it("by a definition, of a topic that was used by name before: the definition is stored, or told to conflict", async () => {
+    const bus = await bench().bus();
+    await bus.publish("t.plain", 1);
+    await bus.publish(defineTopic("t.plain", { retentionMs: 1_000 }), 2);
+    expect(await bus.topics()).toEqual([{ name: "t.plain", partitions: 1, retentionMs: 1_000 }]);
+    await bus.publish("t.other", 1);
+    const wider = bus.publish(defineTopic("t.other", { partitions: 4 }), 2);
+    await expect(wider).rejects.toMatchObject({ code: "TOPIC_CONFLICT" });
+  });
+
   it("P3: payloads are frozen, and what the caller does to its own objects afterwards changes nothing", async () => {
     const bus = await bench().bus();
     const payload = { list: [1, 2], inner: { a: 1 } };

@@ -68,6 +68,18 @@ describe("where a group begins", () => {
     expect(payloads()).toEqual([1]);
   });
 
+  it("after an event of one of several topics: in the others from its time on", async () => {
+    const bus = await bench().bus();
+    await bus.publish("t.a", "a1", { ts: 10 });
+    const { id } = await bus.publish("t.a", "a2", { ts: 20 });
+    await bus.publish("t.a", "a3", { ts: 30 });
+    for (const ts of [15, 25]) await bus.publish("t.b", `b${ts}`, { ts });
+    const { handler, payloads } = recorder();
+    await bus.subscribe(["t.a", "t.b"], "g", handler, { from: "afterId", afterId: id });
+    await settled();
+    expect(payloads().sort()).toEqual(["a3", "b25"]);
+  });
+
   it("only the first time: a group that has a cursor goes on from there, whatever is wished for", async () => {
     const bus = await bench().bus();
     await bus.publishMany("t.a", [{ payload: 1 }, { payload: 2 }]);

@@ -59,7 +59,8 @@ export class Subscriptions {
     this.#stops.add(stop);
     subscription.onStopped(() => this.#stops.delete(stop));
     try {
-      for (const topic of topics) await subscription.add(topic, wishOf(request.options));
+      const wish = wishOf(request.options, topics.length > 1);
+      for (const topic of topics) await subscription.add(topic, wish);
     } catch (error) {
       await subscription.stop();
       throw error;
@@ -271,12 +272,12 @@ function deadLetterDepth(name: string): number {
   return depth;
 }
 
-function wishOf(options: SubscribeOptions): Wish {
+function wishOf(options: SubscribeOptions, severalTopics: boolean): Wish {
   switch (options.from) {
     case "ts":
       return { from: "ts", ts: options.ts ?? 0 };
     case "afterId":
-      return { from: "afterId", afterId: options.afterId ?? "" };
+      return { from: "afterId", afterId: options.afterId ?? "", elsewhere: severalTopics };
     default:
       return { from: options.from ?? "latest" };
   }

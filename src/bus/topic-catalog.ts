@@ -35,9 +35,10 @@ export class TopicCatalog {
     return typeof topic === "string" ? this.#definitions.get(topic) : topic;
   }
 
-  /** The configuration, if it is at hand. */
-  known(name: string): TopicConfig | undefined {
-    return this.#configs.get(name);
+  /** The configuration, if it is at hand. Not so for a definition that nobody stored yet. */
+  known(topic: TopicRef): TopicConfig | undefined {
+    if (typeof topic === "string") return this.#configs.get(topic);
+    return this.#definitions.has(topic?.name) ? this.#configs.get(topic.name) : undefined;
   }
 
   /** The configuration; a topic that nobody defined is created with the defaults, or like `model`. */
@@ -56,7 +57,7 @@ export class TopicCatalog {
   }
 
   async #load(topic: TopicRef, name: string, model: TopicConfig | undefined): Promise<TopicConfig> {
-    const known = this.#configs.get(name);
+    const known = this.known(topic);
     if (known !== undefined) return known;
     checkTopicName(name);
     if (typeof topic !== "string" && !this.#definitions.has(name)) return this.define(topic);

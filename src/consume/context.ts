@@ -183,7 +183,7 @@ export class DeliveredBatch implements BatchContext {
   }
 
   get emitFor(): BatchContext["emitFor"] {
-    return (event, topic, payload, options) => {
+    return async (event, topic, payload, options) => {
       const delivery = this.#all.find((candidate) => candidate.event.id === event.id);
       if (delivery === undefined) throw new BusError("NOT_FOUND", `event ${event.id} is not in this batch`);
       return delivery.emit(topic, payload, options);
