@@ -32,7 +32,7 @@ function entryFolders() {
 
 function exportsOf(folders) {
   const entries = folders.map((folder) => {
-    const output = ["./dist", folder, "index"].filter(Boolean).join("/");
+    const output = composedOf(folder) ?? ["./dist", folder, "index"].filter(Boolean).join("/");
     const browser = existsSync(join(root, "src", folder, "browser.ts"))
       ? { browser: { types: `./dist/${folder}/browser.d.ts`, default: `./dist/${folder}/browser.js` } }
       : {};
@@ -42,6 +42,12 @@ function exportsOf(folders) {
     ];
   });
   return { ...Object.fromEntries(entries), "./package.json": "./package.json" };
+}
+
+/** A store that comes with more than a driver is composed in src/<name>.ts. */
+function composedOf(folder) {
+  const name = folder.startsWith("stores/") ? folder.slice("stores/".length) : undefined;
+  return name !== undefined && existsSync(join(root, "src", `${name}.ts`)) ? `./dist/${name}` : undefined;
 }
 
 /** Compared as text, since the order of conditions matters: the first match wins. */

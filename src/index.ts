@@ -99,5 +99,6 @@ export { type VerifiedGroup, verifyGroup } from "./project/verify.js";
 export type { FindOptions, View, ViewPage, ViewRecord } from "./project/view.js";
 export type { ViewSource } from "./project/view-definitions.js";
 export { type Warmed, type WarmOptions, warmView } from "./project/warm.js";
+export * from "./schema/index.js";
 export { memoryStore } from "./stores/memory/index.js";
 export { Topics } from "./topics.js";
