@@ -9,6 +9,9 @@ import type { Connection } from "./sqlite.js";
 const FIRST_HEADS = 4;
 const MAX_HEADS = 64;
 
+/** A page ends here even if the caller sets no bound of its own. */
+const MAX_PAGE_BYTES = 32 * 1_048_576;
+
 export interface PartitionRef {
   readonly topic: string;
   readonly partition: number;
@@ -44,7 +47,7 @@ class PageBuilder {
   readonly #maxBytes: number;
   #bytes = 0;
 
-  constructor(from: PartitionRef, { after, limit, maxBytes = Number.POSITIVE_INFINITY }: ReadOptions) {
+  constructor(from: PartitionRef, { after, limit, maxBytes = MAX_PAGE_BYTES }: ReadOptions) {
     this.#from = from;
     this.#limit = limit;
     this.#maxBytes = maxBytes;
