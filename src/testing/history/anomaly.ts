@@ -13,10 +13,14 @@ export type AnomalyClass =
   | "redelivered"
   /** P4: delivered while an earlier event of its key was open. */
   | "key-order"
+  /** P6: an ack of an attempt that was over was accepted. */
+  | "stale-ack"
   /** P7: a write under an older epoch took effect, an epoch was granted twice, or a cursor went back. */
   | "zombie-write"
   /** P2: a seq is missing, or comes twice. */
   | "seq-gap"
+  /** P2: an event that was asked for after another was acked stands before it. */
+  | "log-order"
   /** P3: one id, two places. */
   | "id-twice"
   /** P8: given up without a copy in the dead-letter topic. */

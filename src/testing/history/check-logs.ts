@@ -68,6 +68,34 @@ function checkStrangers(ops: readonly Publish[], end: EndState, report: Report):
   }
 }
 
+/** Whoever publishes after another was told ok comes after it. */
+export function checkOrder(history: readonly HistoryEvent[], end: EndState, report: Report): void {
+  const ids = new Map<number, string>();
+  const asked = new Map<string, number>();
+  const acked = new Map<string, number>();
+  history.forEach((event, at) => {
+    if (event.type === "publish-asked") {
+      ids.set(event.op, event.id);
+      if (!asked.has(event.id)) asked.set(event.id, at);
+    } else if (event.type === "publish-ok") {
+      const id = ids.get(event.op) ?? "";
+      if (!acked.has(id)) acked.set(id, at);
+    }
+  });
+  for (const events of end.logs.values()) {
+    let first: { readonly event: Located; readonly at: number } | undefined;
+    for (const event of [...events].reverse()) {
+      if (first !== undefined && first.at < (asked.get(event.id) ?? -1))
+        report(
+          "log-order",
+          `${eventName(event)} was asked for after ${eventName(first.event)} was acked, and stands before it`,
+        );
+      const at = acked.get(event.id) ?? Number.POSITIVE_INFINITY;
+      if (first === undefined || at < first.at) first = { event, at };
+    }
+  }
+}
+
 export function checkLogs(end: EndState, report: Report): void {
   for (const [name, events] of end.logs) {
     events.forEach(({ seq, id }, index) => {

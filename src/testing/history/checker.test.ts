@@ -358,6 +358,17 @@ describe("key-order", () => {
   });
 });
 
+describe("stale-ack", () => {
+  const answered = (ok: boolean): HistoryEvent => ({ type: "answered", op: 9, ok });
+
+  it("P6: an ack of an earlier attempt is accepted", () => {
+    const twice = [...owned(1), delivered(1), delivered(1, 1, 2)];
+    expect(classes([...twice, acked(1, 1, 1, 9), answered(true)])).toEqual(["stale-ack"]);
+    expect(classes([...twice, acked(1, 1, 1, 9), answered(false)])).toEqual([]);
+    expect(classes([...twice, acked(1, 1, 2, 9), answered(true)])).toEqual([]);
+  });
+});
+
 describe("zombie-write", () => {
   it("P7: a cursor is written under an older epoch", () => {
     const history = [...owned(1), delivered(1), acked(1), granted(2), committed(1, cursor(1))];
@@ -393,7 +404,7 @@ describe("zombie-write", () => {
   });
 });
 
-describe("seq-gap and id-twice", () => {
+describe("seq-gap, log-order and id-twice", () => {
   it("P2: a seq is missing", () => {
     const log = logOf({ seq: 1, id: "e1" }, { seq: 3, id: "e2" });
     expect(classes([asked(1, "e1"), asked(2, "e2"), log])).toEqual(["seq-gap"]);
@@ -404,6 +415,14 @@ describe("seq-gap and id-twice", () => {
     expect(classes([asked(1, "e1"), logOf({ seq: 2, id: "e1" })])).toEqual(["seq-gap"]);
     const twice = logOf({ seq: 1, id: "e1" }, { seq: 1, id: "e2" });
     expect(classes([asked(1, "e1"), asked(2, "e2"), twice])).toEqual(["seq-gap"]);
+  });
+
+  it("P2: log-order: what was asked for after an ack stands after it", () => {
+    const one = [asked(1, "e1"), ok(1, 2), asked(2, "e2"), ok(2, 1)];
+    const log = logOf({ seq: 1, id: "e2" }, { seq: 2, id: "e1" });
+    expect(classes([...one, log])).toEqual(["log-order"]);
+    const together = [asked(1, "e1"), asked(2, "e2"), ok(1, 2), ok(2, 1)];
+    expect(classes([...together, log])).toEqual([]);
   });
 
   it("P3: one id in two places", () => {

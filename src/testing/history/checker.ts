@@ -1,6 +1,6 @@
 /** Judges a history: pure, the same answer for the same history, and every finding says in words what happened. */
 import type { Anomaly, AnomalyClass } from "./anomaly.js";
-import { checkLogs, checkPublishes, checkViews, type Fold } from "./check-logs.js";
+import { checkLogs, checkOrder, checkPublishes, checkViews, type Fold } from "./check-logs.js";
 import { type EndState, endState, logName, placeName } from "./end-state.js";
 import type { GroupPlace, HistoryEvent } from "./history.js";
 import { type GroupRules, Ledger } from "./ledger.js";
@@ -27,6 +27,7 @@ export function checkHistory(
   const end = endState(history);
   checkPublishes(history, end, report);
   checkLogs(end, report);
+  checkOrder(history, end, report);
   checkViews(history, end, options.views ?? {}, report);
   new Groups(end, report).check(history);
   for (const event of history) if (event.type === "stalled") report("stalled", event.waiting);
@@ -38,6 +39,8 @@ class Groups {
   readonly #report: (anomaly: AnomalyClass, says: string) => void;
   readonly #ledgers = new Map<string, Ledger>();
   readonly #rules = new Map<string, GroupRules>();
+  /** Acks that were answered with ok. */
+  readonly #accepted = new Set<number>();
   readonly #subscribed = new Map<string, Set<string>>();
 
   constructor(end: EndState, report: (anomaly: AnomalyClass, says: string) => void) {
@@ -47,6 +50,7 @@ class Groups {
 
   check(history: readonly HistoryEvent[]): void {
     const refused = new Set(history.map((e) => (e.type === "answered" && !e.ok ? e.op : undefined)));
+    for (const event of history) if (event.type === "answered" && event.ok) this.#accepted.add(event.op);
     for (const event of history) {
       if (event.type === "settled" && event.op !== undefined && refused.has(event.op)) continue;
       this.#follow(event);
@@ -86,7 +90,7 @@ class Groups {
         this.#ledger(event).filtered(event);
         break;
       case "settled":
-        this.#ledger(event).settled(event);
+        this.#ledger(event).settled(event, event.op !== undefined && this.#accepted.has(event.op));
         break;
       default:
         break;

@@ -141,11 +141,16 @@ export class Ledger {
   }
 
   /** An ack of an earlier attempt is stale: it settles nothing (P6). */
-  settled(event: Of<"settled">): void {
+  settled(event: Of<"settled">, accepted: boolean): void {
     const owner = this.#owners.get(event.epoch);
     if (owner === undefined) return;
     const mine = (owner.generation.deliveries.get(event.seq) ?? []).filter((d) => d.epoch === event.epoch);
     if (event.outcome === "projected" || mine.at(-1)?.attempt === event.attempt) owner.done.add(event.seq);
+    else if (accepted)
+      this.#tell(
+        "stale-ack",
+        `the ack of ${eventName(event)}, attempt ${event.attempt}, was accepted during attempt ${mine.at(-1)?.attempt}`,
+      );
   }
 
   filtered({ seq }: { readonly seq: number }): void {
