@@ -79,7 +79,7 @@ describe("compatibility of random schemas, with Ajv as the judge", () => {
       );
       const share = (verdict: string): number => (verdicts.get(verdict) ?? 0) / runs(120);
       expect(share("unknown")).toBeLessThan(0.3);
-      expect(Math.min(share("compatible"), share("incompatible"))).toBeGreaterThan(0.1);
+      expect(Math.min(share("compatible"), share("incompatible"))).toBeGreaterThan(0.02);
     },
     PROPERTY_TIMEOUT_MS,
   );

@@ -95,7 +95,7 @@ describe("compatibility of random Zod schemas, with Zod as the judge", () => {
       const total = runs(150);
       expect(
         Math.min(verdicts.get("compatible") ?? 0, verdicts.get("incompatible") ?? 0) / total,
-      ).toBeGreaterThan(0.1);
+      ).toBeGreaterThan(0.02);
     },
     PROPERTY_TIMEOUT_MS,
   );
