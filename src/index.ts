@@ -8,6 +8,7 @@ export type { Middleware, PublishRequest } from "./consume/middleware.js";
 export { type PartitionOptions, subscribePartitioned, withPartitioning } from "./consume/partitioned.js";
 export { InMemoryCursorStore, InMemoryEventBus, InMemoryEventStore } from "./in-memory.js";
 export { type Clock, systemClock } from "./model/clock.js";
+export type { DeadLetter } from "./model/dead-letter.js";
 export { BusError, type ErrorCode, Fatal } from "./model/errors.js";
 export type { EventRecord, Seq } from "./model/event.js";
 export type {
@@ -54,7 +55,6 @@ export {
   deadLetters,
   discardDeadLetters,
   type Letter,
-  type LetterPayload,
   type LetterQuery,
   type LetterSummary,
   summarizeDeadLetters,

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { forever, recorder, useBench } from "../../test/support/bus-bench.js";
 import { gate, settled } from "../../test/support/eventually.js";
-import type { DeadLetter } from "../consume/dead-letter.js";
+import type { DeadLetter } from "../model/dead-letter.js";
 import { type BusError, Fatal } from "../model/errors.js";
 import type { EventRecord } from "../model/event.js";
 import type { DeliveryContext } from "../model/event-bus.js";

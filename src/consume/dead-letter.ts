@@ -1,26 +1,8 @@
 /** The copy of an event that a group gave up, as it stands in `dlq.<topic>` (P8). */
+import type { DeadLetter } from "../model/dead-letter.js";
 import type { EventDraft, StoredEvent } from "../model/event.js";
 import { deadLetterId } from "../model/ids.js";
 import { JsonBody } from "../model/json.js";
-
-export interface DeadLetter {
-  readonly origin: {
-    readonly topic: string;
-    readonly partition: number;
-    readonly seq: number;
-    readonly id: string;
-    readonly group: string;
-  };
-  readonly error: {
-    readonly message: string;
-    readonly name?: string;
-    readonly code?: string;
-    readonly stack?: string;
-  };
-  readonly attempts: number;
-  /** The event as it was delivered. */
-  readonly event: unknown;
-}
 
 export interface GivenUp {
   readonly event: StoredEvent;

@@ -2,34 +2,17 @@
  * Dead letters: what groups gave up (P8), to be looked at, redriven or discarded. The letters are events of
  * `dlq.<topic>`; what became of one is a document beside it, so that nothing is ever redriven twice by accident.
  */
+
+import type { DeadLetter } from "../model/dead-letter.js";
 import { BusError } from "../model/errors.js";
-import type { EventRecord, StoredEvent } from "../model/event.js";
+import type { StoredEvent } from "../model/event.js";
 import { checkTopicName, deadLetterTopic } from "../model/topic.js";
 import type { Documents, ViewDocument } from "../ports/documents.js";
 import type { Host } from "./host.js";
 
-/** The payload of an event in `dlq.<topic>`. */
-export interface LetterPayload {
-  readonly origin: {
-    readonly topic: string;
-    readonly partition: number;
-    readonly seq: number;
-    readonly id: string;
-    readonly group: string;
-  };
-  readonly error: {
-    readonly message: string;
-    readonly name?: string;
-    readonly code?: string;
-    readonly stack?: string;
-  };
-  readonly attempts: number;
-  readonly event: EventRecord;
-}
-
 export type LetterStatus = "open" | "redriven" | "discarded";
 
-export interface Letter extends LetterPayload {
+export interface Letter extends DeadLetter {
   /** Id of the letter itself. */
   readonly id: string;
   readonly key?: string;
@@ -156,10 +139,10 @@ function outcomesView(topic: string): Parameters<Documents["get"]>[0] {
 }
 
 function letterOf(event: StoredEvent, outcome: ViewDocument | undefined): Letter | null {
-  const payload = event.record.payload as Partial<LetterPayload> | null;
+  const payload = event.record.payload as Partial<DeadLetter> | null;
   // Whatever else somebody published into the topic is not a letter.
   if (typeof payload?.origin?.id !== "string" || typeof payload.error?.message !== "string") return null;
-  const letter = payload as LetterPayload;
+  const letter = payload as DeadLetter;
   return {
     ...letter,
     id: event.id,
@@ -171,7 +154,7 @@ function letterOf(event: StoredEvent, outcome: ViewDocument | undefined): Letter
   };
 }
 
-function classOf(error: LetterPayload["error"]): string {
+function classOf(error: DeadLetter["error"]): string {
   const text = error.message.replace(/"[^"]*"|'[^']*'|`[^`]*`/g, "…").replace(/[0-9a-f-]{8,}|\d+/g, "#");
   return `${error.code ?? error.name ?? "Error"}: ${text.slice(0, 120)}`;
 }
