@@ -13,6 +13,7 @@ import { followsKeys } from "./past-view.js";
 import { readMarks, sourceRecordOf } from "./snapshot.js";
 import { knownTopic } from "./time-travel.js";
 import { checkViewName } from "./view.js";
+import { readPointer } from "./view-pointer.js";
 
 export interface WarmOptions<T = unknown> extends Omit<ChangelogOptions<T>, "batchSize"> {
   /** False: the group stays where it is, or is not made. Default true. */
@@ -42,14 +43,17 @@ export async function warmView<T>(host: Host, options: WarmOptions<T>): Promise<
   checkViewName(view);
   const { name } = await knownTopic(host, options.topic);
   const { floors, lost } = await snapshotFloors(host, name, followsKeys(options));
-  await host.store.documents.define(view, options.indexes ?? []);
+  // Of a view that was rebuilt, the build that counts; each has a group of its own.
+  const { current: table } = await readPointer(host.store.registry, view);
+  await host.store.documents.define(table, options.indexes ?? []);
   if (options.moveGroup !== false) {
-    await host.store.groups.start({ topic: name, group: options.group ?? `changelog:${view}` }, floors);
+    const group = table === view ? (options.group ?? `changelog:${view}`) : `changelog:${table}`;
+    await host.store.groups.start({ topic: name, group }, floors);
   }
   let entries = 0;
   if (followsKeys(options)) {
     for (const [partition, floor] of floors.entries()) {
-      entries += await fill(host, { topic: name, view, partition, floor }, options);
+      entries += await fill(host, { topic: name, table, partition, floor }, options);
     }
   }
   if (options.signal?.aborted) throw new BusError("ABORTED", `warming ${view} was stopped`);
@@ -74,7 +78,7 @@ async function snapshotFloors(
 
 interface Filling {
   readonly topic: string;
-  readonly view: string;
+  readonly table: string;
   readonly partition: number;
   readonly floor: Seq;
 }
@@ -92,7 +96,7 @@ async function fill<T>(host: Host, to: Filling, options: WarmOptions<T>): Promis
       .map((entry) => sourceRecordOf<T>(entry, to.topic))
       .filter((event): event is EventRecord<T> => event !== null && event.seq <= to.floor);
     const writes = lastWrites(events, options);
-    if (writes.length > 0) await documents.write(to.view, writes);
+    if (writes.length > 0) await documents.write(to.table, writes);
     entries += events.length;
   }
   return entries;

@@ -5,6 +5,7 @@ import { snapshotTopic } from "../../../src/model/topic.js";
 import { startChangelogProjector } from "../../../src/project/changelog.js";
 import { compactNow } from "../../../src/project/compactor.js";
 import { SNAPSHOT_GROUP, type SnapshotEntry } from "../../../src/project/snapshot.js";
+import { movePointer, readPointer } from "../../../src/project/view-pointer.js";
 import { warmView } from "../../../src/project/warm.js";
 import { finalState, type ProjectBench, traffic } from "./bench.js";
 
@@ -143,6 +144,20 @@ function describeWarming(bench: ProjectBench): void {
       await bench.drained(topic, `changelog:${view}`);
       expect(await viewState(bench, view)).toEqual(finalState(await bench.events(topic)));
       await projector.stop();
+    });
+
+    it("fills the build that counts of a view that was rebuilt", async () => {
+      const topic = await bench.topic();
+      await bench.publish(topic, [{ key: "a", payload: { n: 1 } }]);
+      await compactNow(bench.bus, { topic, ...FAST });
+      const { registry } = bench.store;
+      const to = { current: `${topic}__2`, previous: topic, number: 2 };
+      await movePointer(registry, topic, await readPointer(registry, topic), to);
+      await warmView(bench.bus, { topic, view: topic });
+      expect(await bench.bus.view(topic).get("a")).toMatchObject({ n: 1 });
+      expect(await bench.bus.view(`${topic}__2`).get("a")).toMatchObject({ n: 1 });
+      const groups = (await bench.store.groups.list(topic)).map(({ group }) => group);
+      expect(groups).toContain(`changelog:${topic}__2`);
     });
 
     it("without a snapshot, or with keys of the view's own, everything is left to the projector", async () => {
