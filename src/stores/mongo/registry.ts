@@ -21,15 +21,14 @@ export class MongoRegistry implements Registry {
     return this.#connection.gate.write(async () => {
       const { topics } = this.#connection.collections;
       const { name, ...rest } = config;
-      const { upsertedCount } = await this.#insertTopic(config);
-      const present = await topics.findOne({ _id: name });
-      if (upsertedCount === 0 && present !== null && o.ifAbsent) return topicOf(present);
+      const { present, inserted } = await this.#insertTopic(config);
+      if (!inserted && o.ifAbsent) return topicOf(present);
       const { matchedCount } = await topics.replaceOne({ _id: name, partitions: config.partitions }, rest);
       if (matchedCount === 0) {
         throw new BusError(
           "TOPIC_CONFLICT",
-          `topic "${name}" has ${present?.partitions} partitions; they cannot become ${config.partitions}`,
-          { details: { topic: name, partitions: present?.partitions } },
+          `topic "${name}" has ${present.partitions} partitions; they cannot become ${config.partitions}`,
+          { details: { topic: name, partitions: present.partitions } },
         );
       }
       this.#signal({ type: "topic", topic: name });
@@ -37,17 +36,23 @@ export class MongoRegistry implements Registry {
     });
   }
 
-  /** Of two that create it at once, one inserts it and the other finds it. */
-  async #insertTopic({ name, ...rest }: TopicConfig): Promise<{ upsertedCount: number }> {
+  /**
+   * Of two that create it at once, one inserts it and the other finds it: in the same command, since a read of its own
+   * might not see yet what the winner has just written.
+   */
+  async #insertTopic(config: TopicConfig): Promise<{ present: TopicDocument; inserted: boolean }> {
+    const { name, ...rest } = config;
     try {
-      return await this.#connection.collections.topics.updateOne(
+      const { value, lastErrorObject } = await this.#connection.collections.topics.findOneAndUpdate(
         { _id: name },
         { $setOnInsert: rest },
-        { upsert: true },
+        { upsert: true, returnDocument: "after", includeResultMetadata: true },
       );
+      if (value === null) throw new BusError("INTERNAL", `topic "${name}" was neither found nor created`);
+      return { present: value, inserted: lastErrorObject?.updatedExisting === false };
     } catch (error) {
-      if (!isDuplicateKey(error)) throw error;
-      return { upsertedCount: 0 };
+      if (isDuplicateKey(error)) return this.#insertTopic(config);
+      throw error;
     }
   }
 
