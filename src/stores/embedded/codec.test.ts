@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { EventDraft } from "../../model/event.js";
 import { JsonBody } from "../../model/json.js";
 import { type Batch, BatchCursor, checksum, MAX_SPAN, pack } from "./codec.js";
-import { encode } from "./encoder.js";
+import { batchesIn, encode } from "./encoder.js";
 
 const drafts = fc.array(
   fc.record({
@@ -24,16 +24,11 @@ const drafts = fc.array(
 );
 
 function batchesOf(events: readonly EventDraft[]): Batch[] {
-  const { buffer, chunks } = encode(events);
   let firstSeq = 1;
-  return chunks.map(({ ids, data, count }) => {
-    const batch = {
-      firstSeq,
-      ids: Buffer.from(buffer, ids[0], ids[1] - ids[0]),
-      data: Buffer.from(buffer, data[0], data[1] - data[0]),
-    };
-    firstSeq += count;
-    return batch;
+  return batchesIn(encode(events)).map((batch) => {
+    const placed = { ...batch, firstSeq };
+    firstSeq += batch.count;
+    return placed;
   });
 }
 
@@ -92,9 +87,9 @@ describe("batches of events as bytes", () => {
       freshId: false,
     });
     const small = encode(Array.from({ length: 3_000 }, () => draft(1)));
-    expect(small.chunks.map(({ count }) => count)).toEqual([MAX_SPAN, MAX_SPAN, 3_000 - 2 * MAX_SPAN]);
+    expect(batchesIn(small).map(({ count }) => count)).toEqual([MAX_SPAN, MAX_SPAN, 3_000 - 2 * MAX_SPAN]);
     const large = encode([draft(10), draft(500_000), draft(10), draft(10)]);
-    expect(large.chunks.map(({ count }) => count)).toEqual([2, 2]);
+    expect(batchesIn(large).map(({ count }) => count)).toEqual([2, 2]);
   });
 
   it("P14: have a checksum of every byte and of their place", () => {

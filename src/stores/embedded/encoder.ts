@@ -3,23 +3,40 @@
  * writing thread without a copy. Cut into batches small enough that one event is found without reading much.
  */
 import type { EventDraft } from "../../model/event.js";
-import { HEAD_BYTES, KEYED, MAX_SPAN, META, TEXT_ID, VERSION } from "./codec.js";
+import { type Batch, HEAD_BYTES, KEYED, MAX_SPAN, META, TEXT_ID, VERSION } from "./codec.js";
 import { ID_BYTES, writeUuid } from "./id-key.js";
 
 /** A batch is closed once it has this many bytes. */
 const TARGET_BYTES = 65_536;
 
-/** Where a batch's parts lie in the buffer that came with it. */
-export interface Chunk {
-  readonly count: number;
-  readonly ids: readonly [from: number, to: number];
-  readonly data: readonly [from: number, to: number];
-  readonly maxTs: number;
-}
+/** Numbers per batch in a layout: count, start and end of its ids, start and end of its data, newest ts. */
+const LAYOUT = 6;
 
 export interface Encoded {
   readonly buffer: ArrayBuffer;
-  readonly chunks: readonly Chunk[];
+  /** Where the batches lie in the buffer: LAYOUT numbers for each, in one flat list. */
+  readonly layout: readonly number[];
+}
+
+/** A batch that has no place yet. */
+export interface NewBatch extends Batch {
+  readonly count: number;
+  readonly maxTs: number;
+}
+
+/** The batches in a buffer, as views of it. */
+export function batchesIn({ buffer, layout }: Encoded): NewBatch[] {
+  const batches: NewBatch[] = [];
+  for (let i = 0; i < layout.length; i += LAYOUT) {
+    const [count = 0, idsFrom = 0, idsTo = 0, dataFrom = 0, dataTo = 0, maxTs = 0] = layout.slice(
+      i,
+      i + LAYOUT,
+    );
+    const ids = Buffer.from(buffer, idsFrom, idsTo - idsFrom);
+    const data = Buffer.from(buffer, dataFrom, dataTo - dataFrom);
+    batches.push({ firstSeq: 1, ids, data, count, maxTs });
+  }
+  return batches;
 }
 
 /** Encodes drafts into one buffer of its own, which may be transferred to another thread. */
@@ -33,7 +50,7 @@ class Encoder {
   #target: Buffer;
   #at: number;
   #idsAt = 0;
-  readonly #chunks: Chunk[] = [];
+  readonly #layout: number[] = [];
   #from: { ids: number; data: number };
   #count = 0;
   #maxTs = Number.NEGATIVE_INFINITY;
@@ -79,16 +96,12 @@ class Encoder {
 
   finish(): Encoded {
     if (this.#count > 0) this.#close();
-    return { buffer: this.#target.buffer as ArrayBuffer, chunks: this.#chunks };
+    return { buffer: this.#target.buffer as ArrayBuffer, layout: this.#layout };
   }
 
   #close(): void {
-    this.#chunks.push({
-      count: this.#count,
-      ids: [this.#from.ids, this.#idsAt],
-      data: [this.#from.data, this.#at],
-      maxTs: this.#maxTs,
-    });
+    const { ids, data } = this.#from;
+    this.#layout.push(this.#count, ids, this.#idsAt, data, this.#at, this.#maxTs);
     this.#from = { ids: this.#idsAt, data: this.#at };
     this.#need(1);
     this.#target[this.#at++] = VERSION;

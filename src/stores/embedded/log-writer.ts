@@ -5,6 +5,7 @@
 import type { Seq } from "../../model/event.js";
 import { type Batches, damagedError, posOf } from "./batches.js";
 import { type Batch, checksum, pack } from "./codec.js";
+import { batchesIn, type NewBatch } from "./encoder.js";
 import type { FoundDuplicate, IdWriter } from "./id-writer.js";
 import type { KeyIndex } from "./key-index.js";
 import type { LeaseWriter } from "./lease-writer.js";
@@ -23,12 +24,6 @@ export interface LogWriterParts {
   readonly leases: LeaseWriter;
 }
 
-/** A batch that has no place yet. */
-interface NewBatch extends Batch {
-  readonly count: number;
-  readonly maxTs: number;
-}
-
 export class LogWriter {
   readonly #parts: LogWriterParts;
 
@@ -45,14 +40,16 @@ export class LogWriter {
       throw damagedError(connection.path, request.topic, request.partition, ...state.damage);
     }
     const firstSeq = state.head + 1;
-    const found = request.check === "none" ? [] : ids.duplicates(batchesOf(request), request.check);
-    const batches = found.length === 0 ? batchesOf(request) : without(batchesOf(request), found);
+    const incoming = batchesIn(request);
+    const found = request.check === "none" ? [] : ids.duplicates(incoming, request.check);
+    const batches = found.length === 0 ? incoming : without(incoming, found);
     for (const { ids, data, count, maxTs } of batches) {
       const batch = { ids, data, firstSeq: state.head + 1 };
       this.#insert(state, batch, count, maxTs);
       if (topic.keys !== KEYS_NONE) keys.add(topic.id, part, batch);
     }
     if (batches.length > 0) partitions.save(state);
+    if (found.length === 0) return { firstSeq };
     return { firstSeq, duplicates: found.map((one) => this.#duplicate(one)) };
   }
 
@@ -98,16 +95,6 @@ export class LogWriter {
     const { ids, data } = alone;
     return { index, event: { ...topics.owner(first.part), seq: first.seq, ids, data } };
   }
-}
-
-function batchesOf({ buffer, chunks }: AppendRequest): NewBatch[] {
-  return chunks.map(({ ids, data, count, maxTs }) => ({
-    firstSeq: 1,
-    ids: Buffer.from(buffer, ids[0], ids[1] - ids[0]),
-    data: Buffer.from(buffer, data[0], data[1] - data[0]),
-    count,
-    maxTs,
-  }));
 }
 
 /** The batches without the drafts that are duplicates. */

@@ -38,10 +38,10 @@ export class EmbeddedLog implements Log {
     drafts: readonly EventDraft[],
     fence?: Fence,
   ): Promise<AppendResult> {
-    const { buffer, chunks } = encode(drafts);
+    const { buffer, layout } = encode(drafts);
     const answer = await this.#access.call(
       "append",
-      { topic, partition, buffer, chunks, check: idsToCheck(drafts), fence: fence && fenceOf(fence) },
+      { topic, partition, buffer, layout, check: idsToCheck(drafts), fence: fence && fenceOf(fence) },
       buffer,
     );
     const result = appended(topic, partition, drafts, answer);
@@ -187,7 +187,7 @@ function appended(
   topic: string,
   partition: number,
   drafts: readonly EventDraft[],
-  { firstSeq, duplicates }: AppendAnswer,
+  { firstSeq, duplicates = [] }: AppendAnswer,
 ): AppendResult {
   const events = new Array<StoredEvent>(drafts.length);
   const known = new Map(duplicates.map((duplicate) => [duplicate.index, duplicate]));

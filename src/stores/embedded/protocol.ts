@@ -7,14 +7,14 @@ import type { TopicConfig } from "../../model/topic.js";
 import type { ViewIndex, WriteResult } from "../../ports/documents.js";
 import type { Epoch, Fence, GroupPartition, GroupRef, Session } from "../../ports/groups.js";
 import type { ClaimOptions, OutboxClaim, OutboxEntry } from "../../ports/outbox.js";
-import type { Chunk } from "./encoder.js";
 import type { PackedError } from "./errors.js";
 
 export interface AppendRequest {
   readonly topic: string;
   readonly partition: number;
   readonly buffer: ArrayBuffer;
-  readonly chunks: readonly Chunk[];
+  /** Where the batches lie in the buffer: see encoder. */
+  readonly layout: readonly number[];
   /** Which ids may be in the store already, by index; none if the bus just made them all. */
   readonly check: "all" | "none" | readonly number[];
   readonly fence: Fence | undefined;
@@ -36,7 +36,8 @@ export interface Duplicate {
 export interface AppendAnswer {
   /** Seq of the first new event; the others follow, in order. */
   readonly firstSeq: Seq;
-  readonly duplicates: readonly Duplicate[];
+  /** Absent if there are none. */
+  readonly duplicates?: readonly Duplicate[];
 }
 
 export interface Slice {
@@ -127,23 +128,53 @@ export type Reply =
   | { readonly number: number; readonly answer: unknown }
   | { readonly number: number; readonly error: PackedError };
 
-/** To the writing thread. */
-export type ToWriter =
-  | { readonly type: "requests"; readonly requests: readonly Request[] }
-  /** Whether to look for what other processes commit while there is nothing to write. */
-  | { readonly type: "watch"; readonly on: boolean }
-  /** Finish, put everything into the main file, close. */
-  | { readonly type: "close" };
+/**
+ * To the writing thread: requests, or whether to look for what other processes commit while there is nothing to write,
+ * or to finish, put everything into the main file, and close.
+ *
+ * What is sent with every append is flat (number, name, argument, number, name …): nested objects cost several times as
+ * much to clone, and one event at a time pays for it with each.
+ */
+export type ToWriter = readonly unknown[] | "watch" | "unwatch" | "close";
 
-/** From the writing thread. */
+/** From the writing thread: replies, flat (number, whether it succeeded, answer or error, number …), or news. */
 export type FromWriter =
+  | readonly unknown[]
   | { readonly type: "ready" }
   | { readonly type: "failed"; readonly error: PackedError }
-  | { readonly type: "replies"; readonly replies: readonly Reply[] }
   /** Another process has written since this was last said. */
   | { readonly type: "foreign" }
-  | { readonly type: "warning"; readonly message: string }
-  | { readonly type: "closed" };
+  | { readonly type: "warning"; readonly message: string };
+
+export function packRequests(requests: readonly Request[]): readonly unknown[] {
+  return requests.flatMap(({ number, name, argument }) => [number, name, argument]);
+}
+
+export function unpackRequests(flat: readonly unknown[]): Request[] {
+  const requests: Request[] = [];
+  for (let i = 0; i < flat.length; i += 3) {
+    const [number, name, argument] = [flat[i] as number, flat[i + 1] as OperationName, flat[i + 2]];
+    requests.push({ number, name, argument });
+  }
+  return requests;
+}
+
+export function packReplies(replies: readonly Reply[]): readonly unknown[] {
+  return replies.flatMap((reply) =>
+    "error" in reply ? [reply.number, false, reply.error] : [reply.number, true, reply.answer],
+  );
+}
+
+export function unpackReplies(flat: readonly unknown[]): Reply[] {
+  const replies: Reply[] = [];
+  for (let i = 0; i < flat.length; i += 3) {
+    const [number, content] = [flat[i] as number, flat[i + 2]];
+    replies.push(
+      flat[i + 1] === true ? { number, answer: content } : { number, error: content as PackedError },
+    );
+  }
+  return replies;
+}
 
 export interface WriterOptions {
   readonly path: string;

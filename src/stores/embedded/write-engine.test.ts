@@ -44,8 +44,7 @@ describe("a group of writes", () => {
       body: JsonBody.ofText("1"),
       freshId: false,
     }));
-    const { buffer, chunks } = encode(drafts);
-    return request("append", { topic: "t", partition, buffer, chunks, check: "all", fence: undefined });
+    return request("append", { topic: "t", partition, ...encode(drafts), check: "all", fence: undefined });
   }
 
   const run = (...requests: Request[]): Reply[] => engine.run(requests).replies;

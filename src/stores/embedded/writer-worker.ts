@@ -6,7 +6,14 @@
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { BusError } from "../../model/errors.js";
 import { packError } from "./errors.js";
-import type { FromWriter, Request, ToWriter, WriterOptions } from "./protocol.js";
+import {
+  type FromWriter,
+  packReplies,
+  type Request,
+  type ToWriter,
+  unpackRequests,
+  type WriterOptions,
+} from "./protocol.js";
 import { WriteEngine } from "./write-engine.js";
 
 /** Requests taken into one transaction at most. */
@@ -51,7 +58,7 @@ function serve(port: MessagePort, options: WriterOptions): void {
 
   const run = (requests: readonly Request[]): void => {
     const { replies, foreign } = engine.run(requests);
-    post({ type: "replies", replies });
+    post(packReplies(replies));
     if (foreign) post({ type: "foreign" });
     if (reclaiming === undefined && requests.some(({ name }) => FREEING.has(name))) {
       reclaiming = setImmediate(spare, reclaim);
@@ -62,37 +69,36 @@ function serve(port: MessagePort, options: WriterOptions): void {
     clearInterval(watching);
     clearImmediate(reclaiming);
     spare(() => engine.close());
-    post({ type: "closed" });
     port.close();
   };
 
-  port.on("message", (message: ToWriter) => {
-    if (message.type === "watch") {
+  const receive = (message: ToWriter): void => {
+    if (message === "close") close();
+    else if (typeof message === "string") {
       clearInterval(watching);
-      watching = message.on ? setInterval(spare, options.pollMs, look) : undefined;
-    } else if (message.type === "close") {
-      close();
+      watching = message === "watch" ? setInterval(spare, options.pollMs, look) : undefined;
     } else {
-      const { group, rest } = gather(port, message.requests);
+      const { group, rest } = gather(port, message);
       run(group);
-      if (rest?.type === "close") close();
-      else if (rest !== undefined) port.emit("message", rest);
+      if (rest !== undefined) receive(rest);
     }
-  });
+  };
+
+  port.on("message", receive);
   post({ type: "ready" });
 }
 
 /** All requests that wait, up to the first message of another kind. */
 function gather(
   port: MessagePort,
-  first: readonly Request[],
+  first: readonly unknown[],
 ): { group: readonly Request[]; rest?: ToWriter } {
-  const group = [...first];
+  const group = unpackRequests(first);
   while (group.length < MAX_GROUP) {
     const next = receiveMessageOnPort(port)?.message as ToWriter | undefined;
     if (next === undefined) break;
-    if (next.type !== "requests") return { group, rest: next };
-    group.push(...next.requests);
+    if (typeof next === "string") return { group, rest: next };
+    group.push(...unpackRequests(next));
   }
   return { group };
 }

@@ -5,14 +5,16 @@
 import type { Worker } from "node:worker_threads";
 import { BusError } from "../../model/errors.js";
 import { unpackError } from "./errors.js";
-import type {
-  AnswerOf,
-  ArgumentOf,
-  FromWriter,
-  OperationName,
-  Request,
-  ToWriter,
-  WriterOptions,
+import {
+  type AnswerOf,
+  type ArgumentOf,
+  type FromWriter,
+  type OperationName,
+  packRequests,
+  type Request,
+  type ToWriter,
+  unpackReplies,
+  type WriterOptions,
 } from "./protocol.js";
 import { startWorker } from "./worker-start.js";
 
@@ -81,7 +83,7 @@ export class Writer {
   }
 
   watch(on: boolean): void {
-    if (this.#state === "open") this.#post({ type: "watch", on });
+    if (this.#state === "open") this.#post(on ? "watch" : "unwatch");
   }
 
   /** Waits for what is under way, then ends the thread. */
@@ -90,7 +92,7 @@ export class Writer {
       this.#flush();
       this.#state = "closed";
       this.#worker.ref();
-      this.#post({ type: "close" });
+      this.#post("close");
     }
     await this.#closed;
   }
@@ -99,10 +101,10 @@ export class Writer {
     let isReady = false;
     await new Promise<void>((resolve, reject) => {
       this.#worker.on("message", (message: FromWriter) => {
-        if (message.type === "ready") {
+        if ("type" in message && message.type === "ready") {
           isReady = true;
           resolve();
-        } else if (message.type === "failed") reject(unpackError(message.error));
+        } else if ("type" in message && message.type === "failed") reject(unpackError(message.error));
         else this.#receive(message, events);
       });
       this.#worker.on("error", (error) => {
@@ -121,16 +123,17 @@ export class Writer {
   }
 
   #receive(message: FromWriter, events: WriterEvents): void {
-    if (message.type === "foreign") events.onForeign();
-    else if (message.type === "warning") events.onWarning(message.message);
-    else if (message.type === "replies") {
-      for (const reply of message.replies) {
-        const waiting = this.#take(reply.number);
-        if ("error" in reply) waiting?.reject(unpackError(reply.error));
-        else waiting?.resolve(reply.answer);
-      }
-      if (this.#waiting.size === 0 && this.#state === "open") this.#worker.unref();
+    if ("type" in message) {
+      if (message.type === "foreign") events.onForeign();
+      else if (message.type === "warning") events.onWarning(message.message);
+      return;
     }
+    for (const reply of unpackReplies(message)) {
+      const waiting = this.#take(reply.number);
+      if ("error" in reply) waiting?.reject(unpackError(reply.error));
+      else waiting?.resolve(reply.answer);
+    }
+    if (this.#waiting.size === 0 && this.#state === "open") this.#worker.unref();
   }
 
   #flush(): void {
@@ -140,7 +143,7 @@ export class Writer {
     this.#outgoing = [];
     this.#transfer = [];
     try {
-      this.#post({ type: "requests", requests }, transfer);
+      this.#post(packRequests(requests), transfer);
     } catch (error) {
       // Something in an argument cannot cross between threads. Nothing was sent.
       for (const { number } of requests) this.#take(number)?.reject(BusError.from(error));
