@@ -111,7 +111,10 @@ export class MongoOutbox implements OutboxStore {
       );
       const held = await this.#rows.find({ token, status: "claimed" }).toArray();
       const got = new Set(held.map(({ _id }) => plainText(_id)));
-      const { kept, surplus } = withoutGaps(wanted, got);
+      const { kept: unbroken, surplus } = withoutGaps(wanted, got);
+      const rivals = await this.#rivals(unbroken, token);
+      const kept = unbroken.filter((document) => !isBehind(document, rivals));
+      surplus.push(...unbroken.filter((document) => isBehind(document, rivals)));
       if (surplus.length > 0) {
         await this.#rows.updateMany(
           { _id: { $in: surplus.map(({ _id }) => _id) }, token },
@@ -160,12 +163,29 @@ export class MongoOutbox implements OutboxStore {
       .sort(IN_ORDER)
       .project<OutboxDocument>({ payload: 0 })
       .toArray();
-    const earliest = new Map<string, OutboxDocument>();
-    for (const document of blocked) {
-      const key = plainText(document.key);
-      if (!earliest.has(key)) earliest.set(key, document);
-    }
-    return earliest;
+    return earliestByKey(blocked);
+  }
+
+  /**
+   * By key, the earliest unsent entry that is not ours. Looked for once the claim holds: before that, another drainer
+   * may have held an entry while the pending ones were read, and given it back before the blockers were.
+   */
+  async #rivals(claimed: readonly OutboxDocument[], token: string): Promise<Map<string, OutboxDocument>> {
+    const keys = [...new Set(claimed.flatMap(({ key }) => (key === undefined ? [] : [plainText(key)])))];
+    const last = claimed.at(-1);
+    if (keys.length === 0 || last === undefined) return new Map();
+    const unsent: Filter<OutboxDocument> = {
+      key: { $in: keys.map(bsonText) },
+      status: { $in: UNSENT },
+      token: { $ne: token },
+      at: { $lte: last.at },
+    };
+    const found = await this.#rows
+      .find(unsent)
+      .sort(IN_ORDER)
+      .project<OutboxDocument>({ payload: 0 })
+      .toArray();
+    return earliestByKey(found);
   }
 
   markSent(id: string, token: string, o: { nowMs: number }): Promise<boolean> {
@@ -291,4 +311,19 @@ function withoutGaps(
 
 function dead(ids: readonly string[] | undefined): Filter<OutboxDocument> {
   return { status: "dead", ...(ids === undefined ? undefined : { _id: { $in: ids.map(bsonText) } }) };
+}
+
+/** The first of each key; the documents come in order. */
+function earliestByKey(documents: readonly OutboxDocument[]): Map<string, OutboxDocument> {
+  const earliest = new Map<string, OutboxDocument>();
+  for (const document of documents) {
+    const key = plainText(document.key);
+    if (!earliest.has(key)) earliest.set(key, document);
+  }
+  return earliest;
+}
+
+function isBehind(document: OutboxDocument, rivals: ReadonlyMap<string, OutboxDocument>): boolean {
+  const rival = document.key === undefined ? undefined : rivals.get(plainText(document.key));
+  return rival !== undefined && !isBefore(document, rival);
 }
