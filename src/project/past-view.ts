@@ -114,7 +114,7 @@ export class PastView<D = JsonObject, T = unknown> {
     }
   }
 
-  /** Offers every event that stood at the time, from the log or from the snapshot. */
+  /** Offers the events that are not newer than the time, from the log or the snapshot; the newest of a key stands. */
   async #fill(window: KeyWindow<StoredEvent>): Promise<void> {
     const { store } = this.#host;
     const snapshot = await store.registry.topic(snapshotTopic(this.#topic.name));
@@ -124,29 +124,24 @@ export class PastView<D = JsonObject, T = unknown> {
       const entries = followsKeys(this.#source) ? (entryHeads[head.partition]?.head ?? 0) : 0;
       const mark = entries === 0 ? undefined : await this.#markOf(head.partition);
       if (mark !== undefined) {
-        await this.#offerEntries(window, head.partition, mark.entry, mark.position);
+        await this.#offerEntries(window, head.partition, mark.entry);
         await this.#offerEvents(window, head, mark.position);
         if (await this.#isWhole(head.partition, mark)) continue;
       }
       // Without a mark, or with one that was compacted away in the meantime, everything is looked at.
       const incomplete = head.low > 1 || head.events < head.head;
-      if (incomplete) await this.#offerEntries(window, head.partition, entries, head.head);
+      if (incomplete) await this.#offerEntries(window, head.partition, entries);
       await this.#offerEvents(window, head, head.low - 1);
     }
   }
 
-  async #offerEntries(
-    window: KeyWindow<StoredEvent>,
-    partition: number,
-    through: Seq,
-    position: Seq,
-  ): Promise<void> {
+  async #offerEntries(window: KeyWindow<StoredEvent>, partition: number, through: Seq): Promise<void> {
     const topic = snapshotTopic(this.#topic.name);
     const stretch = { topic, partition, after: 0, through };
     for await (const page of scanPages(this.#host.store.log, stretch)) {
       for (const entry of page.events) {
         const event = sourceOf(entry, this.#topic.name);
-        if (event !== null && event.seq <= position && event.ts <= this.ts) this.#offer(window, event);
+        if (event !== null && event.ts <= this.ts) this.#offer(window, event);
       }
     }
   }

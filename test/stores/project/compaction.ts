@@ -66,6 +66,19 @@ export function describeCompaction(bench: ProjectBench): void {
       expect((await bench.events(topic)).map(({ key }) => key)).toEqual(["young", "kept"]);
     });
 
+    it("P11: a tombstone stays while another partition has an older value of its key", async () => {
+      const topic = await bench.topic({ compaction: true, partitions: 2, tombstoneRetentionMs: 0 });
+      await bench.publish(topic, [
+        { key: "spread", payload: { n: 1 }, partition: 0 },
+        { key: "other", payload: { n: 2 }, partition: 1 },
+        { key: "spread", payload: null, partition: 1 },
+      ]);
+      await compactNow(bench.bus, { topic, ...FAST });
+      expect((await bench.bus.latestByKey(topic, ["spread"])).spread?.payload).toBeNull();
+      await bench.store.log.trim(topic, 0, 1);
+      expect(await compactNow(bench.bus, { topic, ...FAST })).toMatchObject({ tombstonesRemoved: 1 });
+    });
+
     it("P11: a tombstone waits for the slowest group's cursor", async () => {
       const topic = await bench.topic({ compaction: true, tombstoneRetentionMs: 0 });
       const { groups } = bench.store;

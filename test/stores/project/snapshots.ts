@@ -7,9 +7,12 @@ import { compactNow } from "../../../src/project/compactor.js";
 import { SNAPSHOT_GROUP, type SnapshotEntry } from "../../../src/project/snapshot.js";
 import { movePointer, readPointer } from "../../../src/project/view-pointer.js";
 import { warmView } from "../../../src/project/warm.js";
+import { interceptStore } from "../../../src/testing/store-calls.js";
+import { gate } from "../../support/eventually.js";
 import { finalState, type ProjectBench, traffic } from "./bench.js";
 
 const FAST = { pauseMs: 0 } as const;
+const CUTS = { maxKeys: 3, batchSize: 6 } as const;
 
 /** What the entries of a snapshot come to. */
 function stateOf(entries: readonly EventRecord[]): Record<string, unknown> {
@@ -62,11 +65,13 @@ export function describeSnapshots(bench: ProjectBench): void {
         const topic = await bench.topic({ compaction: true });
         await bench.publish(topic, traffic({ events: 24, keys: 5, seed: n }));
         const { host, died } = bench.dying(n, n % 2 === 0);
-        await compactNow(host, { topic, ...FAST, maxKeys: 3, batchSize: 12 }).catch(() => undefined);
+        // Whoever goes on may cut the log into other stretches than the one that died.
+        const [cuts, otherCuts] = n % 4 < 2 ? [CUTS, {}] : [{}, CUTS];
+        await compactNow(host, { topic, ...FAST, ...cuts }).catch(() => undefined);
         await bench.publish(topic, traffic({ events: 8, keys: 5, seed: n + 1_000 }));
         // The dead process would hold its partition until its session ends; who comes next does not wait for that here.
         await releaseSnapshot(bench, topic);
-        await compactNow(bench.bus, { topic, ...FAST, keepSnapshotsMs: 0 });
+        await compactNow(bench.bus, { topic, ...FAST, ...otherCuts, keepSnapshotsMs: 0 });
         const state = finalState(await bench.events(topic));
         expect(stateOf(await bench.events(snapshotTopic(topic))), `after a crash at call ${n}`).toEqual(
           state,
@@ -74,6 +79,48 @@ export function describeSnapshots(bench: ProjectBench): void {
         if (!died()) break;
         expect(n).toBeLessThan(100);
       }
+    });
+
+    it("P11: an older value never follows a newer one, although a dead one cut the log differently", async () => {
+      const topic = await bench.topic();
+      const keys = ["a", "b", "c", "d", "e", "f", "a", "b", "g", "h", "i", "j"];
+      await bench.publish(
+        topic,
+        keys.map((key, n) => ({ key, payload: { n } })),
+      );
+      const store = interceptStore(bench.store, {
+        around: (call, proceed) => {
+          if (call.name === "registry.putToken") throw new Error("the process died");
+          return proceed();
+        },
+      });
+      await expect(compactNow(bench.hostOn(store), { topic, ...FAST })).rejects.toThrow("died");
+      await compactNow(bench.bus, { topic, ...FAST, ...CUTS });
+      const state = finalState(await bench.events(topic));
+      expect(stateOf(await bench.events(snapshotTopic(topic)))).toEqual(state);
+    });
+
+    it("P7: one that was taken for dead writes nothing any more", async () => {
+      const topic = await bench.topic();
+      await bench.publish(topic, [{ key: "a", payload: { n: 1 } }]);
+      const [asleep, awake] = [gate(), gate()];
+      const store = interceptStore(bench.store, {
+        around: async (call, proceed) => {
+          if (call.name === "log.append") {
+            asleep.open();
+            await awake.passed;
+          }
+          return proceed();
+        },
+      });
+      const sleeper = compactNow(bench.hostOn(store), { topic, ...FAST });
+      await asleep.passed;
+      await releaseSnapshot(bench, topic);
+      await bench.publish(topic, [{ key: "a", payload: { n: 2 } }]);
+      await compactNow(bench.bus, { topic, ...FAST });
+      awake.open();
+      await expect(sleeper).rejects.toMatchObject({ code: "LEASE_LOST" });
+      expect(stateOf(await bench.events(snapshotTopic(topic)))).toEqual({ a: { n: 2 } });
     });
 
     it("P7: several compactors at once write one snapshot", async () => {
@@ -124,6 +171,32 @@ function describeWarming(bench: ProjectBench): void {
       expect(projector.stats().events).toBe(100);
       expect(projector.stats().stale).toBe(0);
       expect(await viewState(bench, view)).toEqual(finalState(await bench.events(topic)));
+      await projector.stop();
+    });
+
+    it("leaves to the projector what the snapshot got while the view was being filled", async () => {
+      const topic = await bench.topic();
+      await bench.publish(topic, [{ key: "a", payload: { n: 1 } }]);
+      await compactNow(bench.bus, { topic, ...FAST });
+      const store = interceptStore(bench.store, {
+        around: async (call, proceed) => {
+          const result = await proceed();
+          if (call.name === "groups.start") {
+            await bench.publish(topic, [{ key: "a", payload: { n: 2 } }]);
+            await compactNow(bench.bus, { topic, ...FAST });
+          }
+          return result;
+        },
+      });
+      expect(await warmView(bench.hostOn(store), { topic, view: topic })).toMatchObject({
+        floors: [1],
+        entries: 1,
+      });
+      expect(await viewState(bench, topic)).toEqual({ a: { n: 1 } });
+      const projector = await startChangelogProjector(bench.bus, { topic, view: topic });
+      await bench.drained(topic, `changelog:${topic}`);
+      expect(projector.stats()).toMatchObject({ events: 1, applied: 1, stale: 0 });
+      expect(await viewState(bench, topic)).toEqual({ a: { n: 2 } });
       await projector.stop();
     });
 

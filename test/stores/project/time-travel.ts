@@ -149,7 +149,8 @@ function describeViewAt(bench: ProjectBench): void {
       await compactNow(bench.bus, { topic, ...FAST, keepSnapshotsMs: 0 });
       const events = [...first, ...second];
       expect((await bench.events(snapshotTopic(topic))).length).toBeLessThan(13);
-      for (const ts of timesOf(events, 3)) {
+      const soonAfter = second.slice(0, 3).map((event) => event.ts);
+      for (const ts of [...timesOf(events, 3), ...soonAfter]) {
         expect(await pastState(bench, { topic }, ts), `at ${ts}`).toEqual(stateOf(events, ts));
       }
       await bench.store.log.trim(topic, 0, 150);
