@@ -29,8 +29,8 @@ export interface GroupRun {
   readonly kills: number;
   readonly freezes: number;
   readonly moves: number;
-  /** What any scheme would have had to move. */
-  readonly leastMoves: number;
+  /** A fair share for each change of members: for comparison, not a lower bound. */
+  readonly estimatedMoves: number;
 }
 
 interface Delivery {
@@ -57,7 +57,7 @@ export async function runGroup(options: GroupRunOptions): Promise<GroupRun> {
     onTrouble: () => undefined,
   });
   const deliveries: Delivery[] = [];
-  const counts = { joins: 0, leaves: 0, kills: 0, freezes: 0, leastMoves: 0 };
+  const counts = { joins: 0, leaves: 0, kills: 0, freezes: 0, estimatedMoves: 0 };
   const members: Member[] = [];
   const join = async (): Promise<void> => {
     const args = [url, db, TOPIC, GROUP, String(LEASE_MS)];
@@ -66,7 +66,7 @@ export async function runGroup(options: GroupRunOptions): Promise<GroupRun> {
     });
     members.push(member);
     counts.joins++;
-    counts.leastMoves += Math.floor(partitions / members.length);
+    counts.estimatedMoves += Math.floor(partitions / members.length);
     await member.seen("ready");
   };
   for (let i = 0; i < 3; i++) await join();
@@ -81,7 +81,7 @@ export async function runGroup(options: GroupRunOptions): Promise<GroupRun> {
   return { ...judge(deliveries, published), ...counts, published, moves };
 }
 
-type Counts = { leaves: number; kills: number; freezes: number; leastMoves: number };
+type Counts = { leaves: number; kills: number; freezes: number; estimatedMoves: number };
 
 async function disturb(
   options: GroupRunOptions,
@@ -100,7 +100,7 @@ async function disturb(
       continue;
     }
     const [member] = members.splice(Math.floor(random() * members.length), 1) as [Member];
-    counts.leastMoves += Math.ceil(partitions / (members.length + 1));
+    counts.estimatedMoves += Math.ceil(partitions / (members.length + 1));
     if (chance < 0.6) {
       counts.leaves++;
       await member.leave();
@@ -112,7 +112,7 @@ async function disturb(
       member.freeze();
       await wait(LEASE_MS + 1_500);
       member.thaw();
-      counts.leastMoves += Math.floor(partitions / (members.length + 1));
+      counts.estimatedMoves += Math.floor(partitions / (members.length + 1));
       members.push(member);
     }
   }
