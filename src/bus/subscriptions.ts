@@ -10,7 +10,7 @@ import { type Work, Worker, type WorkerOptions } from "../consume/worker.js";
 import { BusError } from "../model/errors.js";
 import type { Ack, Stop, SubscribeOptions } from "../model/event-bus.js";
 import { deadLetterTopic, matchesTopic, type TopicConfig } from "../model/topic.js";
-import type { GroupRef } from "../ports/groups.js";
+import { type GroupRef, groupKey } from "../ports/groups.js";
 
 /** Fewer events at once than this would make reading slow, however small the batches that handlers get. */
 const MIN_PAGE = 500;
@@ -69,7 +69,7 @@ export class Subscriptions {
   }
 
   runner(ref: GroupRef): GroupRunner | undefined {
-    return this.#running.get(keyOf(ref))?.runner;
+    return this.#running.get(groupKey(ref))?.runner;
   }
 
   get runners(): GroupRunner[] {
@@ -129,7 +129,7 @@ export class Subscriptions {
     request: SubscribeRequest,
     wish: Wish,
   ): Promise<Running> {
-    const key = keyOf(ref);
+    const key = groupKey(ref);
     let running = this.#running.get(key);
     while (running !== undefined && running.closed !== null) {
       await running.closed;
@@ -160,7 +160,7 @@ export class Subscriptions {
   async #leave(ref: GroupRef, running: Running): Promise<void> {
     running.users--;
     if (running.users > 0) return;
-    running.closed = running.runner.close().finally(() => this.#running.delete(keyOf(ref)));
+    running.closed = running.runner.close().finally(() => this.#running.delete(groupKey(ref)));
     await running.closed;
   }
 }
@@ -295,8 +295,4 @@ function workerOptions(request: FullRequest): WorkerOptions {
     filter: options.filter,
     accepts,
   };
-}
-
-function keyOf(ref: GroupRef): string {
-  return `${ref.topic}\n${ref.group}`;
 }

@@ -5,7 +5,7 @@
 import { hostname } from "node:os";
 import { type CancelTimer, type Clock, pause } from "../model/clock.js";
 import { BusError } from "../model/errors.js";
-import type { GroupRef, Groups, Session } from "../ports/groups.js";
+import { type GroupRef, type Groups, groupKey, type Session } from "../ports/groups.js";
 
 export interface MembershipOptions {
   /** Unique per bus; by default it says where the bus runs. */
@@ -64,12 +64,12 @@ export class Membership {
   }
 
   add(participant: Participant): void {
-    this.#participants.set(keyOf(participant.ref), participant);
+    this.#participants.set(groupKey(participant.ref), participant);
     this.#scheduleLook();
   }
 
   remove(participant: Participant): void {
-    this.#participants.delete(keyOf(participant.ref));
+    this.#participants.delete(groupKey(participant.ref));
   }
 
   /**
@@ -78,14 +78,14 @@ export class Membership {
    */
   leave(ref: GroupRef, attempt: () => Promise<void>): Promise<void> {
     const enough = new AbortController();
-    const done = this.#insist(attempt, enough.signal).finally(() => this.#leaving.delete(keyOf(ref)));
-    this.#leaving.set(keyOf(ref), { enough, done });
+    const done = this.#insist(attempt, enough.signal).finally(() => this.#leaving.delete(groupKey(ref)));
+    this.#leaving.set(groupKey(ref), { enough, done });
     return done;
   }
 
   /** Ends an unfinished leave; to be called before a group is joined. */
   async stay(ref: GroupRef): Promise<void> {
-    const leaving = this.#leaving.get(keyOf(ref));
+    const leaving = this.#leaving.get(groupKey(ref));
     leaving?.enough.abort();
     await leaving?.done;
   }
@@ -131,7 +131,7 @@ export class Membership {
 
   /** A signal of the store. */
   groupChanged(ref: GroupRef): void {
-    this.#participants.get(keyOf(ref))?.changed();
+    this.#participants.get(groupKey(ref))?.changed();
   }
 
   /** Looks at once, rather than at the next turn. */
@@ -237,8 +237,4 @@ export class Membership {
     this.#looking = false;
     this.#scheduleLook();
   }
-}
-
-function keyOf(ref: GroupRef): string {
-  return `${ref.topic}\n${ref.group}`;
 }

@@ -16,6 +16,11 @@ export interface GroupRef {
   readonly group: string;
 }
 
+/** One text for one group on one topic; neither name can hold a line break. */
+export function groupKey(ref: GroupRef): string {
+  return `${ref.topic}\n${ref.group}`;
+}
+
 export interface GroupPartition extends GroupRef {
   readonly partition: number;
 }
