@@ -67,7 +67,7 @@ function complete() {
       ...(dev && { dev }),
       ...(libc && { libc }),
       optional: true,
-      os,
+      ...(os && { os }),
       ...(peer && { peer }),
     };
   }
@@ -80,6 +80,8 @@ function platform(name) {
   const words = name.split("/").at(-1).split("-");
   const os = OPERATING_SYSTEMS.find((word) => words.includes(word));
   const cpu = PROCESSORS.find((word) => words.includes(word));
+  // WebAssembly runs under any system.
+  if (cpu === "wasm32") return { cpu: [cpu] };
   if (os === undefined || cpu === undefined) throw new Error(`${name}: its name does not tell the platform`);
   const libc = words.some((word) => word.startsWith("musl")) ? "musl" : "glibc";
   return { cpu: [cpu], ...(os === "linux" && { libc: [libc] }), os: [os] };

@@ -17,6 +17,7 @@ const PLAN = (process.env.PROMETHEAN_FAULT_PLAN ?? "kill stop step").split(" ").
 });
 const PARTITIONS = 2;
 const RESUME_MS = 30_000;
+const TEST_MS = 60_000 + PLAN.length * 45_000;
 
 async function strike(set: ReplicaSet, fault: string): Promise<() => Promise<void>> {
   const primary = await set.primary();
@@ -40,32 +41,68 @@ async function strike(set: ReplicaSet, fault: string): Promise<() => Promise<voi
 }
 
 it(`P1: nothing acknowledged is lost through ${PLAN.length} faults of the servers`, {
-  timeout: 60_000 + PLAN.length * 45_000,
+  timeout: TEST_MS + 30_000,
 }, async () => {
-  await using set = await ReplicaSet.start({ nodes: 3, electionTimeoutMs: 1_000 });
+  const run: Run = { stage: "starting the servers" };
+  try {
+    await within(TEST_MS, () => `still ${run.stage}; so far: ${run.load?.summary ?? "nothing"}`, play(run));
+  } finally {
+    await within(20_000, () => "the servers do not end", Promise.resolve(run.set?.dispose()));
+  }
+});
+
+/** What is under way, told when the test stands still. */
+interface Run {
+  stage: string;
+  set?: ReplicaSet;
+  load?: FaultLoad;
+}
+
+async function play(run: Run): Promise<void> {
+  const set = await ReplicaSet.start({ nodes: 3, electionTimeoutMs: 1_000 });
+  run.set = set;
+  run.stage = "opening the stores";
   const url = `${set.url}&connectTimeoutMS=1000&heartbeatFrequencyMS=500&serverSelectionTimeoutMS=8000`;
   const stores: Store[] = [0, 1, 2].map(() => mongoStore({ url, db: "faults" }));
   for (const store of stores) await store.open();
   const load = new FaultLoad(stores, PARTITIONS);
-  try {
-    await load.start();
-    const pauses: string[] = [];
-    for (const fault of PLAN) {
-      await progress(load, 50);
-      const heal = await strike(set, fault);
-      // Two nodes of three are enough: publishing goes on before the third is back.
-      pauses.push(`${fault} ${await progress(load, 50)}`);
-      await heal();
-      await set.whole();
-    }
+  run.load = load;
+  await load.start();
+  const pauses: string[] = [];
+  for (const [i, fault] of PLAN.entries()) {
+    run.stage = `waiting for events before fault ${i + 1}, ${fault}`;
     await progress(load, 50);
-    const report = await load.finish();
-    expect(report.events).toBeGreaterThanOrEqual(report.acked);
-    console.info(`[mongo faults] ms until 50 more events: ${pauses.join(", ")}; ${JSON.stringify(report)}`);
-  } finally {
-    await Promise.all(stores.map((store) => store.close()));
+    run.stage = `striking with fault ${i + 1}, ${fault}`;
+    const heal = await strike(set, fault);
+    // Two nodes of three are enough: publishing goes on before the third is back.
+    run.stage = `waiting for events after fault ${i + 1}, ${fault}`;
+    pauses.push(`${fault} ${await progress(load, 50)}`);
+    run.stage = `healing fault ${i + 1}, ${fault}`;
+    await heal();
+    await set.whole();
   }
-});
+  run.stage = "waiting for the last events";
+  await progress(load, 50);
+  run.stage = "letting readers and projectors come to the end";
+  const report = await load.finish();
+  expect(report.events).toBeGreaterThanOrEqual(report.acked);
+  console.info(`[mongo faults] ms until 50 more events: ${pauses.join(", ")}; ${JSON.stringify(report)}`);
+  run.stage = "closing the stores";
+  await Promise.all(stores.map((store) => store.close()));
+}
+
+/** Fails with `why` if the work takes longer. */
+async function within<T>(ms: number, why: () => string, work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`after ${ms} ms: ${why()}`)), ms);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
 
 /** Waits until this many more events were acknowledged; returns how long that took. */
 async function progress(load: FaultLoad, events: number): Promise<number> {

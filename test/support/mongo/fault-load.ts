@@ -33,6 +33,7 @@ export class FaultLoad {
   readonly #errors: Record<string, number> = {};
   readonly #writing: Promise<void>[] = [];
   readonly #reading: Promise<void>[] = [];
+  readonly #underWay = new Set<string>();
   #failure: unknown;
   #stopWriting = false;
   #stopReading = false;
@@ -52,26 +53,39 @@ export class FaultLoad {
     return this.#acked.size;
   }
 
+  /** For a person who asks why nothing moves. */
+  get summary(): string {
+    const seen = this.#seen.map((events) => events.length).join("+");
+    const idleMs = Math.round(performance.now() - this.#lastAckMs);
+    return `${this.#acked.size} acked, the last ${idleMs} ms ago, ${seen} read, under way: ${[...this.#underWay].join(", ")}, errors ${JSON.stringify(this.#errors)}`;
+  }
+
   async start(): Promise<void> {
     const [store] = this.#stores as [Store];
     await store.registry.defineTopic({ name: TOPIC, partitions: this.#partitions });
     await store.groups.start(GROUP, new Array(this.#partitions).fill(0));
     this.#stores.forEach((writer, w) => {
       this.#sent.push([]);
-      this.#writing.push(this.#watched(this.#write(writer, w)));
+      this.#writing.push(this.#watched(`writer ${w}`, this.#write(writer, w)));
     });
     for (let partition = 0; partition < this.#partitions; partition++) {
-      this.#reading.push(this.#watched(this.#follow(store, partition)));
-      this.#reading.push(this.#watched(this.#project(this.#stores.at(-1) as Store, partition)));
+      this.#reading.push(this.#watched(`reader ${partition}`, this.#follow(store, partition)));
+      const projecting = this.#project(this.#stores.at(-1) as Store, partition);
+      this.#reading.push(this.#watched(`projector ${partition}`, projecting));
     }
   }
 
-  #watched(part: Promise<void>): Promise<void> {
-    return part.catch((error: unknown) => {
+  async #watched(name: string, part: Promise<void>): Promise<void> {
+    this.#underWay.add(name);
+    try {
+      await part;
+    } catch (error) {
       this.#failure ??= error;
       this.#stopWriting = true;
       this.#stopReading = true;
-    });
+    } finally {
+      this.#underWay.delete(name);
+    }
   }
 
   /** Stops writing, lets readers and projectors come to the end, and judges. Throws what is wrong. */
