@@ -5,6 +5,7 @@ import { OpenAPIHono } from "@hono/zod-openapi";
 import type { HubContext } from "../context.js";
 import { HubError, problemOf, retryAfterSeconds } from "../problem.js";
 import type { HubApp, HubEnv, HubRequest } from "./base.js";
+import { consoleRoutes, isConsolePath } from "./console.js";
 import { deadLetterRoutes } from "./dead-letters.js";
 import { eventRoutes } from "./events.js";
 import { groupRoutes } from "./groups.js";
@@ -28,7 +29,8 @@ export function createHttp(hub: HubContext): RequestListener {
   app.use(async (c, next) => {
     c.header("X-Content-Type-Options", "nosniff");
     c.header("Cache-Control", "no-store");
-    if (!OPEN_PATHS.has(c.req.path)) c.set("caller", await hub.auth.authenticate(bearerOf(c)));
+    if (!OPEN_PATHS.has(c.req.path) && !isConsolePath(c.req.path))
+      c.set("caller", await hub.auth.authenticate(bearerOf(c)));
     await next();
   });
   app.onError((error, c) => answer(hub, c, error));
@@ -42,6 +44,7 @@ export function createHttp(hub: HubContext): RequestListener {
   transferRoutes(app, hub);
   operationRoutes(app, hub);
   specRoutes(app, hub);
+  consoleRoutes(app);
   const methods = methodsByPath(app);
   app.notFound((c) => {
     const allowed = methods(c.req.path);

@@ -1,0 +1,118 @@
+/**
+ * The console as files: its page at `/` and below `/ui/`, its hashed assets below `/assets/`. It needs no token: the page
+ * holds nothing, what it shows comes through the interface, with the token of whoever looks.
+ *
+ * The policy lets the page load and call nothing but this hub. Paths are looked up in a list made at the start, so that
+ * no path reaches the file system.
+ */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { HubApp, HubRequest } from "./base.js";
+
+/** From `src/` and from `dist/` alike. */
+const BUILT = fileURLToPath(new URL("../../../dist/console/", import.meta.url));
+
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "manifest-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+const PAGE_HEADERS = {
+  "Content-Security-Policy": POLICY,
+  "Referrer-Policy": "no-referrer",
+  "X-Content-Type-Options": "nosniff",
+  "X-Frame-Options": "DENY",
+  "Cross-Origin-Opener-Policy": "same-origin",
+  "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
+};
+
+const TYPES: Readonly<Record<string, string>> = {
+  html: "text/html; charset=utf-8",
+  js: "text/javascript; charset=utf-8",
+  css: "text/css; charset=utf-8",
+  svg: "image/svg+xml",
+};
+
+interface Asset {
+  readonly type: string;
+  readonly plain: Uint8Array;
+  readonly packed: Readonly<Partial<Record<"br" | "gzip", Uint8Array>>>;
+}
+
+/** Whether a path is one of the console's, which need no token. */
+export function isConsolePath(path: string): boolean {
+  return path === "/" || path === "/ui" || path.startsWith("/ui/") || path.startsWith("/assets/");
+}
+
+export function consoleRoutes(app: HubApp, folder = BUILT): void {
+  const files = new Map<string, Asset>();
+  const load = (name: string): Asset | undefined => {
+    const known = files.get(name) ?? readAsset(folder, name);
+    if (known !== undefined) files.set(name, known);
+    return known;
+  };
+  const page = (c: HubRequest): Response => {
+    const index = load("index.html");
+    if (index === undefined)
+      return c.text("The console is not part of this build: run `npm run build`.\n", 404);
+    return send(c, index, { ...PAGE_HEADERS, "Cache-Control": "no-cache" });
+  };
+  const assets = new Set(listed(join(folder, "assets")));
+  app.get("/", page);
+  app.get("/ui", page);
+  app.get("/ui/*", page);
+  app.get("/assets/:name", (c) => {
+    const name = c.req.param("name");
+    const asset = assets.has(name) ? load(`assets/${name}`) : undefined;
+    if (asset === undefined) return c.notFound();
+    return send(c, asset, {
+      "Cache-Control": "public, max-age=31536000, immutable",
+      "X-Content-Type-Options": "nosniff",
+    });
+  });
+}
+
+function listed(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
+function readAsset(folder: string, name: string): Asset | undefined {
+  const read = (suffix: string): Uint8Array | undefined => {
+    try {
+      return readFileSync(join(folder, name + suffix));
+    } catch {
+      return undefined;
+    }
+  };
+  const plain = read("");
+  if (plain === undefined) return undefined;
+  const [br, gzip] = [read(".br"), read(".gz")];
+  const type = TYPES[name.slice(name.lastIndexOf(".") + 1)] ?? "application/octet-stream";
+  return { type, plain, packed: { ...(br && { br }), ...(gzip && { gzip }) } };
+}
+
+function send(c: HubRequest, asset: Asset, headers: Readonly<Record<string, string>>): Response {
+  const accepted = c.req.header("accept-encoding") ?? "";
+  const coding = (["br", "gzip"] as const).find(
+    (name) => asset.packed[name] !== undefined && new RegExp(`\\b${name}\\b(?!;q=0)`).test(accepted),
+  );
+  const body = (coding && asset.packed[coding]) ?? asset.plain;
+  return c.body(new Uint8Array(body), 200, {
+    ...headers,
+    "Content-Type": asset.type,
+    Vary: "Accept-Encoding",
+    ...(coding && { "Content-Encoding": coding }),
+  });
+}
