@@ -101,6 +101,25 @@ describe("reading", () => {
     expect(await bench.seqs(2)).toEqual(range(3, 6));
   });
 
+  it("a page that is full says nothing of the end: a reader far behind goes on at once, by events and by bytes", async () => {
+    const small = draft("x", "x").body.size;
+    for (const [limits, limit] of [
+      [{}, 3] as const,
+      [{ maxBufferedBytes: 4 * (small + 121) }, 100] as const,
+    ]) {
+      const bench = new Bench(limits);
+      await bench.append(10);
+      const seen: number[] = [];
+      for (let after = 0, atHead = false; !atHead; ) {
+        const page = await bench.read(after, limit);
+        seen.push(...page.events.map(({ seq }) => seq));
+        ({ through: after, atHead } = page);
+      }
+      expect(seen).toEqual(range(1, 10));
+      expect(bench.reads).toBeGreaterThan(3);
+    }
+  });
+
   it("P2: pages tell how far they reach over what was removed", async () => {
     const bench = new Bench();
     await bench.append(9);

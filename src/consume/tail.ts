@@ -105,12 +105,11 @@ export class Tail {
 
   async #readLog(tail: PartitionTail, after: Seq, limit: number): Promise<TailPage> {
     const { doubts, head } = tail;
-    const page = await this.#log.read(tail.topic, tail.partition, {
-      after,
-      limit,
-      maxBytes: this.#limits.maxBufferedBytes / 4,
-    });
-    if (page.through >= tail.head) {
+    const maxBytes = this.#limits.maxBufferedBytes / 4;
+    const page = await this.#log.read(tail.topic, tail.partition, { after, limit, maxBytes });
+    // A page that is full says nothing of where the log ends.
+    const reachesEnd = page.events.length < limit && sizeOf(page.events) < maxBytes;
+    if (reachesEnd && page.through >= tail.head) {
       this.#keepPage(tail, after, page);
       // Other groups may stand at the old head: what this read found is news to them.
       this.#hear(tail, page.through);
@@ -118,7 +117,7 @@ export class Tail {
       // A hint was ahead of what can be read. It will be given again, or the next look at the heads finds it.
       tail.head = Math.max(after, tail.through);
     }
-    const atEnd = page.events.length < limit && page.through >= tail.head;
+    const atEnd = reachesEnd && page.through >= tail.head;
     if (atEnd) tail.answered = Math.max(tail.answered, doubts);
     return { ...page, atHead: atEnd && !isDoubtful(tail) };
   }
@@ -160,7 +159,7 @@ export class Tail {
     tail.from = gone.at(-1)?.seq ?? tail.from;
     // Counted anew: an event's size changes when its text is made.
     this.#bytes -= tail.bytes;
-    tail.bytes = tail.events.reduce((sum, event) => sum + event.size, 0);
+    tail.bytes = sizeOf(tail.events);
     this.#bytes += tail.bytes;
   }
 
@@ -205,6 +204,10 @@ function keptPage(tail: PartitionTail, after: Seq, limit: number): TailPage {
   const whole = start + limit >= tail.events.length;
   const through = whole ? tail.through : (events.at(-1) as StoredEvent).seq;
   return { events, through, atHead: whole && through >= tail.head && !isDoubtful(tail) };
+}
+
+function sizeOf(events: readonly StoredEvent[]): number {
+  return events.reduce((sum, event) => sum + event.size, 0);
 }
 
 function isDoubtful(tail: PartitionTail): boolean {
