@@ -101,4 +101,11 @@ export type { ViewSource } from "./project/view-definitions.js";
 export { type Warmed, type WarmOptions, warmView } from "./project/warm.js";
 export * from "./schema/index.js";
 export { memoryStore } from "./stores/memory/index.js";
-export { Topics } from "./topics.js";
+export {
+  exampleSchemas,
+  HeartbeatReceived,
+  type KvSet,
+  KvSetTopic,
+  ProcessStateTopic,
+  Topics,
+} from "./topics.js";

@@ -26,8 +26,9 @@ import { ViewPointers } from "../project/view-pointer.js";
 import { checkPublishOptions, makeDraft } from "../publish/draft.js";
 import { Publisher } from "../publish/publisher.js";
 import { Arrivals } from "./arrivals.js";
+import { GroupPauses } from "./group-pauses.js";
 import type { Settings } from "./options.js";
-import { checkPayload } from "./payload-schema.js";
+import { checkPayload, keyOf } from "./payload-schema.js";
 import { acquireStore, releaseStore } from "./shared-store.js";
 import { type Subscription, Subscriptions, takesIn } from "./subscriptions.js";
 import { TopicCatalog } from "./topic-catalog.js";
@@ -45,6 +46,7 @@ export class BusCore {
   readonly tasks = new TaskBoard();
   readonly meters = new Meters();
   readonly viewPointers: ViewPointers;
+  readonly pauses: GroupPauses;
   readonly #arrivals = new Arrivals(
     (topic) => this.catalog.known(topic),
     (topic) => this.#resolve(topic),
@@ -63,6 +65,7 @@ export class BusCore {
     this.catalog = new TopicCatalog(store.registry, store.capabilities.defaultPartitions, limits);
     this.tail = new Tail(store.log, limits);
     this.viewPointers = new ViewPointers(store.registry, clock);
+    this.pauses = new GroupPauses(store.registry, clock, () => this.#applyPauses());
     this.publisher = new Publisher({
       log: store.log,
       clock,
@@ -89,7 +92,7 @@ export class BusCore {
       this.tail,
       clock,
       (signal) => this.#hear(signal),
-      () => void this.#adoptAll(),
+      () => this.#lookAround(),
     );
   }
 
@@ -237,8 +240,8 @@ export class BusCore {
     const definition = this.catalog.definition(topic);
     if (definition === undefined) return makeDraft(payload, options, limits, clock);
     const checked = checkPayload(definition, payload);
-    const key = options.key ?? definition.key?.(checked);
-    return makeDraft(checked, key === undefined ? options : { ...options, key }, limits, clock);
+    const key = options.key ?? keyOf(definition, checked);
+    return makeDraft(checked.stored, key === undefined ? options : { ...options, key }, limits, clock);
   }
 
   #runnerOptions(topic: TopicConfig, ordering: Ordering, pageSize: number): RunnerOptions {
@@ -258,6 +261,7 @@ export class BusCore {
       retryClaimMs: Math.min(250, heartbeatMs),
       meters: this.meters,
       holdsLeases: () => this.membership.holds(),
+      paused: (ref) => this.pauses.of(ref) !== undefined,
       bury: (givenUp, fence) => this.#bury(topic, givenUp, fence),
       onTrouble: (error, { topic: name, group, partition }) =>
         onTrouble({ error, topic: name, group, partition }),
@@ -297,8 +301,26 @@ export class BusCore {
       case "any":
         this.tail.wakeAll();
         this.membership.lookNow();
-        void this.#adoptAll();
+        this.#lookAround();
     }
+  }
+
+  #lookAround(): void {
+    void this.#adoptAll();
+    if (this.subscriptions.runners.length > 0) void this.#lookForPauses();
+  }
+
+  async #lookForPauses(): Promise<void> {
+    try {
+      await this.pauses.look();
+    } catch (error) {
+      this.settings.onTrouble({ error: BusError.from(error, "STORE_UNAVAILABLE") });
+    }
+  }
+
+  #applyPauses(): void {
+    for (const { dispatcher, ref } of this.subscriptions.runners)
+      dispatcher.setPaused(this.pauses.of(ref) !== undefined);
   }
 
   async #adoptAll(): Promise<void> {

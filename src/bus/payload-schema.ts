@@ -1,20 +1,26 @@
-/** Payloads against the schema of a topic's definition. */
-import { BusError } from "../model/errors.js";
+/** Payloads against the schema of a topic's definition; what is stored of them is decided in schema/payload-check. */
 import type { TopicDefinition } from "../model/topic.js";
+import { definitionCheck, violated } from "../schema/payload-check.js";
 
-/** The payload as the schema gives it back; SCHEMA_VIOLATION with paths otherwise. */
-export function checkPayload(definition: TopicDefinition, payload: unknown): unknown {
-  const result = definition.schema?.safeParse(payload);
-  if (result === undefined) return payload;
-  if (result.success) return result.data;
-  const issues = result.error.issues.map(({ path, message }) => ({
-    path: path.map(String).join("."),
-    message,
-  }));
-  const first = issues[0];
-  throw new BusError(
-    "SCHEMA_VIOLATION",
-    `the payload does not fit ${definition.name}: ${first?.path ? `${first.path}: ` : ""}${first?.message ?? "invalid"}`,
-    { details: { issues } },
-  );
+export interface DefinedPayload {
+  readonly stored: unknown;
+  /** What the key is taken from; undefined for a tombstone, which says nothing of its key. */
+  readonly keyed: unknown;
+}
+
+/** SCHEMA_VIOLATION with paths and values if it does not fit. `null` in a compacted topic is a tombstone: it fits. */
+export function checkPayload(
+  { name, schema, compaction }: TopicDefinition,
+  payload: unknown,
+): DefinedPayload {
+  if (payload === null && compaction === true) return { stored: null, keyed: undefined };
+  if (schema === undefined) return { stored: payload, keyed: payload };
+  const checked = definitionCheck(schema)(payload);
+  if (!checked.fits) throw violated(`"${name}"`, checked.violations, { topic: name });
+  return { stored: checked.stored, keyed: checked.value };
+}
+
+/** The key that a definition gives a payload, if any. */
+export function keyOf(definition: TopicDefinition, { keyed }: DefinedPayload): string | undefined {
+  return keyed === undefined ? undefined : definition.key?.(keyed);
 }

@@ -1,12 +1,15 @@
 /** The versions that are known here, and payloads against them. */
 import { BusError } from "../model/errors.js";
+import { violated } from "./payload-check.js";
 import { nameOf, reportRegistration, type TopicSchema } from "./registration.js";
 import type { SchemaVersion } from "./schema-version.js";
 
 export interface Validated<T> {
   readonly version: number;
-  /** What is to be written: the payload, less the members that the schema leaves out. */
+  /** What is stored: the payload as given, less the members that the schema leaves out. */
   readonly payload: T;
+  /** What a reader makes of it: defaults filled in, if the Zod schema is at hand. */
+  readonly value: unknown;
 }
 
 /** What publishers and readers need of a registry, whether in memory or in a store. */
@@ -70,9 +73,10 @@ export class SchemaCatalog implements SchemaSource {
         },
       );
     }
-    const violations = schema.violations(payload);
-    if (violations.length > 0) throw violated(schema, violations);
-    return { version: schema.version, payload: schema.written(payload) };
+    const checked = schema.check(payload);
+    if (checked.fits) return { version: schema.version, payload: checked.stored as T, value: checked.value };
+    const details = { topic, version: schema.version };
+    throw violated(`version ${schema.version} of "${topic}"`, checked.violations, details);
   }
 
   /** How a version would do, without registering it: a report for each older version it is held against. */
@@ -100,15 +104,4 @@ export class SchemaCatalog implements SchemaSource {
       [...others, version].sort((a, b) => a.version - b.version),
     );
   }
-}
-
-function violated(schema: SchemaVersion, issues: ReturnType<SchemaVersion["violations"]>): BusError {
-  const [first] = issues;
-  const shown = first?.value === undefined ? "" : ` (it is ${first.value})`;
-  const more = issues.length > 1 ? `, and ${issues.length - 1} more` : "";
-  return new BusError(
-    "SCHEMA_VIOLATION",
-    `the payload does not fit version ${schema.version} of "${schema.topic}": ${first?.path}: ${first?.message}${shown}${more}`,
-    { details: { topic: schema.topic, version: schema.version, issues } },
-  );
 }

@@ -15,7 +15,7 @@ import { derivedId } from "../model/ids.js";
 import { backoffMs, type RetryPolicy } from "../model/retry.js";
 import type { SchemaSource } from "./catalog.js";
 import type { Subscribable } from "./subscribe-normalized.js";
-import { normalizeEvent, type UpcastChain } from "./upcast.js";
+import { type UpcastChain, upcastEvent } from "./upcast.js";
 import type { Layerable, PublishLayer, PublishNext, PublishRequest } from "./validation-layer.js";
 import { SCHEMA_VERSION_HEADER, versionedTopic } from "./versioned-topic.js";
 
@@ -69,7 +69,7 @@ const EMPTY: EventRecord = { id: "", topic: "", partition: 0, seq: 0, ts: 0, pay
 /** What goes to `<topic>.vN` for an event. */
 function secondWrite(event: EventRecord, { topic, to, schemas, upcasts }: DualWriteOptions): PublishRequest {
   const target = versionedTopic(topic, to);
-  const { payload, headers } = normalizeEvent(event, { schemas, upcasts, target: to });
+  const { payload, headers } = upcastEvent(event, { schemas, upcasts, target: to });
   const options: PublishOptions = {
     id: derivedId(`dual-write:${target}`, event.id, 0),
     ts: event.ts,

@@ -16,7 +16,6 @@ export type { JsonSchema, SchemaInput } from "./schema-input.js";
 export type { Compat, SchemaVersion } from "./schema-version.js";
 export { type StoredSchemaOptions, StoredSchemaRegistry } from "./stored-registry.js";
 export { type NormalizedOptions, subscribeNormalized } from "./subscribe-normalized.js";
-export { exampleSchemas, HeartbeatReceived, KvSetTopic, ProcessStateTopic } from "./topics.js";
 export { type NormalizeOptions, normalizeEvent, UpcastChain, type UpcastStep } from "./upcast.js";
 export {
   type Enforcement,

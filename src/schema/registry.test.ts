@@ -163,8 +163,8 @@ describe("a payload against a registry", () => {
   );
 
   it("passes in the newest version, or the one that is named", () => {
-    expect(registry.validate(topic, { order: 1 })).toEqual({ version: 2, payload: { order: 1 } });
-    expect(registry.validate(topic, { order: 1 }, 1)).toEqual({ version: 1, payload: { order: 1 } });
+    expect(registry.validate(topic, { order: 1 })).toMatchObject({ version: 2, payload: { order: 1 } });
+    expect(registry.validate(topic, { order: 1 }, 1)).toMatchObject({ version: 1, payload: { order: 1 } });
     expect(registry.validate("other.topic", "anything")).toBeUndefined();
     expect(refusal(() => registry.validate(topic, {}, 7))).toMatchObject({
       code: "NOT_FOUND",

@@ -4,11 +4,9 @@ import type { JsonValue } from "../model/json.js";
 import type { SchemaEntry } from "../ports/registry.js";
 import { normalize, toJsonSchema } from "./normalize.js";
 import { withoutLocalKeys } from "./opaque-mark.js";
+import { type PayloadCheck, payloadCheck } from "./payload-check.js";
 import { isJsonSchema, type JsonSchema, type SchemaInput } from "./schema-input.js";
-import { stripUndeclared } from "./strip.js";
 import type { Node } from "./tree.js";
-import { type Validate, type Violation, validatorOf } from "./validator.js";
-import { contains, isStripping } from "./walk.js";
 
 const MODES = [
   "none",
@@ -48,8 +46,8 @@ export class SchemaVersion {
   readonly schema: SchemaInput;
   readonly jsonSchema: JsonSchema;
   readonly tree: Node;
-  readonly #validate: Validate;
-  readonly #strips: boolean;
+  /** Whether a payload fits, and what is stored of it. */
+  readonly check: PayloadCheck;
 
   constructor(o: SchemaVersionParts) {
     this.topic = o.topic;
@@ -61,8 +59,7 @@ export class SchemaVersion {
     const exported = toJsonSchema(o.schema);
     this.tree = normalize(exported);
     this.jsonSchema = typeof exported === "boolean" ? exported : withoutLocalKeys(exported);
-    this.#validate = validatorOf(o.schema);
-    this.#strips = contains(this.tree, isStripping);
+    this.check = payloadCheck(o.schema, this.tree);
   }
 
   /** As found in a store. STORE_INCOMPATIBLE if a newer release wrote it in a way that is not understood. */
@@ -83,14 +80,5 @@ export class SchemaVersion {
     const { topic, version, compat, waive } = this;
     const schema = this.jsonSchema as JsonValue;
     return { topic, version, compat, document: { schema, ...(waive !== undefined && { waive }) }, createdMs };
-  }
-
-  violations(payload: unknown): readonly Violation[] {
-    return this.#validate(payload);
-  }
-
-  /** What is written of a payload that fits: the same, less the members that the schema leaves out. */
-  written<T>(payload: T): T {
-    return this.#strips ? (stripUndeclared(this.tree, payload as JsonValue) as T) : payload;
   }
 }

@@ -37,6 +37,7 @@ describe("a registry in a store", () => {
     expect(there.validate(topic, { order: 1, mail: "a@example.org", more: 1 })).toEqual({
       version: 1,
       payload: { order: 1, mail: "a@example.org" },
+      value: { order: 1, mail: "a@example.org" },
     });
     for (const side of [here, there]) {
       expect(() => side.validate(topic, { order: "1", mail: "b" })).toThrow(

@@ -90,30 +90,47 @@ export interface NormalizeOptions {
 const NO_STEPS = new UpcastChain();
 
 /**
- * An event with its payload in the newest version, checked, and its version header saying so. Events of topics without
- * a schema, and tombstones, stay as they are; in a dead letter it is the event inside that is brought up to date.
- * An event that is newer than the reader is checked against the reader's own version: forward compatibility.
+ * An event with its payload in the newest version, checked, and its version header saying so; defaults are filled in
+ * if this process has the Zod schema. Events of topics without a schema, and tombstones, stay as they are; in a dead
+ * letter it is the event inside that is brought up to date. An event that is newer than the reader is checked against
+ * the reader's own version: forward compatibility.
  */
 export function normalizeEvent(event: EventRecord, options: NormalizeOptions): EventRecord {
-  if (isDeadLetterTopic(event.topic)) return normalizeLetter(event, options);
+  return inVersion(event, options, "value");
+}
+
+/** As normalizeEvent, in the form that is stored: for those who write it on. */
+export function upcastEvent(event: EventRecord, options: NormalizeOptions): EventRecord {
+  return inVersion(event, options, "payload");
+}
+
+function inVersion(event: EventRecord, options: NormalizeOptions, form: "value" | "payload"): EventRecord {
+  if (isDeadLetterTopic(event.topic)) return letterInVersion(event, options, form);
   const source = schemaTopic(event.topic, options.schemas);
   if (source === undefined || event.payload === null) return event;
   const { topic } = source;
   const oldest = options.schemas.versions(topic)[0]?.version ?? 1;
-  const from =
-    headerVersion(event.headers, `event ${event.id}`) ?? source.version ?? options.unversioned ?? oldest;
+  const from = versionOf(event, source.version) ?? options.unversioned ?? oldest;
   const to = options.target ?? options.schemas.current(topic)?.version ?? oldest;
   const upcast =
     from < to ? (options.upcasts ?? NO_STEPS).upcast(topic, event.payload, from, to) : event.payload;
   const checked = options.schemas.validate(topic, upcast, to);
   const headers = { ...event.headers, [SCHEMA_VERSION_HEADER]: String(to) };
-  return Object.freeze({ ...event, headers, payload: checked?.payload });
+  return Object.freeze({ ...event, headers, payload: checked?.[form] });
 }
 
-function normalizeLetter(letter: EventRecord, options: NormalizeOptions): EventRecord {
+function versionOf(event: EventRecord, ofTopic: number | undefined): number | undefined {
+  return headerVersion(event.headers, `event ${event.id}`) ?? ofTopic;
+}
+
+function letterInVersion(
+  letter: EventRecord,
+  options: NormalizeOptions,
+  form: "value" | "payload",
+): EventRecord {
   const payload = letter.payload as { readonly event?: EventRecord } | null;
   const inside = payload?.event;
   if (inside === undefined || inside === null || typeof inside !== "object") return letter;
-  const event = normalizeEvent({ ...inside, topic: inside.topic ?? baseTopic(letter.topic) }, options);
+  const event = inVersion({ ...inside, topic: inside.topic ?? baseTopic(letter.topic) }, options, form);
   return Object.freeze({ ...letter, payload: { ...payload, event } });
 }

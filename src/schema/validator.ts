@@ -1,8 +1,9 @@
 /** Payloads against a schema: by Zod where the Zod schema is at hand, by Ajv where only its JSON Schema is. */
 import { createRequire } from "node:module";
-import type { ValidateFunction } from "ajv";
+import type { ErrorObject, ValidateFunction } from "ajv";
 import { z } from "zod";
 import { BusError, describeThrown } from "../model/errors.js";
+import type { SchemaIssue } from "../model/topic.js";
 import { patternOf } from "./accept.js";
 import { shorten } from "./describe-node.js";
 import { formatTests } from "./format.js";
@@ -17,24 +18,33 @@ export interface Violation {
   readonly value?: string;
 }
 
-/** No violations: it fits. */
-export type Validate = (payload: unknown) => readonly Violation[];
+/** It fits, and this is what a reader makes of it, if that may differ; or it does not. */
+type Parsed =
+  | { readonly fits: true; readonly value?: unknown }
+  | { readonly fits: false; readonly violations: readonly Violation[] };
+
+export type Parse = (payload: unknown) => Parsed;
 
 /** More than these are not told one by one. */
 const MAX_VIOLATIONS = 20;
 
-export function validatorOf(schema: SchemaInput): Validate {
-  return isZodSchema(schema) ? zodValidator(schema) : jsonValidator(schema);
+export function parserOf(schema: SchemaInput): Parse {
+  return isZodSchema(schema) ? zodParser(schema) : jsonParser(schema);
 }
 
-function zodValidator(schema: z.core.$ZodType): Validate {
+function zodParser(schema: z.core.$ZodType): Parse {
   return (payload) => {
     const result = safeParse(schema, payload);
-    if (result.success) return [];
-    return result.error.issues
-      .slice(0, MAX_VIOLATIONS)
-      .map(({ path, message }) => violation(payload, path.map(stepOf), message));
+    if (result.success) return { fits: true, value: result.data };
+    return { fits: false, violations: issueViolations(payload, result.error.issues) };
   };
+}
+
+/** What a validator of Zod's kind found wrong. */
+export function issueViolations(payload: unknown, issues: readonly SchemaIssue[]): Violation[] {
+  return issues
+    .slice(0, MAX_VIOLATIONS)
+    .map(({ path, message }) => violation(payload, path.map(stepOf), message));
 }
 
 function safeParse(schema: z.core.$ZodType, payload: unknown): z.core.util.SafeParseResult<unknown> {
@@ -62,22 +72,25 @@ function stepOf(step: PropertyKey): string | number {
 }
 
 /** Ajv is loaded when the first schema needs it. */
-function jsonValidator(schema: JsonSchema): Validate {
+function jsonParser(schema: JsonSchema): Parse {
   let compiled: ValidateFunction | undefined;
   return (payload) => {
     compiled ??= compile(schema);
-    if (compiled(payload)) return [];
-    const errors = (compiled.errors ?? []).slice(0, MAX_VIOLATIONS);
-    return errors.map(({ instancePath, message, params }) => {
-      const missing: unknown = params.missingProperty;
-      const path = pointerSteps(instancePath);
-      return violation(
-        payload,
-        typeof missing === "string" ? [...path, missing] : path,
-        message ?? "does not fit",
-      );
-    });
+    if (compiled(payload)) return { fits: true };
+    return { fits: false, violations: errorViolations(payload, compiled.errors ?? []) };
   };
+}
+
+function errorViolations(payload: unknown, errors: readonly ErrorObject[]): Violation[] {
+  return errors.slice(0, MAX_VIOLATIONS).map(({ instancePath, message, params }) => {
+    const missing: unknown = params.missingProperty;
+    const path = pointerSteps(instancePath);
+    return violation(
+      payload,
+      typeof missing === "string" ? [...path, missing] : path,
+      message ?? "does not fit",
+    );
+  });
 }
 
 const load = createRequire(import.meta.url);

@@ -109,7 +109,7 @@ describe("bad input over HTTP", () => {
     expect(await problem(response)).toMatchObject({
       status: 422,
       code: "SCHEMA_VIOLATION",
-      issues: [{ path: "n" }],
+      issues: [{ path: "payload.n" }],
     });
   });
 

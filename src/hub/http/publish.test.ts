@@ -102,7 +102,7 @@ describe("POST /publish", () => {
     expect(invalid.status).toBe(422);
     expect(await invalid.json()).toMatchObject({
       code: "SCHEMA_VIOLATION",
-      issues: [{ path: "n" }],
+      issues: [{ path: "payload.n" }],
       failed: [
         { index: 1, code: "SCHEMA_VIOLATION" },
         { index: 2, code: "ABORTED" },

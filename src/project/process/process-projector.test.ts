@@ -169,10 +169,16 @@ describe("the process projector", () => {
     const { clock, store, join } = await machine();
     const bus = await join();
     await startProcessProjector(bus);
-    await bus.publish("heartbeat.received", { pid: "seven" });
+    await expect(bus.publish("heartbeat.received", { pid: "seven" })).rejects.toMatchObject({
+      code: "SCHEMA_VIOLATION",
+    });
+    // A publisher that does not have the definition is not held to it.
+    const stranger = await createBus({ store, clock });
+    await stranger.publish("heartbeat.received", { pid: "seven" });
     await bus.publish(heartbeatTopic, heartbeat(7));
     await clock.advance(100);
     expect(await statuses(store)).toEqual(["alive"]);
+    await stranger.close();
     const dead = await store.log.read("dlq.heartbeat.received", 0, { after: 0, limit: 10 });
     expect(dead.events).toHaveLength(1);
     expect(JSON.stringify(dead.events[0]?.record)).toContain("this is no heartbeat: pid:");

@@ -27,13 +27,14 @@ export function processIdOf({ host, name, pid }: Pick<Heartbeat, "host" | "name"
 }
 
 export const heartbeatTopic = defineTopic<Heartbeat>("heartbeat.received", {
+  schema: heartbeatSchema,
   retentionDays: 3,
-  // Whatever is published lands somewhere; what is no heartbeat becomes a dead letter when it is read.
-  key: (payload) => {
-    const { success, data } = heartbeatSchema.safeParse(payload);
-    return success ? processIdOf(data) : undefined;
-  },
+  key: processIdOf,
 });
 
-/** Keyed by `host:name:pid`; `null` once a process is forgotten. */
-export const processStateTopic = defineTopic<ProcessState | null>("process.state", { compaction: true });
+/** `null` once a process is forgotten. */
+export const processStateTopic = defineTopic<ProcessState | null>("process.state", {
+  schema: processStateSchema,
+  compaction: true,
+  key: (state) => state?.processId,
+});

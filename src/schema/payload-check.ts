@@ -1,0 +1,76 @@
+/**
+ * A payload against a schema, and the one rule for what is stored of it:
+ *
+ *   stored = the payload as it was given, less the members that the schema leaves out.
+ *
+ * Defaults, coercions and transforms are not applied to what is stored: they are ways of reading. So the log holds the
+ * same whether the publisher had the Zod schema at hand or only its JSON Schema; a default that is made by code (an id,
+ * a time) cannot turn a retry under the same id into another event (P3); and what the compatibility check takes a
+ * version to write is what it writes. `value` is what a reader makes of the payload: Zod's output, defaults included.
+ */
+import { BusError } from "../model/errors.js";
+import type { JsonValue } from "../model/json.js";
+import type { PayloadSchema } from "../model/topic.js";
+import { normalize } from "./normalize.js";
+import { isZodSchema, type SchemaInput } from "./schema-input.js";
+import { stripUndeclared } from "./strip.js";
+import type { Node } from "./tree.js";
+import { issueViolations, type Parse, parserOf, type Violation } from "./validator.js";
+import { contains, isStripping } from "./walk.js";
+
+export type CheckedPayload =
+  | { readonly fits: true; readonly stored: unknown; readonly value: unknown }
+  | { readonly fits: false; readonly violations: readonly Violation[] };
+
+export type PayloadCheck = (payload: unknown) => CheckedPayload;
+
+/** `tree`: the schema's, if it is at hand. Everything that can be made once is made here. */
+export function payloadCheck(schema: SchemaInput, tree: Node = normalize(schema)): PayloadCheck {
+  const strip = contains(tree, isStripping)
+    ? (payload: unknown): unknown => stripUndeclared(tree, payload as JsonValue)
+    : undefined;
+  return checkBy(parserOf(schema), strip);
+}
+
+function checkBy(parse: Parse, strip?: (payload: unknown) => unknown): PayloadCheck {
+  return (payload) => {
+    const parsed = parse(payload);
+    if (!parsed.fits) return parsed;
+    const stored = strip === undefined ? payload : strip(payload);
+    // A JSON Schema changes nothing: its readers see what is stored.
+    return { fits: true, stored, value: "value" in parsed ? parsed.value : stored };
+  };
+}
+
+const checks = new WeakMap<object, PayloadCheck>();
+
+/** For the schema of a topic's definition. Of one that is not Zod 4's it is not known what it leaves out: nothing. */
+export function definitionCheck(schema: PayloadSchema<unknown>): PayloadCheck {
+  let check = checks.get(schema);
+  if (check === undefined) {
+    check = isZodSchema(schema) ? payloadCheck(schema) : checkBy((payload) => parseWith(schema, payload));
+    checks.set(schema, check);
+  }
+  return check;
+}
+
+function parseWith(schema: PayloadSchema<unknown>, payload: unknown): ReturnType<Parse> {
+  const result = schema.safeParse(payload);
+  if (result.success) return { fits: true, value: result.data };
+  return { fits: false, violations: issueViolations(payload, result.error.issues) };
+}
+
+/** The one error for a payload that does not fit; `against` names the schema in words. */
+export function violated(
+  against: string,
+  violations: readonly Violation[],
+  details: Readonly<Record<string, unknown>>,
+): BusError {
+  const [first] = violations;
+  const where = first === undefined ? "invalid" : `${first.path}: ${first.message}`;
+  const shown = first?.value === undefined ? "" : ` (it is ${first.value})`;
+  const more = violations.length > 1 ? `, and ${violations.length - 1} more` : "";
+  return new BusError("SCHEMA_VIOLATION", `the payload does not fit ${against}: ${where}${shown}${more}`, {
+    details: { ...details, issues: violations },
+  });
+}
