@@ -1,5 +1,6 @@
 /** Looking after a bus: what is where, how far behind, and why. */
 import { type Blocked, blockedIn } from "../consume/blocked.js";
+import { BusError } from "../model/errors.js";
 import type { GroupPosition } from "../model/event-bus.js";
 import type { GroupRef, Lease } from "../ports/groups.js";
 import type { BusCore } from "./core.js";
@@ -19,6 +20,8 @@ export interface PartitionLag {
 }
 
 export interface GroupLag extends GroupRef {
+  /** Who paused it, and when. */
+  readonly paused?: { readonly by: string; readonly sinceMs: number };
   readonly lag: number;
   readonly lagSeconds: number;
   readonly members: readonly string[];
@@ -45,15 +48,42 @@ export class Admin {
   /** How far behind each group is; of one topic, of one group, or of all. */
   async lag(filter: { topic?: string; group?: string } = {}): Promise<GroupLag[]> {
     await this.#core.ready();
+    await this.#core.pauses.look();
     const refs = await this.#core.settings.store.groups.list(filter.topic);
     const wanted = refs.filter((ref) => filter.group === undefined || ref.group === filter.group);
     return Promise.all(wanted.map((ref) => this.#lagOf(ref)));
+  }
+
+  /** Nothing more is handed out to the group until it is resumed, in whatever process. False if it was paused already. */
+  pause(ref: GroupRef, actor = "bus"): Promise<boolean> {
+    return this.#setPaused(ref, actor, true);
+  }
+
+  /** False if it was not paused. */
+  resume(ref: GroupRef, actor = "bus"): Promise<boolean> {
+    return this.#setPaused(ref, actor, false);
+  }
+
+  async #setPaused(ref: GroupRef, actor: string, paused: boolean): Promise<boolean> {
+    await this.#core.ready();
+    const { topic, group } = ref;
+    const { store, clock } = this.#core.settings;
+    const nowMs = clock.now();
+    if ((await store.groups.state(ref, { nowMs })) === null)
+      throw new BusError("NOT_FOUND", `${topic} has no group ${group}`);
+    const pause = paused ? { topic, group, by: actor, sinceMs: nowMs } : null;
+    const changed = await this.#core.pauses.set(ref, pause);
+    const action = paused ? "group.pause" : "group.resume";
+    if (changed)
+      await store.registry.audit({ atMs: nowMs, actor, action, target: group, details: { topic } });
+    return changed;
   }
 
   /** What holds a group up on a topic, for people. */
   async why(ref: GroupRef): Promise<WhyReport | null> {
     await this.#core.ready();
     const { store, clock } = this.#core.settings;
+    await this.#core.pauses.look();
     const state = await store.groups.state(ref, { nowMs: clock.now() });
     if (state === null) return null;
     const lag = await this.#lagOf(ref);
@@ -69,8 +99,10 @@ export class Admin {
     const position = await groupPosition(store, ref, runner, clock.now());
     const state = await store.groups.state(ref, { nowMs: clock.now() });
     const partitions = await Promise.all((position?.partitions ?? []).map((p) => this.#withAge(ref, p)));
+    const pause = this.#core.pauses.of(ref);
     return {
       ...ref,
+      ...(pause === undefined ? undefined : { paused: { by: pause.by, sinceMs: pause.sinceMs } }),
       lag: partitions.reduce((sum, p) => sum + p.lag, 0),
       lagSeconds: Math.max(0, ...partitions.map((p) => p.lagSeconds)),
       members: state?.members ?? [],
@@ -121,6 +153,8 @@ function sentenceOf(lag: GroupLag, blocked: readonly BlockedPartition[], nowMs: 
   const [worst] = blocked;
   if (lag.lag === 0) return `${group} is up to date on ${topic}.`;
   const behind = `${count(lag.lag, "event")} behind on ${topic}`;
+  if (lag.paused !== undefined)
+    return `${group} is ${behind} because ${lag.paused.by} paused it; it goes on when it is resumed.`;
   if (lag.members.length === 0)
     return `${group} is ${behind} because nobody is subscribed: it goes on as soon as a subscriber is there.`;
   const unowned = lag.partitions.filter((p) => p.owner === null && p.lag > 0);

@@ -169,6 +169,7 @@ export class Bus implements EventBus {
     checkNames(wanted);
     const { signal } = options;
     await this.#core.ready();
+    await this.#core.pauses.look();
     const configs = signal?.aborted ? [] : await this.#core.topicsOf(wanted);
     const full = { ...request, work: this.#layered(work), emit: this.#emit };
     const subscription = await this.#core.subscriptions.subscribe(configs, full);

@@ -24,6 +24,8 @@ export interface RunnerOptions extends Omit<ShellOptions, "onReady" | "onStopped
   readonly log: Log;
   readonly membership: Membership;
   readonly partitions: number;
+  /** Whether somebody paused the group, as far as is known when it begins. */
+  readonly paused: (ref: GroupRef) => boolean;
   /** How long a partition that is given up waits for what still runs. */
   readonly drainMs: number;
   /** How soon to look again at a partition that should be ours and is not free. */
@@ -45,6 +47,7 @@ export class GroupRunner implements Participant {
   constructor(ref: GroupRef, options: RunnerOptions) {
     this.ref = ref;
     this.#options = options;
+    this.dispatcher.setPaused(options.paused(ref));
   }
 
   /** Joins with these first positions (index = partition); resolves once the first assignment is carried out. */

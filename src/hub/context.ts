@@ -2,8 +2,12 @@
 import type { Logger } from "pino";
 import type { Bus } from "../bus/bus.js";
 import type { Authenticator } from "./auth.js";
+import type { HubRoll } from "./hub-roll.js";
+import type { Jobs } from "./jobs.js";
 import type { HubLimits } from "./limits.js";
+import type { LiveStats } from "./live-stats.js";
 import type { HubMetrics } from "./metrics.js";
+import type { Watch } from "./watch.js";
 
 export interface HubContext {
   readonly bus: Bus;
@@ -12,6 +16,10 @@ export interface HubContext {
   readonly auth: Authenticator;
   readonly limits: HubLimits;
   readonly metrics: HubMetrics;
+  readonly live: LiveStats;
+  readonly watch: Watch;
+  readonly jobs: Jobs;
+  readonly roll: HubRoll;
   readonly log: Logger;
   readonly startedMs: number;
   /** False once the hub is going down. */

@@ -1,7 +1,9 @@
 /** The hub's metrics, behind a small interface of our own: what is measured is decided here, how it is told is prom-client's. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import type { GroupLag } from "../bus/admin.js";
 import type { Bus } from "../bus/bus.js";
 import type { Meter } from "../model/meter.js";
+import type { Watch } from "./watch.js";
 
 const HANDLER_BUCKETS = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000];
 const QUICK_BUCKETS = [0.1, 0.25, 0.5, 1, 2, 5, 10, 25, 50, 100, 250, 1_000, 5_000];
@@ -20,7 +22,12 @@ export interface HubMetrics {
   close(): void;
 }
 
-export function createMetrics(bus: Bus, connections: () => number): HubMetrics {
+export interface Measured {
+  readonly connections: () => number;
+  readonly watch: Watch;
+}
+
+export function createMetrics(bus: Bus, { connections, watch }: Measured): HubMetrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry, prefix: "promethean_" });
   const registers = [registry];
@@ -91,6 +98,7 @@ export function createMetrics(bus: Bus, connections: () => number): HubMetrics {
       this.set(connections());
     },
   });
+  addLagGauges(registers, watch);
   const counters = { published: 0, delivered: 0, acked: 0, nacked: 0, deadLettered: 0 };
   const meter: Meter = {
     published(topic, events) {
@@ -122,4 +130,43 @@ export function createMetrics(bus: Bus, connections: () => number): HubMetrics {
   };
   const stop = bus.observe(meter);
   return { text: () => registry.metrics(), contentType: registry.contentType, counters, close: stop };
+}
+
+/** Worked out when a scraper asks. If the store is away they are left out, and the rest is told all the same. */
+function addLagGauges(registers: Registry[], watch: Watch): void {
+  const labelNames = ["topic", "group"];
+  const lags = (): Promise<readonly GroupLag[]> => watch.lag().catch(() => []);
+  new Gauge({
+    name: "events_lag",
+    help: "Events that a group has not settled",
+    labelNames,
+    registers,
+    async collect() {
+      const found = await lags();
+      this.reset();
+      for (const { topic, group, lag } of found) this.set({ topic, group }, lag);
+    },
+  });
+  new Gauge({
+    name: "events_lag_seconds",
+    help: "Age of the oldest event that a group has not settled",
+    labelNames,
+    registers,
+    async collect() {
+      const found = await lags();
+      this.reset();
+      for (const { topic, group, lagSeconds } of found) this.set({ topic, group }, lagSeconds);
+    },
+  });
+  new Gauge({
+    name: "dead_letters_open",
+    help: "Dead letters that were neither redriven nor discarded",
+    labelNames: ["topic"],
+    registers,
+    async collect() {
+      const { topics } = await watch.letters().catch(() => ({ topics: {} }));
+      this.reset();
+      for (const [topic, open] of Object.entries(topics)) this.set({ topic }, open);
+    },
+  });
 }

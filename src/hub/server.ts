@@ -11,9 +11,13 @@ import { BusError } from "../model/errors.js";
 import { type AuthOptions, authenticatorOf, type Caller } from "./auth.js";
 import type { HubContext } from "./context.js";
 import { createHttp } from "./http/app.js";
+import { HubRoll } from "./hub-roll.js";
+import { Jobs } from "./jobs.js";
 import { DEFAULT_HUB_LIMITS, type HubLimits } from "./limits.js";
+import { LiveStats } from "./live-stats.js";
 import { createMetrics } from "./metrics.js";
 import { SessionShell } from "./session-shell.js";
+import { Watch } from "./watch.js";
 
 export interface HubOptions {
   readonly bus: Bus;
@@ -47,9 +51,8 @@ const IDLE_SWEEP_MS = 20;
 export async function startHub(options: HubOptions): Promise<Hub> {
   const host = options.host ?? "127.0.0.1";
   const gateway = new Gateway(options, host);
-  const port = await gateway.listen(host, options.port ?? 0);
-  const shown = host.includes(":") ? `[${host}]` : host;
-  return { url: `http://${shown}:${port}`, port, close: () => gateway.close() };
+  const { url, port } = await gateway.listen(host, options.port ?? 0);
+  return { url, port, close: () => gateway.close() };
 }
 
 class Gateway {
@@ -60,21 +63,34 @@ class Gateway {
   readonly #sessions = new Set<SessionShell>();
   readonly #bySubject = new Map<string, number>();
   readonly #goingDown = new AbortController();
+  readonly #live: LiveStats;
+  readonly #stopObserving: () => void;
+  #url = "";
   #closing: Promise<void> | null = null;
 
   constructor(options: HubOptions, host: string) {
     const limits = { ...DEFAULT_HUB_LIMITS, ...options.limits };
+    const { bus, name = "promethean" } = options;
+    const connections = (): number => this.#sessions.size;
+    const startedMs = bus.clock.now();
+    const watch = new Watch(bus);
+    this.#live = new LiveStats(bus.clock);
+    this.#stopObserving = bus.observe(this.#live);
     this.#context = {
-      bus: options.bus,
-      name: options.name ?? "promethean",
+      bus,
+      name,
       auth: authenticatorOf(options.auth, host),
       limits,
-      metrics: createMetrics(options.bus, () => this.#sessions.size),
+      metrics: createMetrics(bus, { connections, watch }),
+      live: this.#live,
+      watch,
+      jobs: new Jobs(bus),
+      roll: new HubRoll(bus, () => ({ name, url: this.#url, startedMs, connections: connections() })),
       log: options.log ?? pino({ level: "silent" }),
-      startedMs: options.bus.clock.now(),
+      startedMs,
       accepting: () => !this.#goingDown.signal.aborted,
       closing: this.#goingDown.signal,
-      connections: () => this.#sessions.size,
+      connections,
     };
     this.#origins = new Set(options.origins ?? []);
     this.#server = createServer({ maxHeaderSize: 16_384 }, createHttp(this.#context));
@@ -86,11 +102,23 @@ class Gateway {
     this.#server.on("upgrade", (request, socket: Socket, head) => this.#upgrade(request, socket, head));
   }
 
-  listen(host: string, port: number): Promise<number> {
-    return new Promise((resolve, reject) => {
-      this.#server.once("error", (error: NodeJS.ErrnoException) => reject(listenError(error, host, port)));
-      this.#server.listen(port, host, () => resolve((this.#server.address() as AddressInfo).port));
+  async listen(host: string, wanted: number): Promise<{ url: string; port: number }> {
+    const port = await new Promise<number>((resolve, reject) => {
+      this.#server.once("error", (error: NodeJS.ErrnoException) => {
+        this.#stopWatching();
+        reject(listenError(error, host, wanted));
+      });
+      this.#server.listen(wanted, host, () => resolve((this.#server.address() as AddressInfo).port));
     });
+    this.#url = `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+    this.#context.roll.start();
+    return { url: this.#url, port };
+  }
+
+  #stopWatching(): void {
+    this.#stopObserving();
+    this.#live.close();
+    this.#context.metrics.close();
   }
 
   close(): Promise<void> {
@@ -100,6 +128,7 @@ class Gateway {
 
   async #close(): Promise<void> {
     this.#goingDown.abort();
+    await this.#context.jobs.close();
     for (const session of this.#sessions) session.bye();
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     // A connection whose last answer goes out while we wait becomes idle only then.
@@ -111,7 +140,8 @@ class Gateway {
     await closed;
     clearInterval(sweep);
     cancel();
-    this.#context.metrics.close();
+    await this.#context.roll.close();
+    this.#stopWatching();
   }
 
   #upgrade(request: IncomingMessage, socket: Socket, head: Buffer): void {

@@ -5,17 +5,23 @@ import { OpenAPIHono } from "@hono/zod-openapi";
 import type { HubContext } from "../context.js";
 import { HubError, problemOf, retryAfterSeconds } from "../problem.js";
 import type { HubApp, HubEnv, HubRequest } from "./base.js";
+import { browseRoutes } from "./browse.js";
 import { consoleRoutes, isConsolePath } from "./console.js";
 import { deadLetterRoutes } from "./dead-letters.js";
 import { eventRoutes } from "./events.js";
 import { groupRoutes } from "./groups.js";
 import { healthRoutes } from "./health.js";
+import { jobRoutes } from "./jobs.js";
 import { operationRoutes } from "./operations.js";
+import { outboxRoutes } from "./outbox.js";
 import { publishRoutes } from "./publish.js";
+import { schemaRoutes } from "./schemas.js";
 import { specRoutes } from "./specs.js";
+import { statsRoutes } from "./stats.js";
 import { topicRoutes } from "./topics.js";
+import { traceRoutes } from "./trace.js";
 import { transferRoutes } from "./transfer.js";
-import { viewRoutes } from "./views.js";
+import { rebuildRoutes, viewRoutes } from "./views.js";
 
 /** Paths that need no token: they tell nothing but that the hub is there, and how it is spoken to. */
 const OPEN_PATHS: ReadonlySet<string> = new Set(["/healthz", "/readyz", "/openapi.json"]);
@@ -42,6 +48,13 @@ export function createHttp(hub: HubContext): RequestListener {
   viewRoutes(app, hub);
   deadLetterRoutes(app, hub);
   transferRoutes(app, hub);
+  browseRoutes(app, hub);
+  traceRoutes(app, hub);
+  schemaRoutes(app, hub);
+  rebuildRoutes(app, hub);
+  jobRoutes(app, hub);
+  outboxRoutes(app, hub);
+  statsRoutes(app, hub);
   operationRoutes(app, hub);
   specRoutes(app, hub);
   consoleRoutes(app);

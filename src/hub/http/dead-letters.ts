@@ -1,6 +1,5 @@
 /** Dead letters: counted, listed, redriven, discarded. */
 import { z } from "@hono/zod-openapi";
-import { deadLetterTopic } from "../../model/topic.js";
 import {
   deadLetters,
   discardDeadLetters,
@@ -10,6 +9,7 @@ import {
 import { redrive } from "../../project/redrive.js";
 import type { HubContext } from "../context.js";
 import { HubError } from "../problem.js";
+import { deadLetterSources } from "../watch.js";
 import { addRoute, demand, type HubApp, may, readableTopic } from "./base.js";
 import { Count } from "./positions.js";
 
@@ -45,7 +45,7 @@ export function deadLetterRoutes(app: HubApp, hub: HubContext): void {
     },
     async (c) => {
       const items: object[] = [];
-      for (const topic of await deadLetterSources(hub)) {
+      for (const topic of await deadLetterSources(bus)) {
         if (may(c, "read", topic)) items.push({ topic, ...(await summarizeDeadLetters(bus, topic)) });
       }
       return c.json({ items });
@@ -100,7 +100,8 @@ function settlingRoutes(app: HubApp, hub: HubContext): void {
       method: "post",
       path: "/dlq/{topic}/redrive",
       tag,
-      summary: "Publishes dead letters again, for the group that gave them up; dryRun says which",
+      summary:
+        "Publishes dead letters again, for the group that gave them up; dryRun says which, background gives a job",
       rights: "ops:redrive and read:<topic>; publish:<to> for another topic",
       params: Topic,
       body: Choice.extend({
@@ -109,15 +110,23 @@ function settlingRoutes(app: HubApp, hub: HubContext): void {
         limit: z.number().int().positive().optional(),
         allGroups: z.boolean().optional(),
         dryRun: z.boolean().optional(),
+        background: z.boolean().optional(),
       }),
     },
     async (c, { params, body }) => {
       demand(c, "ops", "redrive");
       const { name: topic } = await readableTopic(c, hub, params.topic);
       if (body.to !== undefined) demand(c, "publish", body.to);
-      const signal = AbortSignal.any([c.req.raw.signal, hub.closing]);
       const actor = c.get("caller").subject;
-      return c.json(await redrive(bus, { ...present(body), topic, actor, signal }));
+      const { background, ...options } = present(body);
+      if (background && !body.dryRun) {
+        const job = await hub.jobs.start({ kind: "redrive", target: topic, actor }, ({ signal, note }) =>
+          redrive(bus, { ...options, topic, actor, signal, onProgress: note }),
+        );
+        return c.json({ job } as object, 202);
+      }
+      const signal = AbortSignal.any([c.req.raw.signal, hub.closing]);
+      return c.json(await redrive(bus, { ...options, topic, actor, signal }));
     },
   );
   addRoute(
@@ -143,12 +152,6 @@ function settlingRoutes(app: HubApp, hub: HubContext): void {
       });
     },
   );
-}
-
-/** Topics that have a topic of dead letters. */
-export async function deadLetterSources(hub: HubContext): Promise<string[]> {
-  const names = new Set((await hub.bus.topics()).map(({ name }) => name));
-  return [...names].filter((name) => names.has(deadLetterTopic(name)));
 }
 
 async function pageOf(

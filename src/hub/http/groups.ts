@@ -115,7 +115,34 @@ export function groupRoutes(app: HubApp, hub: HubContext): void {
       return c.json(moved);
     },
   );
+  pauseRoutes(app, hub);
   cursorRoutes(app, hub);
+}
+
+function pauseRoutes(app: HubApp, hub: HubContext): void {
+  for (const verb of ["pause", "resume"] as const) {
+    addRoute(
+      app,
+      hub,
+      {
+        method: "post",
+        path: `/groups/{group}/${verb}`,
+        tag: "groups",
+        summary:
+          verb === "pause" ? "Hands nothing more out to a group, on any hub" : "Lets a paused group go on",
+        rights: `ops:${verb} and read:<topic>`,
+        params: Group,
+        body: z.strictObject({ topic: z.string() }),
+      },
+      async (c, { params, body }) => {
+        demand(c, "ops", verb);
+        const { name: topic } = await readableTopic(c, hub, body.topic);
+        const ref = { topic, group: params.group };
+        const changed = await hub.bus.admin[verb](ref, c.get("caller").subject);
+        return c.json({ ...ref, paused: verb === "pause", changed });
+      },
+    );
+  }
 }
 
 function cursorRoutes(app: HubApp, hub: HubContext): void {

@@ -1,9 +1,7 @@
 /** For those who run it: tasks, the audit, and everything at a glance. */
 import { z } from "@hono/zod-openapi";
-import { deadLetterTopic } from "../../model/topic.js";
 import type { HubContext } from "../context.js";
 import { addRoute, demand, type HubApp } from "./base.js";
-import { deadLetterSources } from "./dead-letters.js";
 import { sums } from "./groups.js";
 import { Count } from "./positions.js";
 import { totals } from "./topics.js";
@@ -13,6 +11,38 @@ const TOP_GROUPS = 10;
 
 export function operationRoutes(app: HubApp, hub: HubContext): void {
   const { bus } = hub;
+  addRoute(
+    app,
+    hub,
+    {
+      method: "get",
+      path: "/whoami",
+      tag,
+      summary: "Who the token is for, what it allows, and until when",
+      rights: "any token",
+    },
+    (c) => {
+      const { subject, acl, expiresMs } = c.get("caller");
+      const finite = Number.isFinite(expiresMs);
+      return c.json({ subject, rules: acl.rules, expiresMs: finite ? expiresMs : null } as object);
+    },
+  );
+  addRoute(
+    app,
+    hub,
+    {
+      method: "get",
+      path: "/hubs",
+      tag,
+      summary: "The hubs on this store, and the members of its groups",
+      rights: "ops:hubs",
+    },
+    async (c) => {
+      demand(c, "ops", "hubs");
+      const members = await bus.store.groups.sessions({ nowMs: bus.clock.now() });
+      return c.json({ self: hub.roll.id, items: await hub.roll.list(), members });
+    },
+  );
   addRoute(
     app,
     hub,
@@ -87,20 +117,7 @@ async function overview(hub: HubContext): Promise<object> {
       .sort((a, b) => b.lag - a.lag)
       .slice(0, TOP_GROUPS)
       .map(({ topic, group, lag, lagSeconds, members }) => ({ topic, group, lag, lagSeconds, members })),
-    deadLetters: await openLetters(hub),
+    deadLetters: await hub.watch.letters(),
     tasks: bus.tasks.reports(),
   };
-}
-
-/** By counts alone, without reading them: letters there are, less those of which an outcome is written down. */
-async function openLetters(hub: HubContext): Promise<{ open: number; topics: Record<string, number> }> {
-  const { documents, log } = hub.bus.store;
-  const settled = new Map((await documents.views()).map(({ view, documents: count }) => [view, count]));
-  const topics: Record<string, number> = {};
-  for (const topic of await deadLetterSources(hub)) {
-    const name = deadLetterTopic(topic);
-    const open = totals(await log.heads(name)).events - (settled.get(name) ?? 0);
-    if (open > 0) topics[topic] = open;
-  }
-  return { open: Object.values(topics).reduce((sum, count) => sum + count, 0), topics };
 }

@@ -1,13 +1,16 @@
 /** Read models: one document with its version as ETag, pages of them, as they are or as they were. */
 import { z } from "@hono/zod-openapi";
 import { pause } from "../../model/clock.js";
+import type { JsonObject } from "../../model/json.js";
 import { isDeadLetterTopic } from "../../model/topic.js";
 import type { ViewInfo } from "../../ports/documents.js";
 import { viewAt } from "../../project/past-view.js";
+import { type RebuildHandle, rebuildView, rollbackView } from "../../project/rebuild.js";
 import { checkViewName, type ViewPage, type ViewRecord } from "../../project/view.js";
 import type { HubContext } from "../context.js";
+import type { JobWork } from "../jobs.js";
 import { HubError } from "../problem.js";
-import { addRoute, type HubApp, type HubRequest } from "./base.js";
+import { addRoute, demand, type HubApp, type HubRequest } from "./base.js";
 import { Count, parseTime } from "./positions.js";
 import { orderOf, whereOf } from "./view-query.js";
 import { ViewSources, viewOfTable } from "./view-sources.js";
@@ -87,6 +90,74 @@ export function viewRoutes(app: HubApp, hub: HubContext): void {
   );
 }
 
+/** A view made anew beside the one in use, and the way back. */
+export function rebuildRoutes(app: HubApp, hub: HubContext): void {
+  const views = new Views(hub);
+  const params = z.object({ view: z.string() });
+  addRoute(
+    app,
+    hub,
+    {
+      method: "post",
+      path: "/views/{view}/rebuild",
+      tag: "views",
+      summary: "Makes a view anew from its log, compares, and switches over; a job",
+      rights: `ops:rebuild and ${RIGHTS}`,
+      params,
+      body: z.strictObject({
+        switch: z.boolean().optional(),
+        samples: z.number().int().min(0).max(100).optional(),
+      }),
+    },
+    async (c, { params: { view }, body }) => {
+      demand(c, "ops", "rebuild");
+      await views.demand(c, view);
+      const actor = c.get("caller").subject;
+      const handle = await rebuildView(hub.bus, view, {
+        actor,
+        ...(body.switch !== undefined && { switch: body.switch }),
+        ...(body.samples !== undefined && { samples: body.samples }),
+      });
+      const job = await hub.jobs.start({ kind: "rebuild", target: view, actor }, (o) => following(handle, o));
+      return c.json({ job } as object, 202);
+    },
+  );
+  addRoute(
+    app,
+    hub,
+    {
+      method: "post",
+      path: "/views/{view}/rollback",
+      tag: "views",
+      summary: "Makes the view that counted before count again",
+      rights: `ops:rebuild and ${RIGHTS}`,
+      params,
+      body: z.strictObject({}),
+    },
+    async (c, { params: { view } }) => {
+      demand(c, "ops", "rebuild");
+      await views.demand(c, view);
+      return c.json({ view, ...(await rollbackView(hub.bus, view, c.get("caller").subject)) });
+    },
+  );
+}
+
+const REBUILD_NOTE_MS = 200;
+
+/** A rebuild as a job: tells how far it is, and ends when the job is stopped. */
+async function following(handle: RebuildHandle, { signal, note }: Parameters<JobWork>[0]): Promise<unknown> {
+  const onAbort = (): void => void handle.stop();
+  signal.addEventListener("abort", onAbort, { once: true });
+  const every = setInterval(() => note({ ...handle.stats() } as JsonObject), REBUILD_NOTE_MS);
+  try {
+    return await handle.result;
+  } finally {
+    clearInterval(every);
+    note({ ...handle.stats() } as JsonObject);
+    signal.removeEventListener("abort", onAbort);
+  }
+}
+
 class Views {
   readonly #hub: HubContext;
   readonly #sources: ViewSources;
@@ -94,6 +165,11 @@ class Views {
   constructor(hub: HubContext) {
     this.#hub = hub;
     this.#sources = new ViewSources(hub);
+  }
+
+  async demand(c: HubRequest, view: string): Promise<void> {
+    checkViewName(view);
+    await this.#sources.demand(c, view);
   }
 
   async readable(c: HubRequest): Promise<ViewInfo[]> {
@@ -129,8 +205,7 @@ class Views {
   }
 
   async document(c: HubRequest, view: string, key: string, query: OneQuery): Promise<Response> {
-    checkViewName(view);
-    await this.#sources.demand(c, view);
+    await this.demand(c, view);
     const document = await this.#find(view, key, query);
     if (document === null) throw new HubError("NOT_FOUND", `${view} has no ${key.slice(0, 200)}`);
     const etag = `"${document._v}"`;

@@ -1,0 +1,71 @@
+/**
+ * Groups that somebody paused: written down in the store, so that every member holds still, in whatever process. While
+ * it lasts nothing new is handed out; what runs may finish and be settled. Other members notice within seconds.
+ */
+import type { Clock } from "../model/clock.js";
+import { BusError } from "../model/errors.js";
+import type { JsonValue } from "../model/json.js";
+import { type GroupRef, groupKey } from "../ports/groups.js";
+import type { Registry } from "../ports/registry.js";
+
+const PREFIX = "group-pause:";
+/** Nobody looks more often than this. */
+const LOOK_MS = 1_000;
+
+export interface GroupPause extends GroupRef {
+  readonly by: string;
+  readonly sinceMs: number;
+}
+
+export class GroupPauses {
+  readonly #registry: Registry;
+  readonly #clock: Clock;
+  readonly #onChanged: () => void;
+  #paused: ReadonlyMap<string, GroupPause> = new Map();
+  #lookedMs = Number.NEGATIVE_INFINITY;
+
+  constructor(registry: Registry, clock: Clock, onChanged: () => void) {
+    this.#registry = registry;
+    this.#clock = clock;
+    this.#onChanged = onChanged;
+  }
+
+  /** As far as this process knows. */
+  of(ref: GroupRef): GroupPause | undefined {
+    return this.#paused.get(groupKey(ref));
+  }
+
+  /** False if it was so already. */
+  async set(ref: GroupRef, pause: GroupPause | null): Promise<boolean> {
+    const name = PREFIX + groupKey(ref);
+    for (;;) {
+      const token = await this.#registry.token(name);
+      if ((token === null) === (pause === null)) return false;
+      try {
+        await this.#registry.putToken(name, pause as JsonValue | null, { expected: token?.revision ?? 0 });
+        await this.look(true);
+        return true;
+      } catch (error) {
+        if (!BusError.is(error, "WRITE_CONFLICT")) throw error;
+      }
+    }
+  }
+
+  /** Learns what others paused, unless it was looked at just now. */
+  async look(now = false): Promise<void> {
+    const atMs = this.#clock.steady();
+    if (!now && atMs - this.#lookedMs < LOOK_MS) return;
+    this.#lookedMs = atMs;
+    const tokens = await this.#registry.tokens(PREFIX).catch((error: unknown) => {
+      this.#lookedMs = Number.NEGATIVE_INFINITY;
+      throw error;
+    });
+    this.#paused = new Map(
+      [...tokens.values()].map(({ value }) => {
+        const pause = value as unknown as GroupPause;
+        return [groupKey(pause), pause];
+      }),
+    );
+    this.#onChanged();
+  }
+}

@@ -1,0 +1,226 @@
+import { createParser } from "eventsource-parser";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { as, type HubFixture, hubFixture } from "../../../test/support/hub-fixture.js";
+import { defineTopic } from "../../model/topic.js";
+import { startChangelogProjector } from "../../project/changelog.js";
+
+interface Job {
+  id: string;
+  state: string;
+  progress: Record<string, unknown>;
+  result?: Record<string, unknown>;
+}
+
+describe("running a hub over HTTP", () => {
+  let f: HubFixture;
+  beforeEach(async () => {
+    f = await hubFixture({
+      bus: { topics: [defineTopic("orders", { partitions: 2, keyed: true })] },
+      tokens: { reader: ["read:orders", "ops:stats"] },
+    });
+  });
+  afterEach(() => f.close());
+
+  const json = async <T = Record<string, unknown>>(path: string, init?: RequestInit): Promise<T> => {
+    const response = await f.get(path, init);
+    expect([path, response.status]).toEqual([path, 200]);
+    return (await response.json()) as T;
+  };
+  const ended = async (id: string): Promise<Job> => {
+    await expect.poll(async () => (await json<Job>(`/jobs/${id}`)).state).not.toBe("running");
+    return json<Job>(`/jobs/${id}`);
+  };
+
+  it("says who one is and what one may do", async () => {
+    expect(await json("/whoami", as("reader"))).toEqual({
+      subject: "token-2",
+      expiresMs: null,
+      rules: [
+        { effect: "allow", verbs: ["read"], resources: ["orders"] },
+        { effect: "allow", verbs: ["ops"], resources: ["stats"] },
+      ],
+    });
+  });
+
+  it("lists the hubs of a store and its members, and a hub that closed no more", async () => {
+    const stop = await f.bus.subscribe("orders", "g", () => undefined);
+    interface Hubs {
+      self: string;
+      items: { id: string; url: string; pid: number }[];
+      members: { pid: number }[];
+    }
+    await expect.poll(async () => (await json<Hubs>("/hubs")).items.length).toBe(1);
+    const { self, items, members } = await json<Hubs>("/hubs");
+    expect(items).toMatchObject([{ id: self, url: f.hub.url, pid: process.pid }]);
+    expect(members).toMatchObject([{ pid: process.pid }]);
+    await stop();
+    await f.hub.close();
+    expect((await f.bus.store.registry.tokens("hub:")).size).toBe(0);
+  });
+
+  it("pauses a group everywhere and lets it go on; why says so; the audit has both", async () => {
+    const seen: unknown[] = [];
+    await f.bus.subscribe("orders", "mailer", (event) => void seen.push(event.payload), { from: "earliest" });
+    await f.bus.publish("orders", 1);
+    await expect.poll(() => seen).toEqual([1]);
+    const pause = await f.post("/groups/mailer/pause", { topic: "orders" });
+    expect(await pause.json()).toEqual({ topic: "orders", group: "mailer", paused: true, changed: true });
+    await f.bus.publish("orders", 2);
+    expect(await json("/groups/mailer/why")).toMatchObject({
+      sentence: expect.stringContaining("token-1 paused it"),
+    });
+    expect(await json("/groups")).toMatchObject({ items: [{ paused: { by: "token-1" }, lag: 1 }] });
+    expect(seen).toEqual([1]);
+    expect((await f.post("/groups/mailer/pause", { topic: "orders" }, as("reader"))).status).toBe(403);
+    expect((await f.post("/groups/nobody/pause", { topic: "orders" })).status).toBe(404);
+    expect(await (await f.post("/groups/mailer/pause", { topic: "orders" })).json()).toMatchObject({
+      changed: false,
+    });
+    await f.post("/groups/mailer/resume", { topic: "orders" });
+    await expect.poll(() => seen).toEqual([1, 2]);
+    const audit = await json<{ items: { action: string; actor: string }[] }>("/audit");
+    expect(audit.items.map(({ action, actor }) => [action, actor])).toEqual([
+      ["group.resume", "token-1"],
+      ["group.pause", "token-1"],
+    ]);
+  });
+
+  it("P8: redrives in the background, and tells how that goes", async () => {
+    for (let n = 0; n < 5; n++) await f.bus.publish("orders", n, { key: `k${n}` });
+    const fail = (): never => {
+      throw new Error("no");
+    };
+    const stop = await f.bus.subscribe("orders", "mailer", fail, { from: "earliest", maxAttempts: 1 });
+    await expect.poll(async () => (await f.get("/dlq")).json()).toMatchObject({ items: [{ open: 5 }] });
+    await stop();
+    const asked = await f.post("/dlq/orders/redrive", { group: "mailer", background: true });
+    expect(asked.status).toBe(202);
+    const { job } = (await asked.json()) as { job: Job };
+    expect(await ended(job.id)).toMatchObject({
+      state: "done",
+      progress: { redriven: 5 },
+      result: { redriven: 5 },
+    });
+    expect(await json("/jobs")).toMatchObject({ items: [{ id: job.id, kind: "redrive", actor: "token-1" }] });
+    expect((await f.get(`/jobs/${job.id}`, as("reader"))).status).toBe(403);
+    expect((await f.get("/jobs/nothing")).status).toBe(404);
+  });
+
+  it("stops a job that takes long; what it has done stays done", async () => {
+    for (let n = 0; n < 5; n++) await f.bus.publish("orders", n, { key: `k${n}` });
+    const fail = (): never => {
+      throw new Error("no");
+    };
+    const stop = await f.bus.subscribe("orders", "mailer", fail, { from: "earliest", maxAttempts: 1 });
+    await expect.poll(async () => (await f.get("/dlq")).json()).toMatchObject({ items: [{ open: 5 }] });
+    await stop();
+    const asked = await f.post("/dlq/orders/redrive", { rate: 0.001, background: true });
+    const { job } = (await asked.json()) as { job: Job };
+    expect((await f.post(`/jobs/${job.id}/stop`, {}, as("reader"))).status).toBe(403);
+    await expect.poll(async () => (await json("/dlq")).items).toMatchObject([{ redriven: 1 }]);
+    await f.post(`/jobs/${job.id}/stop`, {});
+    expect(await ended(job.id)).toMatchObject({ state: "stopped", result: { redriven: 1 } });
+    expect(await json("/dlq")).toMatchObject({ items: [{ open: 4, redriven: 1 }] });
+  });
+
+  it("rebuilds a view beside the one in use, and goes back", async () => {
+    for (let n = 0; n < 20; n++) await f.bus.publish("orders", { n }, { key: `k${n % 4}` });
+    await startChangelogProjector(f.bus, { topic: "orders", view: "latest" });
+    await expect.poll(async () => (await f.get("/snap/latest/k3")).status).toBe(200);
+    await expect.poll(async () => (await json<{ n: number }>("/snap/latest/k3")).n).toBe(19);
+    const asked = await f.post("/views/latest/rebuild", {});
+    expect(asked.status).toBe(202);
+    const { job } = (await asked.json()) as { job: Job };
+    const done = await ended(job.id);
+    expect(done).toMatchObject({
+      state: "done",
+      progress: { phase: "done" },
+      result: { switched: true, same: 4 },
+    });
+    expect(await json("/snap/latest/k3")).toMatchObject({ n: 19 });
+    expect(await (await f.post("/views/latest/rollback", {})).json()).toMatchObject({ to: "latest" });
+    expect((await f.post("/views/latest/rebuild", {}, as("reader"))).status).toBe(403);
+    expect((await f.post("/views/nothing/rebuild", {})).status).toBe(404);
+  });
+
+  it("tells rates, lag and handler times, at once and as a stream", async () => {
+    await f.bus.subscribe("orders", "mailer", () => undefined, { from: "earliest" });
+    for (let n = 0; n < 50; n++) await f.bus.publish("orders", n);
+    interface Stats {
+      topics: { published: number }[];
+      groups: { acked: number; handlerP99Ms: number | null; ackedPerSecond: number }[];
+    }
+    await expect.poll(async () => (await json<Stats>("/stats")).groups[0]?.acked).toBe(50);
+    const stats = await json<Stats>("/stats", as("reader"));
+    expect(stats).toMatchObject({ topics: [{ published: 50 }], groups: [{ lag: 0, members: 1 }], lag: 0 });
+    expect(stats.groups[0]?.handlerP99Ms).toBeGreaterThan(0);
+    const told: Stats[] = [];
+    const parser = createParser({ onEvent: ({ data }) => void told.push(JSON.parse(data) as Stats) });
+    const ending = new AbortController();
+    const response = await f.get("/stats/stream?everyMs=500", { signal: ending.signal });
+    const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+    const decoder = new TextDecoder();
+    while (told.length < 3) parser.feed(decoder.decode((await reader.read()).value));
+    ending.abort();
+    expect(told[2]?.groups).toMatchObject([{ acked: 50 }]);
+    await expect.poll(async () => ((await json("/stats")).past as unknown[]).length).toBeGreaterThan(0);
+    expect(await f.get("/metrics").then((r) => r.text())).toContain(
+      'events_lag{topic="orders",group="mailer"} 0',
+    );
+  });
+
+  it("shows the outbox and settles its dead entries", async () => {
+    const { outbox } = f.bus.store;
+    await outbox.add({ id: "a", topic: "orders", payload: 1 });
+    const [claim] = await outbox.claimBatch(1, { owner: "o", leaseMs: 1_000, nowMs: Date.now() });
+    await outbox.markError("a", claim?.token ?? "", { error: "bad", retryAtMs: 0, dead: true });
+    expect(await json("/outbox?status=dead")).toMatchObject({ dead: 1, items: [{ id: "a", error: "bad" }] });
+    expect(await (await f.post("/outbox/requeue", {})).json()).toEqual({ requeued: 1 });
+    expect(await json("/outbox")).toMatchObject({ pending: 1, dead: 0 });
+    expect(await (await f.post("/outbox/discard", { ids: ["a"] })).json()).toEqual({ discarded: 0 });
+    expect((await f.get("/outbox", as("reader"))).status).toBe(403);
+  });
+});
+
+describe("schemas over HTTP", () => {
+  it("registers versions, gives verdicts between them, and refuses what breaks readers", async () => {
+    const f = await hubFixture({ tokens: { reader: ["read:orders"] } });
+    const object = (required: string[]): object => ({
+      type: "object",
+      properties: { id: { type: "string" }, note: { type: "string" } },
+      required,
+      additionalProperties: false,
+    });
+    const put = (version: number, schema: object): Promise<Response> =>
+      f.post("/schemas/orders", { version, schema });
+    expect((await put(1, object(["id"]))).status).toBe(200);
+    const refused = await put(2, object(["id", "note"]));
+    expect([refused.status, ((await refused.json()) as { code: string }).code]).toEqual([
+      422,
+      "SCHEMA_INCOMPATIBLE",
+    ]);
+    expect((await put(2, object([]))).status).toBe(200);
+    const check = await f.post("/schemas/orders/check", { schema: object(["note"]) }, as("reader"));
+    expect(await check.json()).toMatchObject({
+      latest: 2,
+      verdict: "incompatible",
+      findings: [{ side: "newer" }],
+    });
+    const status = await f.get("/schemas/orders", as("reader"));
+    expect(await status.json()).toMatchObject({
+      latest: 2,
+      versions: [
+        { version: 1, follows: null },
+        { version: 2, follows: { verdict: "compatible" } },
+      ],
+    });
+    const compat = await f.get("/schemas/orders/compat?from=2&to=1");
+    expect(await compat.json()).toMatchObject({ from: 2, to: 1, verdict: "incompatible" });
+    expect((await f.get("/schemas/orders/compat?from=1&to=9")).status).toBe(404);
+    expect((await f.post("/schemas/orders", { version: 3, schema: true }, as("reader"))).status).toBe(403);
+    expect(await (await f.get("/audit")).json()).toMatchObject({
+      items: [{ action: "schema.register" }, { action: "schema.register" }],
+    });
+    await f.close();
+  });
+});
