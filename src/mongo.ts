@@ -4,6 +4,12 @@ import { BusCore } from "./bus/core.js";
 import { settingsOf } from "./bus/options.js";
 import type { MongoEventStore } from "./stores/mongo/index.js";
 
+export {
+  type ChangefeedOptions,
+  type ChangefeedStats,
+  startMongoChangefeed,
+} from "./project/changefeed/changefeed.js";
+export type { CollectionChange } from "./project/changefeed/collection-change.js";
 export * from "./stores/mongo/index.js";
 
 /**

@@ -58,19 +58,13 @@ export function runOutboxDrainer(
   const everyMs = options.everyMs ?? (outbox.watch === undefined ? 250 : 1_000);
   const name = options.name ?? "outbox";
   const { clock, tasks } = bus;
+  let unwatch: () => void = () => undefined;
   const handle = roundsTask(
     { kind: "outbox", name, clock, board: tasks, stats: () => ({ ...drainer.stats }) },
-    { everyMs, round: (signal) => drainer.round(signal) },
+    { everyMs, round: (signal) => drainer.round(signal), close: () => unwatch() },
   );
-  const unwatch = outbox.watch?.(handle.wake);
-  return {
-    name,
-    stats: handle.stats,
-    stop: async () => {
-      unwatch?.();
-      await handle.stop();
-    },
-  };
+  unwatch = outbox.watch?.(handle.wake) ?? unwatch;
+  return handle;
 }
 
 class Drainer {

@@ -76,6 +76,8 @@ export interface Rounds {
   /** True if there is more to do at once. */
   round(signal: AbortSignal): Promise<boolean>;
   readonly retry?: Partial<RetryPolicy>;
+  /** Called once, after the last round. */
+  readonly close?: () => Promise<void> | void;
 }
 
 export interface RoundsHandle<S extends TaskStats> extends Handle<S> {
@@ -110,6 +112,7 @@ export function roundsTask<S extends TaskStats>(options: TaskOptions<S>, rounds:
   const task: RunningTask<S> = new RunningTask(options, async () => {
     over.abort();
     await running;
+    await rounds.close?.();
   });
   const running = loop();
   return Object.assign(task.handle, { wake });

@@ -8,6 +8,8 @@ import { freePort, NodeProcess } from "./node-process.js";
 export interface ReplicaSetOptions {
   readonly nodes?: 1 | 3;
   readonly cacheGb?: number;
+  /** See NodeOptions. */
+  readonly oplogMb?: number;
   /** How soon a lost primary is replaced; MongoDB's own default is 10,000. */
   readonly electionTimeoutMs?: number;
 }
@@ -31,7 +33,9 @@ export class ReplicaSet {
     for (let i = 0; i < (options.nodes ?? 1); i++) {
       const port = await freePort();
       const cacheGb = options.cacheGb ?? 0.25;
-      nodes.push(new NodeProcess({ dir: join(dir, `node${i}`), port, replSet: "rs0", cacheGb }));
+      const { oplogMb } = options;
+      const place = { dir: join(dir, `node${i}`), port, replSet: "rs0" };
+      nodes.push(new NodeProcess({ ...place, cacheGb, ...(oplogMb !== undefined && { oplogMb }) }));
     }
     const set = new ReplicaSet(dir, nodes);
     try {

@@ -1,0 +1,150 @@
+/**
+ * A change stream, batch by batch. Each batch comes with the token from which a later stream goes on behind it, also
+ * when it is empty: a feed on a quiet collection must move its resume point too, or a busy neighbour pushes it out of
+ * the server's log (P12).
+ */
+import {
+  type ChangeStreamDocument,
+  type ClientSession,
+  type Db,
+  type Document,
+  Long,
+  MongoServerError,
+  type ResumeToken,
+  Timestamp,
+} from "mongodb";
+
+/** What a stream begins behind: a token, or a time of the server's own clock. */
+export type StreamStart = { readonly after: ResumeToken } | { readonly at: Timestamp };
+
+export interface ChangeBatch {
+  readonly changes: readonly ChangeStreamDocument[];
+  readonly token: ResumeToken;
+}
+
+/**
+ * The place to go on from is gone, or cannot be gone on from: history lost, a fatal error, a token that no longer
+ * fits, a position overwritten, an event too large for the server to tell.
+ */
+const LOST_PLACE = new Set([286, 280, 260, 136, 10_334, 40_647, 40_649, 50_811]);
+
+export function isLostPlace(error: unknown): error is MongoServerError {
+  return error instanceof MongoServerError && LOST_PLACE.has(Number(error.code));
+}
+
+const AWAIT_MS = 1_000;
+
+interface Reply {
+  readonly cursor: {
+    readonly id: Long | number;
+    readonly firstBatch?: readonly ChangeStreamDocument[];
+    readonly nextBatch?: readonly ChangeStreamDocument[];
+    readonly postBatchResumeToken: ResumeToken;
+  };
+}
+
+export interface CursorOptions {
+  readonly start: StreamStart;
+  readonly batchSize: number;
+  /** The collection keeps images of its documents before and after each change. */
+  readonly images: boolean;
+}
+
+export class ChangeCursor {
+  readonly #db: Db;
+  readonly #collection: string;
+  readonly #session: ClientSession;
+  readonly #batchSize: number;
+  #id: Long;
+  #first: ChangeBatch | null;
+
+  private constructor(db: Db, collection: string, session: ClientSession, batchSize: number, reply: Reply) {
+    this.#db = db;
+    this.#collection = collection;
+    this.#session = session;
+    this.#batchSize = batchSize;
+    this.#id = Long.fromValue(reply.cursor.id);
+    this.#first = batchOf(reply);
+  }
+
+  static async open(db: Db, collection: string, options: CursorOptions): Promise<ChangeCursor> {
+    const { start, batchSize, images } = options;
+    const stage: Document = {
+      fullDocument: images ? "whenAvailable" : "updateLookup",
+      fullDocumentBeforeChange: "whenAvailable",
+      ...("after" in start ? { startAfter: start.after } : { startAtOperationTime: justAfter(start.at) }),
+    };
+    const session = db.client.startSession();
+    try {
+      const reply = await db.command(
+        {
+          aggregate: collection,
+          pipeline: [{ $changeStream: stage }],
+          cursor: { batchSize },
+          readConcern: { level: "majority" },
+        },
+        { session, readPreference: "primary" },
+      );
+      return new ChangeCursor(db, collection, session, batchSize, reply as unknown as Reply);
+    } catch (error) {
+      await session.endSession();
+      throw error;
+    }
+  }
+
+  /** The server has ended it: after an invalidation there is nothing more to come. */
+  get over(): boolean {
+    return this.#first === null && this.#id.isZero();
+  }
+
+  /** What has happened; waits a moment if nothing has. */
+  async next(): Promise<ChangeBatch> {
+    const first = this.#first;
+    this.#first = null;
+    if (first !== null && (first.changes.length > 0 || this.#id.isZero())) return first;
+    const reply = (await this.#db.command(
+      {
+        getMore: this.#id,
+        collection: this.#collection,
+        batchSize: this.#batchSize,
+        maxTimeMS: AWAIT_MS,
+      },
+      { session: this.#session, readPreference: "primary" },
+    )) as unknown as Reply;
+    this.#id = Long.fromValue(reply.cursor.id);
+    return batchOf(reply);
+  }
+
+  async close(): Promise<void> {
+    try {
+      if (!this.#id.isZero()) {
+        const command = { killCursors: this.#collection, cursors: [this.#id] };
+        await this.#db.command(command, { session: this.#session });
+      }
+    } catch {
+      // The server is away, and ends it by itself.
+    } finally {
+      await this.#session.endSession();
+    }
+  }
+}
+
+function justAfter(time: Timestamp): Timestamp {
+  return new Timestamp({ t: time.getHighBitsUnsigned(), i: time.getLowBitsUnsigned() + 1 });
+}
+
+function batchOf({ cursor }: Reply): ChangeBatch {
+  return { changes: cursor.firstBatch ?? cursor.nextBatch ?? [], token: cursor.postBatchResumeToken };
+}
+
+/** The server's own time, now; whatever was committed before is at or below it. */
+export async function clusterTime(db: Db): Promise<Timestamp> {
+  const reply = await db.command({ ping: 1 }, { readPreference: "primary" });
+  return (reply.$clusterTime?.clusterTime ?? reply.operationTime) as Timestamp;
+}
+
+export async function keepsImages(db: Db, collection: string): Promise<boolean> {
+  const [found] = await db.listCollections({ name: collection }).toArray();
+  const options = (found as { options?: Document } | undefined)?.options;
+  return options?.changeStreamPreAndPostImages?.enabled === true;
+}

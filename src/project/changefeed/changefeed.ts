@@ -1,0 +1,323 @@
+/**
+ * Change feed: what happens to a MongoDB collection becomes events of a topic (P12). Every committed change is
+ * published at least once, under an id of its own, in order for each document; the place is kept after the publish,
+ * so a crash repeats and never skips, and a repeated publish adds nothing (P3).
+ *
+ *   begin --place known--> following --batch--> publish, remember, keep the token
+ *     '--none, or lost--> scanning (reconciliation.ts) --> following
+ *
+ * The place is lost when the server's log no longer reaches back to it (ChangeStreamHistoryLost), and when the
+ * collection was dropped or renamed (invalidate).
+ */
+import type { ChangeStreamDocument, Db } from "mongodb";
+import { BusError } from "../../model/errors.js";
+import type { PublishItem } from "../../model/event-bus.js";
+import type { JsonObject } from "../../model/json.js";
+import type { Handle } from "../../model/task.js";
+import { checkTopicName } from "../../model/topic.js";
+import type { Host } from "../host.js";
+import { checkRange } from "../option-checks.js";
+import { roundsTask } from "../running-task.js";
+import { checkViewName } from "../view.js";
+import { type ChangeBatch, ChangeCursor, clusterTime, isLostPlace, keepsImages } from "./change-cursor.js";
+import {
+  type CollectionChange,
+  entryOf,
+  type FeedEntry,
+  isRowChange,
+  type Naming,
+} from "./collection-change.js";
+import { FeedPoint } from "./feed-point.js";
+import { PublishedStates } from "./published-states.js";
+import { type ReconciliationCounts, reconcile } from "./reconciliation.js";
+
+export interface ChangefeedOptions {
+  readonly collection: string;
+  /** Default `<collection>.changed`. */
+  readonly topic?: string;
+  /** Under which its place is kept. Default `<database>.<collection>`. */
+  readonly name?: string;
+  /** At the first start: "earliest" publishes the documents that are there as inserts. Default "latest". */
+  readonly from?: "earliest" | "latest";
+  /** Changes it refuses are not published. */
+  readonly filter?: (change: CollectionChange) => boolean;
+  /** The payload to publish. Default: the change. */
+  readonly map?: (change: CollectionChange) => unknown;
+  /** Default: the document's `_id`. */
+  readonly keyOf?: (change: CollectionChange) => string;
+  /** Documents as extended JSON, which tells all types apart, instead of plain JSON. */
+  readonly extendedJson?: boolean;
+  /** Changes published at once. Default 500. */
+  readonly batchSize?: number;
+  /**
+   * A change that cannot be published (too large, refused by the topic's schema, or `map` throws): "stop" holds the feed
+   * there, for all to see, until that changes; "skip" leaves it out and says so in the audit. Default "stop".
+   */
+  readonly onRefused?: "stop" | "skip";
+}
+
+export interface ChangefeedStats {
+  readonly [name: string]: unknown;
+  readonly phase: "waiting" | "scanning" | "following";
+  readonly changes: number;
+  readonly published: number;
+  readonly filtered: number;
+  readonly skipped: number;
+  /** Times that the collection had to be compared with what was published; the last result. */
+  readonly reconciliations: number;
+  readonly lastReconciliation?: Readonly<ReconciliationCounts>;
+  /** How long ago the newest published change happened, when it was published. */
+  readonly delayMs: number;
+}
+
+type FeedHost = Pick<Host, "publish" | "publishMany" | "clock" | "tasks" | "store">;
+
+/** How soon a process that waits looks whether the one that runs the feed is gone. */
+const LOOK_MS = 1_000;
+const PURGE_EVERY_MS = 3_600_000;
+const REFUSALS = new Set(["INVALID_PAYLOAD", "PAYLOAD_TOO_LARGE", "SCHEMA_VIOLATION", "INVALID_OPTION"]);
+
+/**
+ * Publishes the changes of a collection. Any number of processes may start the same feed: one runs it, the others wait.
+ *
+ * @example
+ * const feed = startMongoChangefeed(client.db("shop"), bus, { collection: "orders" });   // → orders.changed
+ * // …
+ * await feed.stop();
+ */
+export function startMongoChangefeed(
+  db: Db,
+  bus: FeedHost,
+  options: ChangefeedOptions,
+): Handle<ChangefeedStats> {
+  const feed = new Changefeed(db, bus, options);
+  const { clock, tasks } = bus;
+  const name = `changefeed ${feed.name} → ${feed.topic}`;
+  return roundsTask(
+    { kind: "changefeed", name, clock, board: tasks, stats: () => ({ ...feed.stats }) },
+    { everyMs: LOOK_MS, round: (signal) => feed.round(signal), close: () => feed.close() },
+  );
+}
+
+class Changefeed {
+  readonly name: string;
+  readonly topic: string;
+  readonly stats: { -readonly [N in keyof ChangefeedStats]: ChangefeedStats[N] } & {
+    changes: number;
+    published: number;
+    filtered: number;
+    skipped: number;
+    reconciliations: number;
+  } = {
+    phase: "waiting",
+    changes: 0,
+    published: 0,
+    filtered: 0,
+    skipped: 0,
+    reconciliations: 0,
+    delayMs: 0,
+  };
+  readonly #db: Db;
+  readonly #bus: FeedHost;
+  readonly #options: ChangefeedOptions;
+  readonly #naming: Naming;
+  readonly #point: FeedPoint;
+  readonly #states: PublishedStates;
+  #cursor: ChangeCursor | null = null;
+  #purgeAtMs = 0;
+
+  constructor(db: Db, bus: FeedHost, options: ChangefeedOptions) {
+    const { collection } = options;
+    if (typeof collection !== "string" || collection === "")
+      throw new BusError("INVALID_OPTION", "a change feed needs the name of a collection");
+    this.topic = options.topic ?? `${collection.toLowerCase().replaceAll("_", "-")}.changed`;
+    checkTopicName(this.topic);
+    checkRange("batchSize", options.batchSize, 1, 10_000);
+    this.name = options.name ?? `${db.databaseName}.${collection}`;
+    const view = `changefeed.${this.name.toLowerCase()}`;
+    checkViewName(view);
+    this.#db = db;
+    this.#bus = bus;
+    this.#options = options;
+    const feed = `changefeed ${this.name} ${this.topic}`;
+    this.#naming = { feed, collection, extendedJson: options.extendedJson ?? false };
+    this.#point = new FeedPoint(bus.store.registry, bus.clock, this.name);
+    this.#states = new PublishedStates(bus.store.documents, view);
+  }
+
+  /** One batch, or one scan; true if there may be more. */
+  async round(signal: AbortSignal): Promise<boolean> {
+    try {
+      if (this.#cursor === null && !(await this.#begin(signal))) return false;
+      if (signal.aborted || this.#cursor === null) return true;
+      const batch = await this.#cursor.next();
+      await this.#take(batch);
+      return true;
+    } catch (error) {
+      await this.#endCursor();
+      if (!isLostPlace(error)) throw error;
+      await this.#loseTrack(String(error.codeName ?? error.code));
+      return true;
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#endCursor();
+    await this.#point.leave();
+  }
+
+  /** False if another process runs the feed. */
+  async #begin(signal: AbortSignal): Promise<boolean> {
+    this.stats.phase = "waiting";
+    if (!(await this.#point.take())) return false;
+    if (this.#point.place === null) {
+      const at = await clusterTime(this.#db);
+      await this.#point.move({ phase: "scanning", run: 1, at, reason: FIRST_START });
+    }
+    if (this.#point.place?.phase === "scanning") await this.#scan(signal);
+    const place = this.#point.place;
+    if (place?.phase !== "following") return true;
+    const images = await keepsImages(this.#db, this.#options.collection);
+    const { batchSize = 500, collection } = this.#options;
+    this.#cursor = await ChangeCursor.open(this.#db, collection, { start: place.start, batchSize, images });
+    this.stats.phase = "following";
+    return true;
+  }
+
+  async #scan(signal: AbortSignal): Promise<void> {
+    const place = this.#point.place;
+    if (place?.phase !== "scanning") return;
+    this.stats.phase = "scanning";
+    const { run, at, reason } = place;
+    const first = reason === FIRST_START;
+    const silent = first && (this.#options.from ?? "latest") === "latest";
+    const counts = await reconcile({
+      db: this.#db,
+      naming: this.#naming,
+      states: this.#states,
+      at,
+      run,
+      nowMs: () => this.#bus.clock.now(),
+      emit: (entries) => (silent ? this.#states.remember(entries) : this.#emit(entries)),
+      alive: async () => {
+        if (signal.aborted) throw new BusError("ABORTED", `the scan of ${this.name} was stopped`);
+        await this.#point.sign();
+      },
+    });
+    this.stats.lastReconciliation = counts;
+    if (!first) this.stats.reconciliations++;
+    const { collection } = this.#options;
+    const details = { collection, reason, run, ...counts, published: !silent };
+    await this.#audit(first ? "changefeed.started" : "changefeed.reconciled", details);
+    await this.#point.move({ phase: "following", run, start: { at } });
+  }
+
+  async #take({ changes, token }: ChangeBatch): Promise<void> {
+    const run = this.#point.place?.run ?? 1;
+    if (changes.length === 0) {
+      await this.#point.idle(token, run);
+      await this.#purge();
+      if (this.#cursor?.over) await this.#endCursor();
+      return;
+    }
+    await this.#emit(await this.#entriesOf(changes));
+    if (changes.some(({ operationType }) => operationType === "invalidate")) {
+      await this.#endCursor();
+      await this.#loseTrack("invalidate");
+      return;
+    }
+    await this.#point.move({ phase: "following", run, start: { after: token } });
+  }
+
+  async #entriesOf(changes: readonly ChangeStreamDocument[]): Promise<FeedEntry[]> {
+    const entries: FeedEntry[] = [];
+    for (const change of changes) {
+      if (!isRowChange(change)) continue;
+      // Its image has been removed by now, or the document has.
+      const lacks = change.operationType === "update" && !change.fullDocument;
+      const current = lacks
+        ? await this.#db.collection(this.#options.collection).findOne(change.documentKey)
+        : null;
+      entries.push(entryOf(change, current, this.#naming));
+    }
+    this.stats.changes += entries.length;
+    return entries;
+  }
+
+  /** Publishes, then remembers what was published: the other way round a crash could hide a change from a scan. */
+  async #emit(entries: readonly FeedEntry[]): Promise<void> {
+    const wanted = entries.filter(({ change }) => this.#options.filter?.(change) ?? true);
+    this.stats.filtered += entries.length - wanted.length;
+    if (wanted.length > 0) await this.#publish(wanted);
+    await this.#states.remember(entries);
+    const last = entries.at(-1);
+    if (last !== undefined) this.stats.delayMs = Math.max(0, this.#bus.clock.now() - last.ts);
+  }
+
+  async #publish(entries: readonly FeedEntry[]): Promise<void> {
+    try {
+      await this.#bus.publishMany(
+        this.topic,
+        entries.map((entry) => this.#itemOf(entry)),
+      );
+      this.stats.published += entries.length;
+    } catch {
+      // One by one, in order: what is refused, and what is there already, is told apart from what failed.
+      for (const entry of entries) await this.#publishOne(entry);
+    }
+  }
+
+  async #publishOne(entry: FeedEntry): Promise<void> {
+    try {
+      const { payload, ...rest } = this.#itemOf(entry);
+      await this.#bus.publish(this.topic, payload, rest);
+      this.stats.published++;
+    } catch (error) {
+      // An earlier try published it; the document that it was shown with has changed since.
+      if (BusError.is(error, "ID_CONFLICT")) return;
+      const refused = !BusError.is(error) || REFUSALS.has(error.code);
+      if (!refused || this.#options.onRefused !== "skip") throw error;
+      this.stats.skipped++;
+      const { id, op } = entry.change;
+      await this.#audit("changefeed.skipped", { id, op, error: BusError.from(error).message });
+    }
+  }
+
+  #itemOf({ eventId, ts, change }: FeedEntry): PublishItem {
+    const { map, keyOf } = this.#options;
+    return {
+      id: eventId,
+      ts,
+      key: keyOf === undefined ? change.id : keyOf(change),
+      payload: map === undefined ? change : map(change),
+    };
+  }
+
+  /** From now on, up to the end of the next scan, the feed does not know what it has missed. */
+  async #loseTrack(reason: string): Promise<void> {
+    const at = await clusterTime(this.#db);
+    const run = (this.#point.place?.run ?? 0) + 1;
+    await this.#point.move({ phase: "scanning", run, at, reason });
+  }
+
+  async #endCursor(): Promise<void> {
+    const cursor = this.#cursor;
+    this.#cursor = null;
+    await cursor?.close();
+  }
+
+  async #purge(): Promise<void> {
+    const { clock } = this.#bus;
+    if (clock.steady() < this.#purgeAtMs) return;
+    this.#purgeAtMs = clock.steady() + PURGE_EVERY_MS;
+    await this.#states.purge(clock.now());
+  }
+
+  async #audit(action: string, details: JsonObject): Promise<void> {
+    const { store, clock } = this.#bus;
+    const actor = `changefeed ${this.name}`;
+    await store.registry.audit({ atMs: clock.now(), actor, action, target: this.topic, details });
+  }
+}
+
+const FIRST_START = "first start";
