@@ -31,10 +31,15 @@ export interface ConnectionOptions {
   readonly onWarning?: (message: string) => void;
 }
 
-/** Fits a default election (10 s) and notices a frozen server within seconds; the address may say otherwise. */
+/**
+ * Fits a default election (10 s) and notices a frozen server within seconds; the address may say otherwise. A connection
+ * that falls silent although its server is well (half open, behind a firewall that forgot it) is given up, too: no call
+ * waits for ever.
+ */
 const CLIENT_DEFAULTS: MongoClientOptions = {
   serverSelectionTimeoutMS: 15_000,
   connectTimeoutMS: 5_000,
+  socketTimeoutMS: 30_000,
   heartbeatFrequencyMS: 2_000,
   appName: "promethean",
 };

@@ -18,6 +18,7 @@ import { fewerParts, removeSeqs } from "./removed-ranges.js";
 const FORGET = { $unset: ["payload", "body", "key", "headers", "caused_by", "tags", "sid", "last"] };
 /** Removals that met another one in the same partition try again this often. */
 const MAX_TRIES = 50;
+const SWEPT_AT_ONCE = 10_000;
 
 export class Removal {
   readonly #connection: Connection;
@@ -43,7 +44,7 @@ export class Removal {
     // The newest event or range that begins at or below the mark: where the range ends, and the sums there.
     const last = await events.findOne({ ...place, seq: { $lte: through } }, { sort: { seq: -1 } });
     const to = last === null ? 0 : Math.max(last.to ?? last.seq, first.to ?? 0);
-    if (last === null || to <= (first.to ?? 0)) return (await this.#sweep(place, first.to ?? 0)).deletedCount;
+    if (last === null || to <= (first.to ?? 0)) return await this.#sweep(place, first.to ?? 0);
     const inner = await events
       .find(
         { ...place, to: { $lte: to, $gt: first.to ?? 0 }, seq: { $gt: 1 } },
@@ -60,15 +61,25 @@ export class Removal {
     if (matchedCount === 0) return undefined;
     await events.deleteMany({ ...place, seq: { $gt: 1, $lte: to }, to: { $exists: true } });
     const swept = await this.#sweep(place, to);
-    return swept.deletedCount + (first.to === undefined ? 1 : 0);
+    return swept + (first.to === undefined ? 1 : 0);
   }
 
-  async #sweep(place: Place, to: Seq): Promise<{ deletedCount: number }> {
-    return await this.#connection.collections.events.deleteMany({
-      ...place,
-      seq: { $gt: 1, $lte: to },
-      to: { $exists: false },
-    });
+  /** Takes the events of a removed range away, in bounded steps: however many there are, no call lasts long. */
+  async #sweep(place: Place, to: Seq): Promise<number> {
+    const { events } = this.#connection.collections;
+    let removed = 0;
+    for (let from = 2; from <= to; ) {
+      const left = { ...place, to: { $exists: false } };
+      const next = await events.findOne(
+        { ...left, seq: { $gte: from, $lte: to } },
+        { sort: { seq: 1 }, projection: { seq: 1 } },
+      );
+      if (next === null) break;
+      from = next.seq + SWEPT_AT_ONCE;
+      const seq = { $gte: next.seq, $lte: Math.min(to, from - 1) };
+      removed += (await events.deleteMany({ ...left, seq })).deletedCount;
+    }
+    return removed;
   }
 
   /** Removes these events, all in one step; returns how many there were. */

@@ -26,7 +26,7 @@ export class ReplicaSet {
     this.nodes = nodes;
   }
 
-  /** Starts the nodes and waits for a primary. The caller disposes of it. */
+  /** Starts the nodes and waits until all of them serve. The caller disposes of it. */
   static async start(options: ReplicaSetOptions = {}): Promise<ReplicaSet> {
     const dir = await mkdtemp(join(tmpdir(), "promethean-mongo-"));
     const nodes: NodeProcess[] = [];
@@ -41,7 +41,7 @@ export class ReplicaSet {
     try {
       await Promise.all(nodes.map((node) => node.start()));
       await set.#initiate(options.electionTimeoutMs ?? 1_500);
-      await set.primary();
+      await set.whole();
       return set;
     } catch (error) {
       await set.dispose();
