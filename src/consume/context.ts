@@ -55,6 +55,8 @@ export class Delivered implements DeliveryContext {
   readonly source: Source;
   /** When it was handed out, on the steady clock. */
   readonly startedMs: number;
+  /** Where whoever runs the handler keeps it. */
+  slot = -1;
   /** Given by whoever runs the handler. */
   emitBy: Emit | null = null;
   /** Called once, when this hand-out is over, however it ended. */

@@ -192,13 +192,21 @@ export interface CursorView {
 
 /** What the store must know so that a successor can go on. First tries need no mention, the mark speaks for them. */
 export function cursorOf(state: Delivery, mark: Seq, view: CursorView = {}): Cursor {
-  const unsettled: Entry[] = [];
-  for (const entry of state.entries) {
-    if (entry.standing !== "settled" && !view.settling?.has(entry)) unsettled.push(entry);
-  }
-  let floor = unsettled[0] === undefined ? state.high : unsettled[0].seq - 1;
-  const settled = rangesBetween(unsettled, floor, state.high);
-  const attempts = unsettled.filter((entry) => isTold(entry, mark, view.last ?? false)).map(attemptOf);
+  const { settling, last = false } = view;
+  const settled: [Seq, Seq][] = [];
+  const attempts: Attempt[] = [];
+  let floor = -1;
+  let from = 0;
+  state.entries.forEach((entry) => {
+    if (entry.standing === "settled" || settling?.has(entry) === true) return;
+    if (floor < 0) floor = entry.seq - 1;
+    // What lies between unsettled ones is settled.
+    else if (entry.seq > from) settled.push([from, entry.seq - 1]);
+    from = entry.seq + 1;
+    if (isTold(entry, mark, last)) attempts.push(attemptOf(entry));
+  });
+  if (floor < 0) floor = state.high;
+  else if (state.high >= from) settled.push([from, state.high]);
   // Events that were not taken in again yet keep what the last cursor said of them.
   for (const [start, end] of state.settledBefore) {
     if (end > state.high) addRange(settled, Math.max(start, state.high + 1), end);
@@ -214,18 +222,6 @@ export function cursorOf(state: Delivery, mark: Seq, view: CursorView = {}): Cur
     unclean: floor > state.claimFloor ? 0 : state.unclean,
     ...(state.suspect === undefined ? undefined : { suspect: state.suspect }),
   };
-}
-
-/** What is settled above the floor: all that lies between the unsettled ones. */
-function rangesBetween(unsettled: readonly Entry[], floor: Seq, high: Seq): [Seq, Seq][] {
-  const ranges: [Seq, Seq][] = [];
-  let from = floor + 1;
-  for (const { seq } of unsettled) {
-    if (seq > from) ranges.push([from, seq - 1]);
-    from = seq + 1;
-  }
-  if (high >= from) ranges.push([from, high]);
-  return ranges;
 }
 
 /** The cursor of an owner that leaves cleanly. Its mark speaks for what earlier owners may have handed out and this one never took in. */

@@ -31,6 +31,11 @@ export class Fifo<T> {
     this.#front = 0;
   }
 
+  /** In order, front first. */
+  forEach(visit: (item: T) => void): void {
+    for (let i = this.#front; i < this.#items.length; i++) visit(this.#items[i] as T);
+  }
+
   *[Symbol.iterator](): Iterator<T> {
     for (let i = this.#front; i < this.#items.length; i++) yield this.#items[i] as T;
   }

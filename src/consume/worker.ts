@@ -32,8 +32,10 @@ export interface WorkerOptions {
 
 export class Worker {
   readonly options: WorkerOptions;
-  /** By event id. */
-  readonly #inFlight = new Map<string, Delivered>();
+  /** In no order; each delivery knows its slot, so that taking one out costs nothing. */
+  readonly #inFlight: Delivered[] = [];
+  /** By event id, where acks name the event. */
+  readonly #byId: Map<string, Delivered> | null;
   readonly #onRoom: () => void;
   readonly #endSharing: () => void;
   #leaving = false;
@@ -41,6 +43,7 @@ export class Worker {
 
   constructor(options: WorkerOptions, onRoom: () => void) {
     this.options = options;
+    this.#byId = options.manualAck ? new Map() : null;
     this.#onRoom = onRoom;
     this.#endSharing = options.allowance.share(onRoom);
   }
@@ -50,19 +53,21 @@ export class Worker {
   }
 
   get inFlight(): number {
-    return this.#inFlight.size;
+    return this.#inFlight.length;
   }
 
   /** The event under this id, if this worker holds it and has to be told when it is done. */
   holding(id: string): Delivered | undefined {
-    return this.#inFlight.get(id);
+    if (this.#byId !== null) return this.#byId.get(id);
+    return this.#inFlight.find((delivery) => delivery.event.id === id);
   }
 
   /** Takes deliveries of one partition; a batch worker takes them as one batch. */
   run(deliveries: readonly Delivered[]): void {
     const { work, allowance, emit } = this.options;
     for (const delivery of deliveries) {
-      this.#inFlight.set(delivery.event.id, delivery);
+      delivery.slot = this.#inFlight.push(delivery) - 1;
+      this.#byId?.set(delivery.event.id, delivery);
       allowance.take();
       delivery.emitBy = emit;
       delivery.onOver = this.#over;
@@ -83,7 +88,7 @@ export class Worker {
   /** Takes nothing more; resolves when nothing of it is in flight. */
   async leave(): Promise<void> {
     this.#leaving = true;
-    if (this.#inFlight.size === 0) return;
+    if (this.#inFlight.length === 0) return;
     await new Promise<void>((resolve) => {
       this.#onEmpty = resolve;
     });
@@ -93,16 +98,21 @@ export class Worker {
   giveBack(reason: string): void {
     this.#leaving = true;
     this.#endSharing();
-    for (const delivery of [...this.#inFlight.values()]) {
+    for (const delivery of [...this.#inFlight]) {
       delivery.source.failed(delivery, { error: reason, counts: false });
       delivery.revoke("lost");
     }
   }
 
   readonly #over = (delivery: Delivered): void => {
-    this.#inFlight.delete(delivery.event.id);
+    const last = this.#inFlight.pop() as Delivered;
+    if (last !== delivery) {
+      this.#inFlight[delivery.slot] = last;
+      last.slot = delivery.slot;
+    }
+    this.#byId?.delete(delivery.event.id);
     this.options.allowance.giveBack();
-    if (this.#inFlight.size === 0) this.#onEmpty?.();
+    if (this.#inFlight.length === 0) this.#onEmpty?.();
     this.#onRoom();
   };
 

@@ -92,17 +92,22 @@ export class StoredEvent {
 
   /** The event as handlers see it: one frozen object for all of them. */
   get record(): EventRecord {
-    this.#record ??= Object.freeze({
-      id: this.id,
-      topic: this.topic,
-      partition: this.partition,
-      seq: this.seq,
-      ts: this.ts,
-      ...(this.key === undefined ? undefined : { key: this.key }),
-      ...this.meta,
-      payload: this.body.value,
-    });
+    this.#record ??= this.#makeRecord();
     return this.#record;
+  }
+
+  #makeRecord(): EventRecord {
+    const { id, topic, partition, seq, ts, key, meta } = this;
+    const payload = this.body.value;
+    if (meta !== undefined) {
+      const keyed = key === undefined ? undefined : { key };
+      return Object.freeze({ id, topic, partition, seq, ts, ...keyed, ...meta, payload });
+    }
+    return Object.freeze(
+      key === undefined
+        ? { id, topic, partition, seq, ts, payload }
+        : { id, topic, partition, seq, ts, key, payload },
+    );
   }
 }
 

@@ -94,7 +94,10 @@ export class JsonBody {
 
 export function freezeJson<T>(value: T): T {
   if (value !== null && typeof value === "object") {
-    for (const name in value) freezeJson(value[name]);
+    for (const name in value) {
+      const member: unknown = value[name];
+      if (typeof member === "object") freezeJson(member);
+    }
     Object.freeze(value);
   }
   return value;
