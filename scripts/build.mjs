@@ -1,5 +1,6 @@
 /**
- * Builds dist/ from src/ with `tsc -b`, and decides when that can be left out.
+ * Builds dist/ from src/ with `tsc -b`, and dist/console from src/console with vite, and decides when either can be
+ * left out.
  *
  * dist/ is up to date when its stamp equals the fingerprint of every source and compiler option, and every
  * source has its output. Outputs whose source is gone are removed, so that a deleted module cannot be imported.
@@ -18,14 +19,39 @@ const stamp = join(outputDir, ".promethean-build");
 
 /** The console has a build of its own. */
 const FOREIGN = `console${sep}`;
+const consoleDir = join(sourceDir, "console");
+const consolePage = join(outputDir, "console", "index.html");
+const consoleStamp = join(outputDir, ".promethean-console");
 
 /** Brings dist/ up to date; false when there was nothing to do. Throws when the sources do not compile. */
 export function buildIfChanged(say) {
   const fingerprint = fingerprintOf(sources());
-  if (readOr(stamp, "") === fingerprint && missingOutputs().length === 0) return false;
-  say("Building dist/…");
-  build(fingerprint);
+  const isBuilt = readOr(stamp, "") === fingerprint && missingOutputs().length === 0;
+  if (!isBuilt) {
+    say("Building dist/…");
+    build(fingerprint);
+  }
+  return buildConsoleIfChanged(say) || !isBuilt;
+}
+
+function buildConsoleIfChanged(say) {
+  const fingerprint = fingerprintOf(consoleSources());
+  if (readOr(consoleStamp, "") === fingerprint && existsSync(consolePage)) return false;
+  say("Building the console…");
+  buildConsole(fingerprint);
   return true;
+}
+
+function buildConsole(fingerprint = fingerprintOf(consoleSources())) {
+  rmSync(consoleStamp, { force: true });
+  const vite = join(root, "node_modules", "vite", "bin", "vite.js");
+  const args = [vite, "build", "--config", join(consoleDir, "vite.config.ts"), "--logLevel", "warn"];
+  run(args, "the console does not build (see above)");
+  writeFileSync(consoleStamp, fingerprint);
+}
+
+function consoleSources() {
+  return files(sourceDir).filter((path) => isForeign(path) && !path.endsWith(".test.ts"));
 }
 
 function build(fingerprint = fingerprintOf(sources())) {
@@ -34,13 +60,14 @@ function build(fingerprint = fingerprintOf(sources())) {
   // tsc trusts its own notes about what it wrote; they are wrong once a file was deleted by hand.
   if (missingOutputs().length > 0) rmSync(join(outputDir, ".tsbuildinfo"), { force: true });
   const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
-  const done = spawnSync(process.execPath, [tsc, "-b", "tsconfig.build.json", "--pretty"], {
-    cwd: root,
-    stdio: ["ignore", 2, 2],
-  });
-  if (done.error) throw done.error;
-  if (done.status !== 0) throw new Error("the sources do not compile (see above)");
+  run([tsc, "-b", "tsconfig.build.json", "--pretty"], "the sources do not compile (see above)");
   if (existsSync(outputDir)) writeFileSync(stamp, fingerprint);
+}
+
+function run(args, otherwise) {
+  const done = spawnSync(process.execPath, args, { cwd: root, stdio: ["ignore", 2, 2] });
+  if (done.error) throw done.error;
+  if (done.status !== 0) throw new Error(otherwise);
 }
 
 function sources() {
@@ -92,6 +119,7 @@ function readOr(path, fallback) {
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
   try {
     build();
+    buildConsole();
   } catch (error) {
     console.error(`build: ${error.message}`);
     process.exitCode = 1;

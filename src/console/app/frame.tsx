@@ -1,0 +1,71 @@
+/** What stands around every page: rail, top bar, the page itself, and what lies above them all. */
+import { useEffect } from "preact/hooks";
+import { offlineSinceMs } from "../data/live.js";
+import { Button } from "../ui/button.js";
+import { Empty, Skeleton } from "../ui/states.js";
+import { Toasts } from "../ui/toast.js";
+import { codeOf, fetchCode, pageOf } from "./pages.js";
+import { Palette, paletteOpen } from "./palette.js";
+import { Rail } from "./rail.js";
+import { place } from "./router.js";
+import { Shortcuts, shortcutsOpen, useShortcuts } from "./shortcuts.js";
+import { OfflineBar, TopBar } from "./top-bar.js";
+
+export function Frame() {
+  useShortcuts();
+  const offline = offlineSinceMs.value !== null;
+  return (
+    <div class="flex h-dvh flex-col">
+      <a
+        href="#content"
+        class="sr-only focus:not-sr-only focus:fixed focus:top-2 focus:left-2 focus:z-50 focus:rounded-md focus:bg-surface focus:p-2"
+      >
+        Skip to the page
+      </a>
+      <TopBar />
+      <div class="flex min-h-0 flex-1">
+        <Rail />
+        <main id="content" tabIndex={-1} class="min-w-0 flex-1 overflow-y-auto outline-none max-sm:pb-14">
+          <OfflineBar />
+          <div
+            class={`mx-auto w-full max-w-[1440px] px-6 py-5 transition-[filter,opacity] duration-150 max-sm:px-3 max-sm:py-4 ${offline ? "opacity-60 grayscale" : ""}`}
+          >
+            <PageBody />
+          </div>
+        </main>
+      </div>
+      {paletteOpen.value && <Palette />}
+      {shortcutsOpen.value && <Shortcuts />}
+      <Toasts />
+    </div>
+  );
+}
+
+function PageBody() {
+  const { path } = place.value;
+  const page = pageOf(path);
+  useEffect(() => {
+    document.title = [path.slice(1).join(" / "), page?.label, "Promethean"]
+      .filter((part) => part)
+      .join(" · ");
+    if (page !== undefined) void fetchCode(page);
+  }, [path.join("/")]);
+  if (page === undefined) {
+    return <Empty title="There is no such page">The address may be of another version of the console.</Empty>;
+  }
+  const Code = codeOf(page);
+  if (Code === undefined) return <Skeleton rows={10} />;
+  if (Code === "failed") {
+    return (
+      <div class="flex flex-col items-center gap-3 py-12">
+        <p class="text-sm text-soft">
+          This page could not be fetched. The hub may have been updated meanwhile.
+        </p>
+        <Button kind="primary" onClick={() => location.reload()}>
+          Reload
+        </Button>
+      </div>
+    );
+  }
+  return <Code rest={path.slice(1)} />;
+}

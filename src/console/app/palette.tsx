@@ -1,0 +1,158 @@
+/** Ctrl-K: jump to any page, topic, group, view, key or event, or do what is done often. */
+import { signal } from "@preact/signals";
+import {
+  ArrowRight,
+  Boxes,
+  Hash,
+  KeyRound,
+  Layers,
+  type LucideIcon,
+  Moon,
+  TableProperties,
+} from "lucide-preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { useLive } from "../data/live.js";
+import type { GroupLag, Items, TopicRow, ViewInfo } from "../data/shapes.js";
+import { PAGES } from "./pages.js";
+import { go, to } from "./router.js";
+import { toggleTheme } from "./theme.js";
+
+export const paletteOpen = signal(false);
+
+interface Entry {
+  readonly kind: string;
+  readonly label: string;
+  readonly icon: LucideIcon;
+  readonly run: () => void;
+}
+
+const MAX_SHOWN = 12;
+const EVENT_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-/i;
+
+export function Palette() {
+  const [text, setText] = useState("");
+  const [chosen, setChosen] = useState(0);
+  const box = useRef<HTMLDialogElement>(null);
+  const all = useEntries(text.trim());
+  const shown = matching(all, text.trim()).slice(0, MAX_SHOWN);
+  useEffect(() => box.current?.showModal(), []);
+  const close = (): void => {
+    paletteOpen.value = false;
+  };
+  const run = (entry: Entry | undefined): void => {
+    close();
+    entry?.run();
+  };
+  const onKey = (event: KeyboardEvent): void => {
+    const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
+    if (step !== 0) setChosen((chosen + step + shown.length) % Math.max(1, shown.length));
+    if (event.key === "Enter") run(shown[chosen]);
+    if (step !== 0 || event.key === "Enter") event.preventDefault();
+  };
+  return (
+    <dialog
+      ref={box}
+      aria-label="Jump to"
+      onCancel={close}
+      onClose={close}
+      onClick={(event) => event.target === box.current && close()}
+      onKeyDown={onKey}
+      class="fade-in mx-auto mt-[12vh] w-[min(36rem,calc(100vw-2rem))] overflow-hidden rounded-lg border border-line-strong bg-surface p-0 text-ink backdrop:bg-scrim"
+    >
+      <input
+        role="combobox"
+        aria-expanded="true"
+        aria-controls="palette-list"
+        aria-activedescendant={`palette-${chosen}`}
+        aria-label="Jump to"
+        placeholder="A topic, group, view, key or event id…"
+        class="h-12 w-full border-b border-line bg-transparent px-4 text-base outline-none"
+        value={text}
+        spellcheck={false}
+        onInput={(event) => {
+          setText(event.currentTarget.value);
+          setChosen(0);
+        }}
+      />
+      <div id="palette-list" role="listbox" aria-label="Found" class="max-h-96 overflow-y-auto p-1.5">
+        {shown.map((entry, i) => (
+          <div
+            key={`${entry.kind} ${entry.label}`}
+            id={`palette-${i}`}
+            role="option"
+            tabIndex={-1}
+            aria-selected={i === chosen}
+            onMouseEnter={() => setChosen(i)}
+            onClick={() => run(entry)}
+            onKeyDown={() => undefined}
+            class={`flex h-9 cursor-pointer items-center gap-3 rounded-md px-3 text-sm ${i === chosen ? "bg-raised" : ""}`}
+          >
+            <entry.icon size={15} aria-hidden="true" class="shrink-0 text-faint" />
+            <span class="truncate">{entry.label}</span>
+            <span class="ml-auto shrink-0 text-xs text-faint">{entry.kind}</span>
+          </div>
+        ))}
+        {shown.length === 0 && <p class="px-3 py-6 text-center text-sm text-soft">Nothing by that name.</p>}
+      </div>
+    </dialog>
+  );
+}
+
+function useEntries(text: string): Entry[] {
+  const topics = useLive<Items<TopicRow>>("/topics", Number.POSITIVE_INFINITY).data?.items ?? [];
+  const groups = useLive<Items<GroupLag>>("/groups", Number.POSITIVE_INFINITY).data?.items ?? [];
+  const views = useLive<Items<ViewInfo>>("/views", Number.POSITIVE_INFINITY).data?.items ?? [];
+  const link = (kind: string, label: string, icon: LucideIcon, href: string): Entry => ({
+    kind,
+    label,
+    icon,
+    run: () => go(href),
+  });
+  return [
+    ...(EVENT_ID.test(text) ? [link("Trace event", text, Hash, to("trace", text))] : []),
+    ...PAGES.map(({ name, label, icon }) => link("Page", label, icon, name === "" ? to() : to(name))),
+    ...topics.map(({ name }) => link("Topic", name, Layers, to("topics", name))),
+    ...[...new Set(groups.map(({ group }) => group))].map((group) =>
+      link("Group", group, Boxes, to("groups", group)),
+    ),
+    ...views.map(({ view }) => link("View", view, TableProperties, to("views", view))),
+    { kind: "Command", label: "Switch theme", icon: Moon, run: toggleTheme },
+    ...keyEntries(text, topics, views, link),
+  ];
+}
+
+/** A word that is no name may be a key: look for it where keys are. */
+function keyEntries(
+  text: string,
+  topics: readonly TopicRow[],
+  views: readonly ViewInfo[],
+  link: (kind: string, label: string, icon: LucideIcon, href: string) => Entry,
+): Entry[] {
+  if (text.length < 2 || EVENT_ID.test(text)) return [];
+  return [
+    ...views.slice(0, 3).map(({ view }) => link(`Key in ${view}`, text, KeyRound, to("views", view, text))),
+    ...topics
+      .filter(({ name }) => !name.startsWith("dlq."))
+      .slice(0, 3)
+      .map(({ name }) =>
+        link(`History in ${name}`, text, ArrowRight, to("topics", name, { tab: "key", key: text })),
+      ),
+  ];
+}
+
+/** Those that have every word, those that begin with it first. */
+function matching(entries: readonly Entry[], text: string): Entry[] {
+  if (text === "") return [...entries];
+  const words = text.toLowerCase().split(/\s+/);
+  const fitting = entries.filter(({ label, kind }) => {
+    const all = `${label} ${kind}`.toLowerCase();
+    return words.every((word) => all.includes(word));
+  });
+  const first = words[0] ?? "";
+  return fitting.sort((a, b) => rank(a, first) - rank(b, first));
+}
+
+function rank({ label, kind }: Entry, word: string): number {
+  if (kind.startsWith("Key in") || kind.startsWith("History in")) return 2;
+  return label.toLowerCase().startsWith(word) ? 0 : 1;
+}

@@ -1,0 +1,40 @@
+/** What rules let one do. The hub decides; this only keeps the console from offering what it would refuse. */
+
+export type Verb = "publish" | "subscribe" | "read" | "ops";
+
+export interface Rule {
+  readonly effect: "allow" | "deny";
+  readonly verbs: readonly (Verb | "*")[];
+  readonly resources: readonly string[];
+}
+
+export function allows(rules: readonly Rule[], verb: Verb, resource: string): boolean {
+  const name = verb === "ops" ? resource : base(resource);
+  const fitting = rules.filter(
+    (rule) => rule.verbs.some((given) => covers(given, verb)) && rule.resources.some((p) => fits(p, name)),
+  );
+  return fitting.length > 0 && fitting.every(({ effect }) => effect === "allow");
+}
+
+function covers(given: Verb | "*", wanted: Verb): boolean {
+  return given === "*" || given === wanted || (given === "subscribe" && wanted === "read");
+}
+
+/** Dead letters and snapshots are as open as their topic. */
+function base(topic: string): string {
+  return topic.replace(/^(dlq\.)+/, "").replace(/\.snapshot$/, "");
+}
+
+/** `*` is one segment, `**` any number. */
+function fits(pattern: string, name: string): boolean {
+  if (pattern === "*" || pattern === "**") return true;
+  const source = pattern
+    .split(".")
+    .map((part) => (part === "**" ? "**" : part === "*" ? "[^.]+" : part.replaceAll(/[^\w-]/g, "\\$&")))
+    .join("\\.");
+  const regex = source
+    .replaceAll("\\.**\\.", "\\.(?:.+\\.)?")
+    .replace(/^\*\*\\\./, "(?:.+\\.)?")
+    .replace(/\\\.\*\*$/, "(?:\\..+)?");
+  return new RegExp(`^${regex}$`).test(name);
+}

@@ -1,0 +1,84 @@
+/** Keys that work everywhere, and the page that lists them. */
+import { signal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { Dialog } from "../ui/dialog.js";
+import { isTyping } from "../ui/table.js";
+import { PAGES } from "./pages.js";
+import { paletteOpen } from "./palette.js";
+import { go, to } from "./router.js";
+
+export const shortcutsOpen = signal(false);
+const CHORD_MS = 1_200;
+
+export function useShortcuts(): void {
+  useEffect(() => {
+    let gAtMs = 0;
+    const onKey = (event: KeyboardEvent): void => {
+      if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
+        event.preventDefault();
+        paletteOpen.value = !paletteOpen.peek();
+        return;
+      }
+      if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+      if (document.querySelector("dialog[open]") !== null) return;
+      const page = performance.now() - gAtMs < CHORD_MS && PAGES.find(({ letter }) => letter === event.key);
+      gAtMs = !page && event.key === "g" ? performance.now() : 0;
+      if (page) {
+        event.preventDefault();
+        go(page.name === "" ? to() : to(page.name));
+      } else if (event.key === "/") {
+        const filter = document.querySelector<HTMLInputElement>("[data-main-filter]");
+        if (filter === null) return;
+        event.preventDefault();
+        filter.focus();
+        filter.select();
+      } else if (event.key === "?") {
+        shortcutsOpen.value = true;
+      }
+    };
+    addEventListener("keydown", onKey);
+    return () => removeEventListener("keydown", onKey);
+  }, []);
+}
+
+const KEYS: readonly (readonly [string, string])[] = [
+  ["Ctrl K", "Jump to a topic, group, view, key or event"],
+  ["/", "Go to the filter"],
+  ["j  k", "Next and previous row"],
+  ["Enter", "Open the row"],
+  ["Esc", "Close the panel or dialog"],
+  ["?", "This list"],
+];
+
+export function Shortcuts() {
+  const pages = PAGES.map(({ letter, label }) => [`g ${letter}`, label] as const);
+  return (
+    <Dialog
+      title="Keyboard"
+      onClose={() => {
+        shortcutsOpen.value = false;
+      }}
+    >
+      <div class="grid gap-x-8 gap-y-1.5 sm:grid-cols-2">
+        {[...KEYS, ...pages].map(([keys, meaning]) => (
+          <div key={keys} class="flex items-center gap-3">
+            <span class="flex w-20 shrink-0 gap-1">
+              {keys.split(" ").map(
+                (key) =>
+                  key !== "" && (
+                    <kbd
+                      key={key}
+                      class="rounded border border-line-strong bg-sunken px-1.5 font-mono text-xs"
+                    >
+                      {key}
+                    </kbd>
+                  ),
+              )}
+            </span>
+            <span class="text-soft">{meaning}</span>
+          </div>
+        ))}
+      </div>
+    </Dialog>
+  );
+}

@@ -1,0 +1,61 @@
+/** The way in: a token, or the link that the hub printed when it was first started. */
+import { KeyRound } from "lucide-preact";
+import { useState } from "preact/hooks";
+import { Button } from "../ui/button.js";
+import { TextField } from "../ui/fields.js";
+import { Mark } from "./mark.js";
+import { session, signIn } from "./session.js";
+
+export function SignIn() {
+  const [text, setText] = useState("");
+  const [keep, setKeep] = useState(false);
+  const [busy, setBusy] = useState(false);
+  const state = session.value;
+  const wrong = state.kind === "out" && state.problem !== undefined;
+  const submit = async (event: Event): Promise<void> => {
+    event.preventDefault();
+    if (text.trim() === "") return;
+    setBusy(true);
+    await signIn(text.trim(), keep);
+    setBusy(false);
+  };
+  return (
+    <main class="flex min-h-dvh items-center justify-center p-4">
+      <form onSubmit={submit} class="card w-full max-w-sm p-6">
+        <div class="mb-5 flex items-center gap-3">
+          <Mark size={30} />
+          <div>
+            <h1 class="text-lg font-semibold tracking-tight">Sign in to Promethean</h1>
+            <p class="text-xs text-soft">{location.host}</p>
+          </div>
+        </div>
+        <TextField
+          label="Access token"
+          type="password"
+          value={text}
+          onInput={setText}
+          placeholder="Paste a token"
+          mono
+          wrong={wrong ? "The hub does not know this token, or it has run out." : undefined}
+          hint="A JWT or a fixed token of this hub."
+        />
+        <label class="mt-3 flex items-center gap-2 text-sm text-soft">
+          <input
+            type="checkbox"
+            class="accent-ember-solid"
+            checked={keep}
+            onChange={(event) => setKeep(event.currentTarget.checked)}
+          />
+          Keep me signed in on this browser
+        </label>
+        <Button kind="primary" type="submit" icon={KeyRound} busy={busy} class="mt-4 w-full justify-center">
+          Sign in
+        </Button>
+        <p class="mt-4 border-t border-line pt-3 text-xs text-faint">
+          First time here? <code class="mono text-xs text-soft">npx promethean up</code> prints a link that
+          signs you in.
+        </p>
+      </form>
+    </main>
+  );
+}

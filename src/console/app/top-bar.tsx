@@ -1,0 +1,144 @@
+/** Which hub this is, how it does, and the switches that concern every page. */
+import { LogOut, Moon, Pause, Play, Search, Sun, WifiOff } from "lucide-preact";
+import { isRunning, lastHeardMs, liveSwitch, offlineSinceMs } from "../data/live.js";
+import { useStats } from "../data/stats.js";
+import { Badge, Dot, type Tone } from "../ui/badge.js";
+import { Button } from "../ui/button.js";
+import { count, duration, plural } from "../ui/format.js";
+import { Link } from "../ui/link.js";
+import { now } from "../ui/now.js";
+import { Mark } from "./mark.js";
+import { paletteOpen } from "./palette.js";
+import { to } from "./router.js";
+import { signOut, who } from "./session.js";
+import { theme, toggleTheme } from "./theme.js";
+
+export function TopBar() {
+  const identity = who.value;
+  const dark = theme.value === "dark";
+  return (
+    <header class="z-20 flex h-12 shrink-0 items-center gap-3 border-b border-line bg-surface px-4 max-sm:gap-1.5 max-sm:px-3">
+      <Link
+        href={to()}
+        class="flex items-center gap-2 rounded-md font-semibold tracking-tight"
+        aria-label="Overview"
+      >
+        <Mark size={22} />
+        <span class="max-sm:sr-only">Promethean</span>
+      </Link>
+      <StoreName />
+      <Health />
+      <div class="ml-auto flex items-center gap-1">
+        <button
+          type="button"
+          onClick={() => {
+            paletteOpen.value = true;
+          }}
+          class="flex h-8 items-center gap-2 rounded-md border border-line bg-sunken px-2.5 text-sm text-faint hover:border-line-strong hover:text-ink max-lg:w-8 max-lg:justify-center max-lg:px-0 lg:w-56"
+          aria-label="Search and commands"
+        >
+          <Search size={14} aria-hidden="true" />
+          <span class="max-lg:hidden">Jump to…</span>
+          <kbd class="ml-auto rounded border border-line px-1 font-sans text-2xs max-lg:hidden">Ctrl K</kbd>
+        </button>
+        <LiveSwitch />
+        <Button
+          kind="quiet"
+          icon={dark ? Sun : Moon}
+          aria-label={dark ? "Light theme" : "Dark theme"}
+          title={dark ? "Light theme" : "Dark theme"}
+          onClick={toggleTheme}
+        />
+        {identity !== null && (
+          <>
+            <span
+              class="max-w-40 truncate text-sm text-soft max-lg:hidden"
+              title={`Signed in as ${identity.subject}`}
+            >
+              {identity.subject}
+            </span>
+            {identity.hub?.open !== true && (
+              <Button kind="quiet" icon={LogOut} aria-label="Sign out" title="Sign out" onClick={signOut} />
+            )}
+          </>
+        )}
+      </div>
+    </header>
+  );
+}
+
+function StoreName() {
+  const hub = who.value?.hub;
+  if (hub === undefined) return null;
+  return (
+    <span class="flex min-w-0 items-center gap-2 text-sm max-sm:hidden">
+      <span class="text-line-strong" aria-hidden="true">
+        /
+      </span>
+      <span class="truncate">{hub.name}</span>
+      <Badge title={hub.store}>{hub.store.split(" ")[0]}</Badge>
+    </span>
+  );
+}
+
+/** One dot with a word: the worst of what there is to say. */
+function Health() {
+  const stats = useStats();
+  const [tone, word, more] = ((): [Tone, string, string] => {
+    if (offlineSinceMs.value !== null) return ["bad", "Reconnecting", "The hub cannot be reached"];
+    if (stats === undefined) return ["neutral", "Connected", ""];
+    const { open } = stats.deadLetters;
+    const stuck = stats.groups.filter(
+      ({ lagSeconds, paused }) => lagSeconds > 60 && paused === undefined,
+    ).length;
+    if (stuck > 0) return ["warn", `${plural(stuck, "group")} behind`, "More than a minute behind"];
+    if (open > 0) return ["warn", plural(open, "dead letter"), `${count(open)} wait for a decision`];
+    return ["good", "Healthy", "Every group keeps up, no dead letters"];
+  })();
+  return (
+    <span
+      class="flex items-center gap-1.5 text-sm whitespace-nowrap text-soft"
+      title={more}
+      data-health={tone}
+    >
+      <Dot tone={tone} pulse={tone === "bad"} />
+      <span class="max-sm:sr-only">{word}</span>
+    </span>
+  );
+}
+
+function LiveSwitch() {
+  const on = liveSwitch.value;
+  return (
+    <Button
+      kind="quiet"
+      aria-pressed={on}
+      icon={on ? Pause : Play}
+      title={on ? "Pause live updates" : "Go on with live updates"}
+      onClick={() => {
+        liveSwitch.value = !on;
+      }}
+    >
+      <span class="flex items-center gap-1.5 max-sm:sr-only">
+        <Dot tone={on && isRunning.value ? "ember" : "neutral"} pulse={on} />
+        {on ? "Live" : "Paused"}
+      </span>
+    </Button>
+  );
+}
+
+/** What is shown is old: says how old. */
+export function OfflineBar() {
+  if (offlineSinceMs.value === null) return null;
+  const heardMs = lastHeardMs.value;
+  const age = heardMs === 0 ? null : duration(Math.max(1, Math.round((now.value - heardMs) / 1_000)));
+  return (
+    <div
+      role="status"
+      class="flex items-center gap-2 border-b border-line bg-warn-wash px-6 py-2 text-sm text-warn"
+    >
+      <WifiOff size={15} aria-hidden="true" />
+      Reconnecting{age === null ? "…" : `, last update ${age} ago`}
+    </div>
+  );
+}

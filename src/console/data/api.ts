@@ -1,0 +1,57 @@
+/** Calls of the hub's interface: with the token, and with problems as errors. What a call answers is its caller's word. */
+import { token } from "./credentials.js";
+import { Problem, problemFrom, problemOf } from "./problem.js";
+
+export interface CallOptions {
+  readonly body?: unknown;
+  readonly signal?: AbortSignal;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** GET without a body, POST with one. Throws a Problem. */
+export async function call<T>(path: string, options: CallOptions = {}): Promise<T> {
+  const response = await send(path, options);
+  return (await response.json().catch(() => {
+    throw new Problem(0, "OFFLINE", "the answer broke off");
+  })) as T;
+}
+
+/** The response itself, once it is known to be a good one. */
+export async function send(path: string, { body, signal, headers }: CallOptions = {}): Promise<Response> {
+  const bearer = token.peek();
+  let response: Response;
+  try {
+    response = await fetch(path, {
+      method: body === undefined ? "GET" : "POST",
+      cache: "no-store",
+      headers: {
+        ...(bearer !== null && { authorization: `Bearer ${bearer}` }),
+        ...(body !== undefined && { "content-type": "application/json" }),
+        ...headers,
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(signal !== undefined && { signal }),
+    });
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    throw problemFrom(error);
+  }
+  if (response.ok) return response;
+  throw await problemOf(response);
+}
+
+/** A path with a query; members that are undefined, null or "" are left out. */
+export function withQuery(
+  path: string,
+  query: Readonly<Record<string, string | number | boolean | null | undefined>>,
+): string {
+  const params = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined && value !== null && value !== "") params.set(name, String(value));
+  }
+  const text = params.toString();
+  return text === "" ? path : `${path}?${text}`;
+}
+
+/** One segment of a path. */
+export const seg = encodeURIComponent;

@@ -1,0 +1,41 @@
+/** How the numbers went: of the whole hub, and a short past of each topic and group for its row. Pure. */
+import type { Sample, Stats } from "./shapes.js";
+
+export interface Moment extends Sample {
+  readonly lag: number | null;
+  readonly lagSeconds: number | null;
+  readonly dead: number | null;
+}
+
+export function momentOf(stats: Stats): Moment {
+  const { lag, lagSeconds, deadLetters, totals } = stats;
+  return { ...totals, atMs: stats.atMs, lag, lagSeconds, dead: deadLetters.open };
+}
+
+const KEPT = 60;
+
+/** The last minute of each name. Names that are gone are forgotten. */
+export class Rings {
+  #rings = new Map<string, number[]>();
+
+  of(name: string): readonly number[] {
+    return this.#rings.get(name) ?? [];
+  }
+
+  take(stats: Stats): void {
+    const next = new Map<string, number[]>();
+    const push = (name: string, value: number): void => {
+      next.set(name, [...(this.#rings.get(name) ?? []).slice(1 - KEPT), value]);
+    };
+    for (const { topic, publishedPerSecond } of stats.topics) push(topicRing(topic), publishedPerSecond);
+    for (const { topic, group, lag, deliveredPerSecond } of stats.groups) {
+      push(lagRing(topic, group), lag);
+      push(deliveredRing(topic, group), deliveredPerSecond ?? 0);
+    }
+    this.#rings = next;
+  }
+}
+
+export const topicRing = (topic: string): string => `topic ${topic}`;
+export const lagRing = (topic: string, group: string): string => `lag ${topic} ${group}`;
+export const deliveredRing = (topic: string, group: string): string => `delivered ${topic} ${group}`;

@@ -1,0 +1,81 @@
+/**
+ * What goes on right now, as one stream for all who look: the last snapshot, and how the numbers went. The past that the
+ * hub kept comes first, so that charts are full at once; numbers it does not keep begin when the page is opened.
+ */
+import { effect, signal } from "@preact/signals";
+import { createParser } from "eventsource-parser";
+import { useEffect } from "preact/hooks";
+import { call, send } from "./api.js";
+import { heard, isRunning, unheard } from "./live.js";
+import { type Problem, problemFrom } from "./problem.js";
+import type { Stats } from "./shapes.js";
+import { type Moment, momentOf, Rings } from "./stats-past.js";
+
+export const stats = signal<Stats | undefined>(undefined);
+export const statsProblem = signal<Problem | undefined>(undefined);
+/** Oldest first. */
+export const moments = signal<readonly Moment[]>([]);
+export const rings = new Rings();
+
+const KEPT = 300;
+const RETRY_MS = 1_000;
+const watchers = signal(0);
+
+/** Keeps the stream open while the component is there. */
+export function useStats(): Stats | undefined {
+  useEffect(() => {
+    watchers.value++;
+    return () => {
+      watchers.value--;
+    };
+  }, []);
+  return stats.value;
+}
+
+effect(() => {
+  if (watchers.value === 0 || !isRunning.value) return;
+  const over = new AbortController();
+  void follow(over.signal);
+  return () => over.abort();
+});
+
+async function follow(over: AbortSignal): Promise<void> {
+  while (!over.aborted) {
+    try {
+      const first = await call<Stats>("/stats", { signal: over });
+      take(first);
+      await drain(over);
+    } catch (error) {
+      if (over.aborted) return;
+      const problem = problemFrom(error);
+      statsProblem.value = problem;
+      if (!problem.isOffline) return;
+      unheard();
+    }
+    await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+  }
+}
+
+async function drain(over: AbortSignal): Promise<void> {
+  const response = await send("/stats/stream", { signal: over, headers: { accept: "text/event-stream" } });
+  const parser = createParser({ onEvent: ({ data }) => take(JSON.parse(data) as Stats) });
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+  for (;;) {
+    const { value, done } = (await reader?.read()) ?? { value: undefined, done: true };
+    if (done || over.aborted) return;
+    parser.feed(value ?? "");
+  }
+}
+
+function take(snapshot: Stats): void {
+  heard();
+  statsProblem.value = undefined;
+  const known = moments.peek();
+  const newest = known.at(-1)?.atMs ?? 0;
+  const past = (snapshot.past ?? [])
+    .filter(({ atMs }) => atMs > newest)
+    .map((sample): Moment => ({ ...sample, lag: null, lagSeconds: null, dead: null }));
+  moments.value = [...known, ...past, momentOf(snapshot)].slice(-KEPT);
+  rings.take(snapshot);
+  stats.value = snapshot;
+}

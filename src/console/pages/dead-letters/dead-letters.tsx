@@ -1,0 +1,3 @@
+export function DeadLettersPage() {
+  return null;
+}

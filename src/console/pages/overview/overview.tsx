@@ -1,0 +1,197 @@
+/** The first screen: is it well, and if not, what is wrong, in words. */
+
+import { to } from "../../app/router.js";
+import { who } from "../../app/session.js";
+import { useLive } from "../../data/live.js";
+import type { Overview } from "../../data/shapes.js";
+import { moments, statsProblem, useStats } from "../../data/stats.js";
+import { Chart } from "../../ui/chart.js";
+import { bytes, count, duration, milliseconds, rate, si } from "../../ui/format.js";
+import { Facts, Figure, PageHead, Section } from "../../ui/page.js";
+import { Sparkline } from "../../ui/sparkline.js";
+import { Failure, Skeleton } from "../../ui/states.js";
+import { Attention } from "./attention.js";
+import { Flow } from "./flow.js";
+import { LaggingGroups } from "./lagging-groups.js";
+
+export function OverviewPage() {
+  const stats = useStats();
+  const overview = useLive<Overview>("/overview", 4_000);
+  const problem = statsProblem.value;
+  if (problem !== undefined && !problem.isOffline) {
+    return (
+      <>
+        <PageHead title="Overview" />
+        <Section>
+          <Failure problem={problem} />
+        </Section>
+      </>
+    );
+  }
+  return (
+    <>
+      <PageHead title="Overview">
+        {overview.data !== undefined && <Summary overview={overview.data} />}
+      </PageHead>
+      {stats === undefined ? (
+        <Skeleton rows={12} />
+      ) : (
+        <div class="flex flex-col gap-4">
+          <Attention />
+          <Figures />
+          <div class="grid gap-4 lg:grid-cols-3">
+            <Section title="Throughput" note="events a second, all topics" class="lg:col-span-2">
+              <Throughput />
+            </Section>
+            <Section title="Behind most">
+              <LaggingGroups groups={stats.groups} />
+            </Section>
+          </div>
+          <div class="grid gap-4 md:grid-cols-3">
+            <SmallChart title="Lag" name="oldest unsettled" color="lag" of="lagSeconds" format={duration} />
+            <SmallChart
+              title="Handlers"
+              name="p99"
+              color="handling"
+              of="handlerP99Ms"
+              format={milliseconds}
+            />
+            <SmallChart title="Dead letters" name="open" color="dead" of="dead" format={si} />
+          </div>
+          <Section title="Flow" note="topics, groups and views; width by rate">
+            <Flow stats={stats} />
+          </Section>
+          {overview.data !== undefined && <Machinery overview={overview.data} />}
+        </div>
+      )}
+    </>
+  );
+}
+
+function Summary({ overview }: { readonly overview: Overview }) {
+  const { events, bytes: size, topics, groups, uptimeSeconds } = overview;
+  return (
+    <>
+      {count(events)} events in {count(topics)} topics ({bytes(size)}), read by {count(groups)} groups. Up for{" "}
+      {duration(uptimeSeconds)}.
+    </>
+  );
+}
+
+function Figures() {
+  const stats = useStats();
+  if (stats === undefined) return null;
+  const past = moments.value.slice(-60);
+  const { totals, lag, lagSeconds, deadLetters } = stats;
+  const topics = Object.keys(deadLetters.topics).length;
+  return (
+    <div class="grid grid-cols-2 gap-4 md:grid-cols-3 xl:grid-cols-6">
+      <Figure name="Published" value={rate(totals.published)} detail="durable when answered">
+        <Sparkline values={past.map((m) => m.published)} color="published" width={72} />
+      </Figure>
+      <Figure name="Delivered" value={rate(totals.delivered)} detail="handed to handlers">
+        <Sparkline values={past.map((m) => m.delivered)} color="delivered" width={72} />
+      </Figure>
+      <Figure
+        name="Acked"
+        value={rate(totals.acked)}
+        detail={totals.nacked > 0 ? `${rate(totals.nacked)} failed` : "none failed lately"}
+      >
+        <Sparkline values={past.map((m) => m.acked)} color="acked" width={72} />
+      </Figure>
+      <Figure
+        name="Lag"
+        value={si(lag)}
+        detail={lag === 0 ? "up to date" : `${duration(lagSeconds)} behind at most`}
+        tone={lagSeconds > 60 ? "warn" : undefined}
+        href={to("groups", { "groups.sort": "-lag" })}
+      >
+        <Sparkline values={past.map((m) => m.lag ?? 0)} color="lag" width={72} />
+      </Figure>
+      <Figure
+        name="Handler p99"
+        value={totals.handlerP99Ms === null ? "–" : milliseconds(totals.handlerP99Ms)}
+        detail="hand-out to settlement"
+      >
+        <Sparkline values={past.map((m) => m.handlerP99Ms ?? 0)} color="handling" width={72} />
+      </Figure>
+      <Figure
+        name="Dead letters"
+        value={si(deadLetters.open)}
+        detail={
+          deadLetters.open === 0 ? "none open" : `open in ${count(topics)} topic${topics === 1 ? "" : "s"}`
+        }
+        tone={deadLetters.open > 0 ? "bad" : undefined}
+        href={to("dead-letters")}
+      >
+        <Sparkline values={past.map((m) => m.dead ?? 0)} color="dead" width={72} />
+      </Figure>
+    </div>
+  );
+}
+
+function Throughput() {
+  const past = moments.value;
+  return (
+    <Chart
+      label="Events a second: published, delivered and acked"
+      height={236}
+      times={past.map(({ atMs }) => atMs)}
+      format={rate}
+      series={[
+        { name: "published", color: "published", values: past.map((m) => m.published) },
+        { name: "delivered", color: "delivered", values: past.map((m) => m.delivered) },
+        { name: "acked", color: "acked", values: past.map((m) => m.acked) },
+      ]}
+    />
+  );
+}
+
+function SmallChart(props: {
+  readonly title: string;
+  readonly name: string;
+  readonly color: string;
+  readonly of: "lagSeconds" | "handlerP99Ms" | "dead";
+  readonly format: (value: number) => string;
+}) {
+  const past = moments.value;
+  return (
+    <Section title={props.title}>
+      <Chart
+        label={`${props.title}: ${props.name}`}
+        height={132}
+        times={past.map(({ atMs }) => atMs)}
+        format={props.format}
+        series={[{ name: props.name, color: props.color, values: past.map((m) => m[props.of]) }]}
+      />
+    </Section>
+  );
+}
+
+/** The store and what runs beside the hub. */
+function Machinery({ overview }: { readonly overview: Overview }) {
+  const states = new Map<string, number>();
+  for (const { state } of overview.tasks) states.set(state, (states.get(state) ?? 0) + 1);
+  const tasks = [...states].map(([state, n]) => `${count(n)} ${state}`).join(", ");
+  return (
+    <Section title="Store and feeds">
+      <div class="grid gap-x-10 gap-y-2 p-4 md:grid-cols-2">
+        <Facts
+          facts={[
+            ["Store", <span class="mono break-all">{overview.store}</span>],
+            ["Stored", `${count(overview.events)} events, ${bytes(overview.bytes)}`],
+          ]}
+        />
+        <Facts
+          facts={[
+            ["Long-running parts", tasks === "" ? "none on this hub" : tasks],
+            [
+              "Connections",
+              `${count(overview.connections)} over WebSocket, you as ${who.value?.subject ?? "–"}`,
+            ],
+          ]}
+        />
+      </div>
+    </Section>
+  );
+}

@@ -1,0 +1,3 @@
+export function SchemasPage() {
+  return null;
+}

@@ -1,0 +1,3 @@
+export function TopicsPage() {
+  return null;
+}

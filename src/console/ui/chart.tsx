@@ -1,0 +1,123 @@
+/** Charts over time: a crosshair with exact values, a zero line, and the same colour for the same series everywhere. */
+import { useEffect, useRef, useState } from "preact/hooks";
+import uPlot from "uplot";
+import { theme } from "../app/theme.js";
+import { clock } from "./format.js";
+
+export interface ChartSeries {
+  readonly name: string;
+  /** A name of the palette. */
+  readonly color: string;
+  readonly values: readonly (number | null)[];
+}
+
+interface ChartProps {
+  /** Milliseconds, ascending. */
+  readonly times: readonly number[];
+  readonly series: readonly ChartSeries[];
+  readonly format: (value: number) => string;
+  readonly height?: number;
+  readonly label: string;
+}
+
+export function Chart({ times, series, format, height = 200, label }: ChartProps) {
+  const box = useRef<HTMLDivElement>(null);
+  const chart = useRef<uPlot | null>(null);
+  const [at, setAt] = useState<number | null>(null);
+  const names = series.map(({ name }) => name).join("\n");
+  const data: uPlot.AlignedData = [times.map((ms) => ms / 1_000), ...series.map(({ values }) => [...values])];
+  const look = theme.value;
+  useEffect(() => {
+    const target = box.current;
+    if (target === null) return;
+    const made = new uPlot(optionsOf(target, series, format, height, setAt), data, target);
+    chart.current = made;
+    const observer = new ResizeObserver(() => made.setSize({ width: target.clientWidth, height }));
+    observer.observe(target);
+    return () => {
+      observer.disconnect();
+      made.destroy();
+      chart.current = null;
+    };
+  }, [names, look, height]);
+  useEffect(() => chart.current?.setData(data), [times]);
+  const index = at ?? times.length - 1;
+  return (
+    <figure class="min-w-0" aria-label={label}>
+      <figcaption class="flex flex-wrap items-center gap-x-4 gap-y-0.5 px-4 pt-3 text-xs">
+        {series.map(({ name, color, values }) => (
+          <span key={name} class="flex items-center gap-1.5">
+            <span
+              aria-hidden="true"
+              class="inline-block h-0.5 w-3 rounded"
+              style={{ background: `var(--color-${color})` }}
+            />
+            <span class="text-soft">{name}</span>
+            <span class="font-medium">{shown(values[index], format)}</span>
+          </span>
+        ))}
+        <span class="ml-auto text-faint">{at === null ? "" : clock(times[at] ?? 0)}</span>
+      </figcaption>
+      <div ref={box} class="w-full" aria-hidden="true" />
+    </figure>
+  );
+}
+
+function shown(value: number | null | undefined, format: (value: number) => string): string {
+  return value === null || value === undefined ? "–" : format(value);
+}
+
+/** A canvas needs colours as they come out, not as they are written. */
+function colorOf(name: string, alpha = 1): string {
+  const probe = document.createElement("span");
+  probe.style.color = `color-mix(in srgb, var(--color-${name}) ${alpha * 100}%, transparent)`;
+  document.body.append(probe);
+  const found = getComputedStyle(probe).color;
+  probe.remove();
+  return found;
+}
+
+function optionsOf(
+  target: HTMLElement,
+  series: readonly ChartSeries[],
+  format: (value: number) => string,
+  height: number,
+  onAt: (index: number | null) => void,
+): uPlot.Options {
+  const axis = {
+    stroke: colorOf("faint"),
+    font: "11px ui-sans-serif, system-ui, sans-serif",
+    grid: { stroke: colorOf("line"), width: 1 },
+    ticks: { show: false },
+  };
+  return {
+    width: Math.max(50, target.clientWidth),
+    height,
+    legend: { show: false },
+    padding: [12, 16, 0, 4],
+    cursor: { y: false, drag: { x: false, y: false }, sync: { key: "time" }, points: { size: 6 } },
+    scales: { x: { time: true }, y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] } },
+    axes: [
+      {
+        ...axis,
+        grid: { show: false },
+        size: 28,
+        values: (_, splits) => splits.map((s) => clock(s * 1_000).slice(0, 8)),
+        space: 90,
+      },
+      { ...axis, size: 56, space: 36, values: (_, splits) => splits.map(format) },
+    ],
+    series: [
+      {},
+      ...series.map(({ name, color }) => ({
+        label: name,
+        stroke: colorOf(color),
+        fill: colorOf(color, 0.1),
+        width: 1.5,
+        spanGaps: true,
+        points: { show: false },
+      })),
+    ],
+    hooks: { setCursor: [({ cursor }) => onAt(cursor.idx ?? null)] },
+  };
+}

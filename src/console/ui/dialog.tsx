@@ -1,0 +1,100 @@
+/** Questions that must be answered first. The browser's own dialog keeps the focus inside and closes on Esc. */
+import type { ComponentChildren } from "preact";
+import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { problemFrom } from "../data/problem.js";
+import { Button, type ButtonKind } from "./button.js";
+import { sentence } from "./states.js";
+
+interface DialogProps {
+  readonly title: string;
+  readonly onClose: () => void;
+  readonly children: ComponentChildren;
+  readonly footer?: ComponentChildren;
+  readonly wide?: boolean;
+}
+
+export function Dialog({ title, onClose, children, footer, wide }: DialogProps) {
+  const box = useRef<HTMLDialogElement>(null);
+  const id = useId();
+  useEffect(() => {
+    const dialog = box.current;
+    dialog?.showModal();
+    return () => dialog?.close();
+  }, []);
+  return (
+    <dialog
+      ref={box}
+      aria-labelledby={id}
+      onCancel={(event) => {
+        event.preventDefault();
+        onClose();
+      }}
+      onClick={(event) => {
+        if (event.target === box.current) onClose();
+      }}
+      onKeyDown={() => undefined}
+      class={`fade-in m-auto max-h-[90vh] w-[calc(100vw-2rem)] rounded-lg border border-line-strong bg-surface p-0 text-ink backdrop:bg-scrim ${wide ? "max-w-3xl" : "max-w-lg"}`}
+    >
+      <div class="flex max-h-[90vh] flex-col">
+        <h2 id={id} class="border-b border-line px-5 py-3.5 text-base font-semibold">
+          {title}
+        </h2>
+        <div class="min-h-0 flex-1 overflow-y-auto px-5 py-4 text-sm">{children}</div>
+        {footer !== undefined && (
+          <div class="flex flex-wrap justify-end gap-2 border-t border-line px-5 py-3">{footer}</div>
+        )}
+      </div>
+    </dialog>
+  );
+}
+
+/** A dialog with one thing to do. What goes wrong is said in it, and it stays open. */
+export function ActionDialog(props: {
+  readonly title: string;
+  readonly verb: string;
+  readonly kind?: ButtonKind;
+  readonly ready?: boolean;
+  readonly wide?: boolean;
+  readonly act: () => Promise<unknown>;
+  readonly onClose: () => void;
+  readonly extra?: ComponentChildren;
+  readonly children: ComponentChildren;
+}) {
+  const { title, verb, kind = "primary", ready = true, act, onClose, children } = props;
+  const [busy, setBusy] = useState(false);
+  const [wrong, setWrong] = useState<string | null>(null);
+  const run = async (): Promise<void> => {
+    setBusy(true);
+    setWrong(null);
+    try {
+      await act();
+    } catch (error) {
+      setWrong(sentence(problemFrom(error).message));
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <Dialog
+      title={title}
+      onClose={onClose}
+      {...(props.wide && { wide: true })}
+      footer={
+        <>
+          <div class="mr-auto flex items-center">{props.extra}</div>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button kind={kind} disabled={!ready} busy={busy} onClick={run}>
+            {verb}
+          </Button>
+        </>
+      }
+    >
+      {children}
+      {wrong !== null && (
+        <p role="alert" class="mt-3 rounded-md bg-bad-wash px-3 py-2 text-bad">
+          {wrong}
+        </p>
+      )}
+    </Dialog>
+  );
+}

@@ -1,0 +1,189 @@
+/** Fields of forms, and the filter that every list has. */
+import { Search, X } from "lucide-preact";
+import type { ComponentChildren } from "preact";
+import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { query, setQuery } from "../app/router.js";
+
+export function Field(props: {
+  readonly label: string;
+  readonly hint?: ComponentChildren;
+  readonly wrong?: string | undefined;
+  readonly children: (id: string) => ComponentChildren;
+}) {
+  const id = useId();
+  return (
+    <div class="flex min-w-0 flex-col gap-1">
+      <label for={id} class="label">
+        {props.label}
+      </label>
+      {props.children(id)}
+      {props.wrong !== undefined ? (
+        <span class="text-xs text-bad" role="alert">
+          {props.wrong}
+        </span>
+      ) : (
+        props.hint !== undefined && <span class="text-xs text-faint">{props.hint}</span>
+      )}
+    </div>
+  );
+}
+
+export function TextField(props: {
+  readonly label: string;
+  readonly value: string;
+  readonly onInput: (value: string) => void;
+  readonly hint?: ComponentChildren;
+  readonly wrong?: string | undefined;
+  readonly placeholder?: string;
+  readonly mono?: boolean;
+  readonly type?: "text" | "number" | "password" | "datetime-local";
+}) {
+  const { label, value, onInput, hint, wrong, placeholder, mono, type } = props;
+  return (
+    <Field label={label} hint={hint} wrong={wrong}>
+      {(id) => (
+        <input
+          id={id}
+          class={`field ${mono ? "font-mono" : ""}`}
+          type={type ?? "text"}
+          step={type === "datetime-local" ? "1" : undefined}
+          value={value}
+          placeholder={placeholder}
+          autocomplete="off"
+          spellcheck={false}
+          onInput={(event) => onInput(event.currentTarget.value)}
+        />
+      )}
+    </Field>
+  );
+}
+
+export interface Choice {
+  readonly value: string;
+  readonly label: string;
+}
+
+export function SelectField(props: {
+  readonly label: string;
+  readonly value: string;
+  readonly choices: readonly Choice[];
+  readonly onChange: (value: string) => void;
+  /** The label is there for screen readers only. */
+  readonly bare?: boolean;
+}) {
+  const { label, value, choices, onChange, bare } = props;
+  const select = (id?: string) => (
+    <select
+      id={id}
+      aria-label={bare ? label : undefined}
+      class={`field pr-6 ${bare ? "w-auto max-w-48" : ""}`}
+      value={value}
+      onChange={(event) => onChange(event.currentTarget.value)}
+    >
+      {choices.map((choice) => (
+        <option key={choice.value} value={choice.value}>
+          {choice.label}
+        </option>
+      ))}
+    </select>
+  );
+  return bare ? select() : <Field label={label}>{select}</Field>;
+}
+
+export function JsonField(props: {
+  readonly label: string;
+  readonly value: string;
+  readonly onInput: (value: string) => void;
+  readonly wrong?: string | undefined;
+  readonly hint?: ComponentChildren;
+  readonly rows?: number;
+}) {
+  const { label, value, onInput, wrong, hint, rows = 10 } = props;
+  return (
+    <Field label={label} hint={hint} wrong={wrong}>
+      {(id) => (
+        <textarea
+          id={id}
+          rows={rows}
+          spellcheck={false}
+          value={value}
+          aria-invalid={wrong !== undefined}
+          onInput={(event) => onInput(event.currentTarget.value)}
+          class={`mono w-full resize-y rounded-md border bg-sunken p-3 ${wrong === undefined ? "border-line-strong" : "border-bad"}`}
+        />
+      )}
+    </Field>
+  );
+}
+
+const SETTLE_MS = 200;
+
+/** A filter that lives in the address. `/` goes there. */
+export function FilterBox(props: {
+  readonly name?: string;
+  readonly placeholder: string;
+  readonly main?: boolean;
+}) {
+  const { name = "q", placeholder, main = true } = props;
+  const inAddress = query(name) ?? "";
+  const [text, setText] = useState(inAddress);
+  const typed = useRef(false);
+  useEffect(() => {
+    if (!typed.current) setText(inAddress);
+  }, [inAddress]);
+  useEffect(() => {
+    if (!typed.current) return;
+    const timer = setTimeout(() => {
+      typed.current = false;
+      setQuery({ [name]: text });
+    }, SETTLE_MS);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return (
+    <div class="relative w-full max-w-72 min-w-40">
+      <Search
+        size={14}
+        aria-hidden="true"
+        class="pointer-events-none absolute top-2.25 left-2.5 text-faint"
+      />
+      <input
+        type="text"
+        aria-label={placeholder}
+        placeholder={placeholder}
+        {...(main && { "data-main-filter": "" })}
+        class="field pr-8 pl-8"
+        value={text}
+        spellcheck={false}
+        onInput={(event) => {
+          typed.current = true;
+          setText(event.currentTarget.value);
+        }}
+        onKeyDown={(event) => {
+          if (event.key === "Escape") event.currentTarget.blur();
+        }}
+      />
+      {text !== "" && (
+        <button
+          type="button"
+          aria-label="Clear filter"
+          class="absolute top-1.5 right-1.5 rounded p-0.5 text-faint hover:text-ink"
+          onClick={() => {
+            typed.current = true;
+            setText("");
+          }}
+        >
+          <X size={14} aria-hidden="true" />
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** Whether every word of the filter is somewhere in the texts. */
+export function passes(filter: string, ...texts: readonly (string | undefined)[]): boolean {
+  const all = texts.join("\n").toLowerCase();
+  return filter
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => all.includes(word));
+}

@@ -1,0 +1,60 @@
+import { describe, expect, it } from "vitest";
+import { ago, bytes, duration, lagText, moment, oneLine, rate, shellWord, shortId, si } from "./format.js";
+
+describe("numbers and times for people", () => {
+  it("shortens counts and rates to one decimal", () => {
+    expect([0, 7, 99.94, 999, 1_234, 12_440, 3_100_000, 2.5e9].map(si)).toEqual([
+      "0",
+      "7",
+      "99.9",
+      "999",
+      "1,234",
+      "12.4k",
+      "3.1M",
+      "2.5G",
+    ]);
+    expect([0.01, 0.4, 12_440].map(rate)).toEqual(["0/s", "0.4/s", "12.4k/s"]);
+  });
+
+  it("gives bytes in binary units", () => {
+    expect([0, 1_023, 1_536, 10_485_760, 1e12].map(bytes)).toEqual([
+      "0 B",
+      "1023 B",
+      "1.5 KiB",
+      "10.0 MiB",
+      "931 GiB",
+    ]);
+  });
+
+  it("says durations and ages in the largest fitting units", () => {
+    expect([0, 0.0123, 1.25, 41, 120, 11_520, 90_000, 864_000].map(duration)).toEqual([
+      "0 s",
+      "12 ms",
+      "1.3 s",
+      "41 s",
+      "2 min",
+      "3 h 12 min",
+      "1 d 1 h",
+      "10 d",
+    ]);
+    expect([ago(1_000, 1_500), ago(0, 8_000), ago(13_000, 1_000)]).toEqual(["now", "8 s ago", "in 12 s"]);
+    expect(moment(new Date(2024, 4, 1, 12, 0, 3, 120).getTime())).toBe("2024-05-01 12:00:03.120");
+  });
+
+  it("says how far behind a group is", () => {
+    expect(lagText({ lag: 3_210, lagSeconds: 41, drainSeconds: 118 })).toBe(
+      "3,210 · 41 s behind · drains in ~2 min",
+    );
+    expect(lagText({ lag: 0, lagSeconds: 0 })).toBe("up to date");
+    expect(lagText({ lag: 1, lagSeconds: 5, drainSeconds: null })).toBe("1 · 5 s behind");
+  });
+
+  it("cuts ids and payloads, and quotes what a shell would take apart", () => {
+    expect(shortId("0190f3c2-7c6e-7000-8000-1234567890ab")).toBe("0190f3c2…90ab");
+    expect(oneLine({ a: "x".repeat(10) }, 8)).toBe('{"a":"xx…');
+    expect([shellWord("orders.placed"), shellWord("it's $HOME")]).toEqual([
+      "orders.placed",
+      `'it'\\''s $HOME'`,
+    ]);
+  });
+});

@@ -1,0 +1,106 @@
+/** Numbers and times as people read them. Pure; the present is an argument where it matters. */
+
+const whole = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
+
+export function count(n: number): string {
+  return whole.format(n);
+}
+
+export function plural(n: number, noun: string): string {
+  return `${count(n)} ${noun}${n === 1 ? "" : "s"}`;
+}
+
+/** 12.4k, 3.1M; below a thousand one decimal at most. */
+export function si(n: number): string {
+  const size = Math.abs(n);
+  if (size >= 1e9) return `${(n / 1e9).toFixed(1)}G`;
+  if (size >= 1e6) return `${(n / 1e6).toFixed(1)}M`;
+  if (size >= 1e4) return `${(n / 1e3).toFixed(1)}k`;
+  if (size >= 1e3) return count(n);
+  if (size >= 100 || Number.isInteger(n)) return String(Math.round(n));
+  return n.toFixed(1);
+}
+
+export function rate(perSecond: number): string {
+  return `${si(perSecond < 0.05 ? 0 : perSecond)}/s`;
+}
+
+export function bytes(n: number): string {
+  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+  let value = n;
+  let unit = 0;
+  while (value >= 1_024 && unit < units.length - 1) {
+    value /= 1_024;
+    unit++;
+  }
+  return `${unit === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${units[unit]}`;
+}
+
+/** 41 s, 2 min, 3 h 12 min, 5 d. */
+export function duration(seconds: number): string {
+  if (seconds < 0.0005) return "0 s";
+  if (seconds < 1) return `${Math.max(1, Math.round(seconds * 1_000))} ms`;
+  if (seconds < 10) return `${seconds.toFixed(1).replace(/\.0$/, "")} s`;
+  if (seconds < 60) return `${Math.round(seconds)} s`;
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 60) return `${minutes} min`;
+  const hours = Math.floor(minutes / 60);
+  if (hours < 24) return minutes % 60 === 0 ? `${hours} h` : `${hours} h ${minutes % 60} min`;
+  const days = Math.floor(hours / 24);
+  return hours % 24 === 0 || days > 6 ? `${days} d` : `${days} d ${hours % 24} h`;
+}
+
+export function milliseconds(ms: number): string {
+  return ms < 10 ? `${ms.toFixed(1)} ms` : ms < 1_000 ? `${Math.round(ms)} ms` : duration(ms / 1_000);
+}
+
+export function ago(ts: number, nowMs: number): string {
+  const seconds = (nowMs - ts) / 1_000;
+  if (seconds < -1) return `in ${duration(-seconds)}`;
+  if (seconds < 1) return "now";
+  return `${duration(Math.floor(seconds))} ago`;
+}
+
+const two = (n: number): string => String(n).padStart(2, "0");
+
+/** 2024-05-01 12:00:03.120, in the viewer's zone. */
+export function moment(ts: number): string {
+  const at = new Date(ts);
+  if (Number.isNaN(at.getTime())) return String(ts);
+  const day = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
+  return `${day} ${clock(ts)}.${String(at.getMilliseconds()).padStart(3, "0")}`;
+}
+
+export function clock(ts: number): string {
+  const at = new Date(ts);
+  return `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
+}
+
+/** "3,210 · 41 s behind · drains in ~2 min" */
+export function lagText(o: {
+  readonly lag: number;
+  readonly lagSeconds: number;
+  readonly drainSeconds?: number | null | undefined;
+}): string {
+  if (o.lag === 0) return "up to date";
+  const parts = [count(o.lag), `${duration(o.lagSeconds)} behind`];
+  if (typeof o.drainSeconds === "number" && o.drainSeconds > 0)
+    parts.push(`drains in ~${duration(o.drainSeconds)}`);
+  return parts.join(" · ");
+}
+
+/** The start of an id, enough to tell it from its neighbours. */
+export function shortId(id: string): string {
+  return id.length > 13 ? `${id.slice(0, 8)}…${id.slice(-4)}` : id;
+}
+
+/** A payload in one line. */
+export function oneLine(value: unknown, max = 240): string {
+  const text = typeof value === "string" ? value : (JSON.stringify(value) ?? "");
+  return text.length > max ? `${text.slice(0, max)}…` : text;
+}
+
+/** A word for a shell, quoted where it must be. */
+export function shellWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+}

@@ -1,0 +1,80 @@
+/** JSON for reading: coloured, with what changed marked, always as text. */
+import type { ComponentChildren } from "preact";
+import { CopyButton } from "./copy.js";
+import { type Line, linesOf, type Mark } from "./json-lines.js";
+
+const MARKS: Readonly<Record<Mark, string>> = {
+  same: "",
+  added: "bg-good-wash",
+  removed: "bg-bad-wash line-through decoration-bad/60",
+};
+const SIGNS: Readonly<Record<Mark, string>> = { same: " ", added: "+", removed: "−" };
+
+const MAX_LINES = 5_000;
+
+/** `before` marks what is new, and shows what is gone. */
+export function JsonView(props: {
+  readonly value: unknown;
+  readonly before?: unknown;
+  readonly label: string;
+  readonly maxHeight?: string;
+}) {
+  const { value, before, label, maxHeight = "max-h-112" } = props;
+  const compared = "before" in props;
+  const lines = linesOf(value, compared ? { before } : undefined);
+  return (
+    <div class="group relative rounded-md border border-line bg-sunken">
+      <div class="absolute top-1 right-1 opacity-60 group-hover:opacity-100 focus-within:opacity-100">
+        <CopyButton text={JSON.stringify(value, null, 2) ?? ""} label={label} />
+      </div>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard. */}
+      <section tabIndex={0} aria-label={label} class={`overflow-auto py-2 ${maxHeight}`}>
+        <code class="mono block w-max min-w-full leading-5">
+          {lines.slice(0, MAX_LINES).map((line, i) => (
+            <LineView key={i} line={line} compared={compared} />
+          ))}
+          {lines.length > MAX_LINES && (
+            <div class="px-3 text-faint">… {lines.length - MAX_LINES} more lines</div>
+          )}
+        </code>
+      </section>
+    </div>
+  );
+}
+
+function LineView({ line, compared }: { readonly line: Line; readonly compared: boolean }) {
+  const { depth, mark, name, value, kind, tail } = line;
+  return (
+    <div class={`flex pr-10 whitespace-pre ${compared ? "pl-1" : "pl-3"} ${MARKS[mark]}`}>
+      {compared && (
+        <span class="w-4 shrink-0 text-faint select-none" aria-hidden="true">
+          {SIGNS[mark]}
+        </span>
+      )}
+      <span>
+        {"  ".repeat(depth)}
+        {name !== undefined && (
+          <>
+            <span class="text-info">{name}</span>
+            {": "}
+          </>
+        )}
+        <Coloured kind={kind}>{value}</Coloured>
+        {tail}
+      </span>
+    </div>
+  );
+}
+
+function Coloured({ kind, children }: { readonly kind: Line["kind"]; readonly children: ComponentChildren }) {
+  switch (kind) {
+    case "string":
+      return <span class="text-good">{children}</span>;
+    case "number":
+      return <span class="text-ember">{children}</span>;
+    case "word":
+      return <span class="text-lag">{children}</span>;
+    case "frame":
+      return <>{children}</>;
+  }
+}

@@ -1,0 +1,30 @@
+/** The present, once a second for everybody, and times told against it. */
+import { signal } from "@preact/signals";
+import { ago, moment } from "./format.js";
+
+export const now = signal(Date.now());
+
+setInterval(() => {
+  if (!document.hidden) now.value = Date.now();
+}, 1_000);
+
+export function Ago({ ts }: { readonly ts: number }) {
+  return (
+    <time dateTime={isoOf(ts)} title={moment(ts)} class="whitespace-nowrap">
+      {ago(ts, now.value)}
+    </time>
+  );
+}
+
+export function Moment({ ts }: { readonly ts: number }) {
+  return (
+    <time dateTime={isoOf(ts)} title={ago(ts, now.value)} class="mono whitespace-nowrap">
+      {moment(ts)}
+    </time>
+  );
+}
+
+function isoOf(ts: number): string | undefined {
+  const at = new Date(ts);
+  return Number.isNaN(at.getTime()) ? undefined : at.toISOString();
+}

@@ -1,0 +1,151 @@
+/** The parts every page has: a heading with its actions, sections, figures, tabs. */
+import { ChevronRight } from "lucide-preact";
+import type { ComponentChildren } from "preact";
+import { query, setQuery } from "../app/router.js";
+import { Link } from "./link.js";
+
+export interface Crumb {
+  readonly label: string;
+  readonly href: string;
+}
+
+export function PageHead(props: {
+  readonly title: string;
+  readonly mono?: boolean;
+  readonly crumbs?: readonly Crumb[];
+  readonly badges?: ComponentChildren;
+  readonly actions?: ComponentChildren;
+  readonly children?: ComponentChildren;
+}) {
+  const { title, mono, crumbs = [], badges, actions, children } = props;
+  return (
+    <header class="mb-4 flex flex-wrap items-start gap-x-4 gap-y-3">
+      <div class="min-w-0 flex-1">
+        {crumbs.length > 0 && (
+          <nav aria-label="Breadcrumb" class="mb-0.5 flex items-center gap-1 text-xs text-faint">
+            {crumbs.map(({ label, href }) => (
+              <span key={href} class="flex items-center gap-1">
+                <Link href={href} class="rounded-sm hover:text-ink">
+                  {label}
+                </Link>
+                <ChevronRight size={12} aria-hidden="true" />
+              </span>
+            ))}
+          </nav>
+        )}
+        <div class="flex flex-wrap items-center gap-2">
+          <h1
+            tabIndex={-1}
+            class={`max-w-full truncate text-xl font-semibold tracking-tight outline-none ${mono ? "font-mono text-lg" : ""}`}
+            title={title}
+          >
+            {title}
+          </h1>
+          {badges}
+        </div>
+        {children !== undefined && <div class="mt-1 text-sm text-soft">{children}</div>}
+      </div>
+      {actions !== undefined && <div class="flex flex-wrap items-center gap-2">{actions}</div>}
+    </header>
+  );
+}
+
+export function Section(props: {
+  readonly title?: string;
+  readonly note?: ComponentChildren;
+  readonly actions?: ComponentChildren;
+  readonly class?: string;
+  readonly children: ComponentChildren;
+}) {
+  const { title, note, actions, children } = props;
+  return (
+    <section class={`card flex min-w-0 flex-col overflow-hidden ${props.class ?? ""}`} aria-label={title}>
+      {title !== undefined && (
+        <div class="flex min-h-11 flex-wrap items-center gap-x-3 gap-y-1 border-b border-line px-4 py-1.5">
+          <h2 class="text-sm font-semibold">{title}</h2>
+          {note !== undefined && <span class="text-xs text-faint">{note}</span>}
+          <div class="ml-auto flex items-center gap-1">{actions}</div>
+        </div>
+      )}
+      {children}
+    </section>
+  );
+}
+
+/** One figure with its name, a word about it, and how it went. */
+export function Figure(props: {
+  readonly name: string;
+  readonly value: ComponentChildren;
+  readonly detail?: ComponentChildren;
+  readonly tone?: "bad" | "warn" | undefined;
+  readonly href?: string;
+  readonly children?: ComponentChildren;
+}) {
+  const { name, value, detail, tone, href, children } = props;
+  const colour = tone === "bad" ? "text-bad" : tone === "warn" ? "text-warn" : "";
+  const body = (
+    <>
+      <div class="label">{name}</div>
+      <div class="flex items-end justify-between gap-3">
+        <div class={`text-2xl leading-9 font-semibold tracking-tight ${colour}`}>{value}</div>
+        <div class="min-w-0 shrink pb-1">{children}</div>
+      </div>
+      <div class="h-4 truncate text-xs text-faint">{detail}</div>
+    </>
+  );
+  const look = "card block min-w-0 px-4 pt-3 pb-2.5";
+  return href === undefined ? (
+    <div class={look}>{body}</div>
+  ) : (
+    <Link href={href} class={`${look} transition-colors duration-100 hover:border-line-strong`}>
+      {body}
+    </Link>
+  );
+}
+
+export interface Tab {
+  readonly id: string;
+  readonly label: string;
+  readonly count?: number | undefined;
+}
+
+/** The open tab is in the address. */
+export function useTab(tabs: readonly Tab[], name = "tab"): string {
+  const wanted = query(name);
+  return tabs.find(({ id }) => id === wanted)?.id ?? tabs[0]?.id ?? "";
+}
+
+export function Tabs({ tabs, name = "tab" }: { readonly tabs: readonly Tab[]; readonly name?: string }) {
+  const open = useTab(tabs, name);
+  return (
+    <div class="mb-4 flex gap-1 overflow-x-auto border-b border-line" role="tablist">
+      {tabs.map(({ id, label, count }, i) => (
+        <button
+          key={id}
+          type="button"
+          role="tab"
+          aria-selected={id === open}
+          class={`-mb-px flex h-9 shrink-0 items-center gap-1.5 border-b-2 px-3 text-sm ${id === open ? "border-ember font-medium text-ink" : "border-transparent text-soft hover:text-ink"}`}
+          onClick={() => setQuery({ [name]: i === 0 ? null : id }, { push: true })}
+        >
+          {label}
+          {count !== undefined && <span class="rounded bg-raised px-1.5 text-2xs text-soft">{count}</span>}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+/** Names and values, one a line. */
+export function Facts({ facts }: { readonly facts: readonly (readonly [string, ComponentChildren])[] }) {
+  return (
+    <dl class="grid grid-cols-[minmax(6rem,auto)_1fr] gap-x-4 gap-y-1.5 text-sm">
+      {facts.map(([name, value]) => (
+        <div key={name} class="contents">
+          <dt class="text-soft">{name}</dt>
+          <dd class="min-w-0 break-words">{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

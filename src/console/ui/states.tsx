@@ -1,0 +1,90 @@
+/** What stands where data would: not yet, nothing, not allowed, not found, not working. */
+import { CircleAlert, Inbox, Lock, SearchX } from "lucide-preact";
+import type { ComponentChildren } from "preact";
+import type { Live } from "../data/live.js";
+import { missingRight, type Problem } from "../data/problem.js";
+import { Button } from "./button.js";
+import { CopyButton } from "./copy.js";
+
+/** Grey bars, only if it takes longer than a moment. */
+export function Skeleton({ rows = 6 }: { readonly rows?: number }) {
+  return (
+    <div class="late flex flex-col gap-2.5 p-4" role="status" aria-label="Loading">
+      {Array.from({ length: rows }, (_, i) => (
+        <div key={i} class={`shimmer h-4 ${["w-full", "w-11/12", "w-4/5"][i % 3]}`} />
+      ))}
+    </div>
+  );
+}
+
+/** Says what would be here, and what makes it appear. */
+export function Empty(props: {
+  readonly title: string;
+  readonly children?: ComponentChildren;
+  readonly command?: string;
+  readonly icon?: typeof Inbox;
+}) {
+  const { title, children, command, icon: Icon = Inbox } = props;
+  return (
+    <div class="flex flex-col items-center gap-2 px-6 py-12 text-center">
+      <div class="mb-1 flex size-10 items-center justify-center rounded-full bg-raised text-faint">
+        <Icon size={20} aria-hidden="true" />
+      </div>
+      <p class="font-medium">{title}</p>
+      {children !== undefined && <p class="max-w-md text-sm text-soft">{children}</p>}
+      {command !== undefined && (
+        <div class="mt-2 flex max-w-full items-center gap-1 rounded-md border border-line bg-sunken py-1 pr-1 pl-3">
+          <code class="mono overflow-x-auto whitespace-pre">{command}</code>
+          <CopyButton text={command} label="command" />
+        </div>
+      )}
+    </div>
+  );
+}
+
+export function Failure({ problem, retry }: { readonly problem: Problem; readonly retry?: () => void }) {
+  const right = missingRight(problem);
+  if (right !== null) {
+    return (
+      <Empty icon={Lock} title="Your token does not cover this">
+        It lacks the right <code class="mono text-ink">{right}</code>. Ask whoever runs this hub for a token
+        with that scope, or sign in with another one.
+      </Empty>
+    );
+  }
+  if (problem.status === 404) {
+    return (
+      <Empty icon={SearchX} title="Not here">
+        {sentence(problem.message)}
+      </Empty>
+    );
+  }
+  return (
+    <div class="flex flex-col items-center gap-3 px-6 py-12 text-center" role="alert">
+      <div class="flex size-10 items-center justify-center rounded-full bg-bad-wash text-bad">
+        <CircleAlert size={20} aria-hidden="true" />
+      </div>
+      <p class="max-w-lg text-sm">{sentence(problem.message)}</p>
+      <p class="mono text-xs text-faint">{problem.code}</p>
+      {retry && <Button onClick={retry}>Try again</Button>}
+    </div>
+  );
+}
+
+export function sentence(text: string): string {
+  const first = text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.!?]$/.test(first) ? first : `${first}.`;
+}
+
+/** The three stages of data that is asked for; children get it once it is there. Offline keeps what was there. */
+export function Loaded<T>(props: {
+  readonly live: Live<T>;
+  readonly rows?: number;
+  readonly children: (data: T) => ComponentChildren;
+}) {
+  const { live, rows, children } = props;
+  if (live.data !== undefined) return <>{children(live.data)}</>;
+  if (live.problem !== undefined && !live.problem.isOffline)
+    return <Failure problem={live.problem} retry={live.refresh} />;
+  return <Skeleton {...(rows !== undefined && { rows })} />;
+}
