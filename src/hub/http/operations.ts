@@ -24,7 +24,13 @@ export function operationRoutes(app: HubApp, hub: HubContext): void {
     (c) => {
       const { subject, acl, expiresMs } = c.get("caller");
       const finite = Number.isFinite(expiresMs);
-      return c.json({ subject, rules: acl.rules, expiresMs: finite ? expiresMs : null } as object);
+      const about = { name: hub.name, store: bus.store.name.split(" ")[0], open: hub.auth.open };
+      return c.json({
+        subject,
+        rules: acl.rules,
+        expiresMs: finite ? expiresMs : null,
+        hub: about,
+      } as object);
     },
   );
   addRoute(

@@ -172,10 +172,14 @@ class Views {
     await this.#sources.demand(c, view);
   }
 
-  async readable(c: HubRequest): Promise<ViewInfo[]> {
+  /** Each with the topic it is made of, where that is known. */
+  async readable(c: HubRequest): Promise<(ViewInfo & { topic: string | null })[]> {
     const all = await this.#all();
     const allowed = await Promise.all(all.map(({ view }) => this.#sources.mayRead(c, view)));
-    return all.filter((_, i) => allowed[i]);
+    const readable = all.filter((_, i) => allowed[i]);
+    return Promise.all(
+      readable.map(async (info) => ({ ...info, topic: await this.#sources.topicOf(info.view) })),
+    );
   }
 
   async exists(name: string): Promise<boolean> {
