@@ -36,13 +36,15 @@ describe("the client", () => {
     for (let i = 0; i < 500; i++) {
       published.push(client.publish("t.n", i, { key: `k${i % 7}` }));
       if (i % 10 === 9) {
-        await expect.poll(() => client.status, { interval: 1 }).toBe("online");
+        const up = (): boolean => client.status === "online" && sockets.at(-1)?.readyState === WebSocket.OPEN;
+        await expect.poll(up, { interval: 1 }).toBe(true);
         sockets.at(-1)?.terminate();
       }
     }
     const records = await Promise.all(published);
     expect(new Set(records.map((record) => record.id)).size).toBe(500);
     await expect.poll(() => first.size, { timeout: 30_000 }).toBe(500);
+    expect(sockets.length).toBeGreaterThan(50);
     expect(unmarked).toEqual([]);
     expect((await bus.store.log.heads("t.n"))[0]?.head).toBe(500);
     await client.close();

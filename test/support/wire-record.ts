@@ -1,0 +1,103 @@
+/** Writes down what goes over a client's sockets, for the checker: what it was handed, and what it settled. */
+import { WebSocket } from "ws";
+import type { SocketLike, SocketMaker } from "../../src/client/socket.js";
+import type { ClientFrame, EventFrame, ServerFrame } from "../../src/hub/protocol.js";
+import type { EventRecord } from "../../src/model/event.js";
+import type { Recorder } from "../../src/testing/history/index.js";
+
+export class WireRecord {
+  readonly sockets: WebSocket[] = [];
+  readonly #recorder: Recorder;
+  readonly #member: string;
+  /** By event id: what was handed out last. */
+  readonly #held = new Map<string, EventFrame>();
+  /** By corr: the operation that a publish is. */
+  readonly #publishes = new Map<string | number, number>();
+
+  constructor(recorder: Recorder, member: string) {
+    this.#recorder = recorder;
+    this.#member = member;
+  }
+
+  readonly makeSocket: SocketMaker = (url) => {
+    const socket = new WebSocket(url);
+    this.sockets.push(socket);
+    socket.on("message", (data) => {
+      for (const frame of framesOf<ServerFrame>(data.toString())) this.#received(frame);
+    });
+    const send = socket.send.bind(socket) as (data: string) => void;
+    const spied = (data: string): void => {
+      for (const frame of framesOf<ClientFrame>(data)) this.#sent(frame);
+      send(data);
+    };
+    return Object.assign(socket, { send: spied }) as unknown as SocketLike;
+  };
+
+  /** The newest line is up. */
+  get open(): boolean {
+    return this.sockets.at(-1)?.readyState === WebSocket.OPEN;
+  }
+
+  /** The line breaks, without a word. */
+  cut(): void {
+    this.sockets.at(-1)?.terminate();
+  }
+
+  #received(frame: ServerFrame): void {
+    if (frame.type === "EVENT") {
+      const event = frame.event as EventRecord;
+      this.#held.set(event.id, frame);
+      this.#recorder.record({
+        type: "delivered",
+        ...this.#handling(frame),
+        ...(event.key && { key: event.key }),
+      });
+    }
+    if (frame.type !== "OK" || frame.corr === undefined) return;
+    const op = this.#publishes.get(frame.corr);
+    if (op === undefined) return;
+    this.#publishes.delete(frame.corr);
+    const {
+      partition,
+      seq,
+      duplicate = false,
+    } = frame.result as {
+      partition: number;
+      seq: number;
+      duplicate?: boolean;
+    };
+    this.#recorder.record({ type: "publish-ok", op, partition, seq, duplicate });
+  }
+
+  #sent(frame: ClientFrame): void {
+    if (frame.type === "PUBLISH" && frame.corr !== undefined && !this.#publishes.has(frame.corr)) {
+      const op = this.#recorder.nextOp();
+      this.#publishes.set(frame.corr, op);
+      const { topic, id = "", key } = frame;
+      this.#recorder.record({
+        type: "publish-asked",
+        op,
+        producer: this.#member,
+        topic,
+        id,
+        ...(key && { key }),
+      });
+    }
+    if (frame.type !== "ACK") return;
+    const held = this.#held.get(frame.id);
+    if (held === undefined) return;
+    const op = this.#recorder.nextOp();
+    this.#recorder.record({ type: "settled", outcome: "acked", op, ...this.#handling(held) });
+  }
+
+  #handling({ event, group, ctx }: EventFrame) {
+    const { topic, partition, seq, id } = event as EventRecord;
+    const { epoch, attempt } = ctx;
+    return { member: this.#member, group, topic, partition, seq, id, epoch, attempt };
+  }
+}
+
+function framesOf<F>(text: string): F[] {
+  const message = JSON.parse(text) as F | F[];
+  return Array.isArray(message) ? message : [message];
+}
