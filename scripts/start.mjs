@@ -1,18 +1,18 @@
 /**
- * `npm start`: set-up, then the program dist/cli/start.js in this very process, so that signals, the terminal,
- * PROMETHEAN_PORT, PROMETHEAN_DATA and the exit code need no forwarding.
+ * `npm start`: set-up, then `promethean up` in this very process, so that signals, the terminal, PROMETHEAN_PORT,
+ * PROMETHEAN_HOST, PROMETHEAN_DATA, PROMETHEAN_STORE and the exit code need no forwarding.
  */
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { setup } from "./setup.mjs";
 
-const program = fileURLToPath(new URL("../dist/cli/start.js", import.meta.url));
+const program = fileURLToPath(new URL("../dist/cli/main.js", import.meta.url));
 const ECHO_MS = 500;
 const INTERRUPTED = [130, 143];
 
 if (!setup()) process.exit(1);
 if (!existsSync(program)) {
-  console.error("There is nothing to start: src/cli/start.ts is missing.");
+  console.error("There is nothing to start: src/cli/main.ts is missing.");
   process.exit(1);
 }
 
@@ -24,7 +24,7 @@ process.on("exit", (code) => {
   if (interrupted && INTERRUPTED.includes(code)) process.exitCode = 0;
 });
 
-process.argv[1] = program;
+process.argv.splice(1, 1, program, "up");
 await import(program);
 
 /**

@@ -44,3 +44,17 @@ export function bar(share: number, width: number): string {
   const eighths = Math.round(Math.min(1, Math.max(0, share)) * width * 8);
   return "█".repeat(eighths >> 3) + EIGHTHS[eighths & 7];
 }
+
+const SIZES = ["kB", "MB", "GB", "TB"];
+
+/** "812 B", "4.2 kB", "1.3 GB". */
+export function dataSize(bytes: number): string {
+  if (bytes < 1_000) return `${bytes} B`;
+  let size = bytes / 1_000;
+  let unit = 0;
+  while (size >= 1_000 && unit < SIZES.length - 1) {
+    size /= 1_000;
+    unit++;
+  }
+  return `${size.toFixed(size < 100 ? 1 : 0)} ${SIZES[unit]}`;
+}

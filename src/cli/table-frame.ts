@@ -161,6 +161,20 @@ export function plainLine(states: readonly ProcessState[], figures: TableFigures
   return `${new Date(nowMs).toISOString()} ${processes}, ${count(stale)} stale; ${flow(figures)}${trouble}`;
 }
 
+/** One line that is kept up to date, cut to the terminal. */
+export function statusLine(
+  states: readonly ProcessState[],
+  figures: TableFigures,
+  columns: number | undefined,
+): string {
+  const processes = counted(states.length, "process", "processes");
+  const trouble = figures.trouble === undefined ? "" : `; ${printableText(figures.trouble)}`;
+  return clipText(
+    `  ${processes}; ${flow(figures)}; up ${duration(figures.uptimeMs)}${trouble}`,
+    (columns || 80) - 1,
+  );
+}
+
 /** The last word. */
 export function summaryLine(states: readonly ProcessState[], figures: TableFigures): string {
   const processes = counted(states.length, "process", "processes");

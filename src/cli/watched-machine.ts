@@ -1,12 +1,12 @@
-/** The worked example as one thing: a bus, the heartbeats of this machine, their projection, and what came of them. */
+/** The worked example as one thing: the heartbeats of this machine, their projections, and what came of them. */
 import type { Bus } from "../bus/bus.js";
-import { createBus } from "../bus/create-bus.js";
 import { describeThrown } from "../model/errors.js";
 import type { EventRecord, Seq } from "../model/event.js";
 import type { Handle } from "../model/task.js";
-import type { Store } from "../ports/store.js";
 import { startCompactor } from "../project/compactor.js";
 import { type HeartbeatSourceStats, startHeartbeatSource } from "../project/process/heartbeat-source.js";
+import { startHostSummary } from "../project/process/host-summary.js";
+import { startProcessChangelog } from "../project/process/process-changelog.js";
 import { type ProcessProjectorStats, startProcessProjector } from "../project/process/process-projector.js";
 import { heartbeatTopic, type ProcessState, processStateTopic } from "../project/process/process-topics.js";
 import { startRetention } from "../project/retention.js";
@@ -18,7 +18,7 @@ const TROUBLE_MS = 10_000;
 const PAGE = 1_000;
 
 /** The newest thing that went wrong, as long as it is news. */
-class Trouble {
+export class RecentTrouble {
   #text = "";
   #atMs = Number.NEGATIVE_INFINITY;
 
@@ -36,7 +36,7 @@ interface Parts {
   readonly bus: Bus;
   readonly source: Handle<HeartbeatSourceStats>;
   readonly projector: Handle<ProcessProjectorStats>;
-  readonly trouble: Trouble;
+  readonly trouble: RecentTrouble;
 }
 
 export class WatchedMachine {
@@ -51,20 +51,16 @@ export class WatchedMachine {
     this.#parts = parts;
   }
 
-  static async start(store: Store): Promise<WatchedMachine> {
-    const trouble = new Trouble();
-    const bus = await createBus({ store, drainMs: 2_000, onTrouble: ({ error }) => trouble.note(error) });
-    try {
-      const projector = await startProcessProjector(bus);
-      const source = startHeartbeatSource(bus);
-      // However long it runs, what is kept stays about the same: the bus stops these two when it closes.
-      startRetention(bus);
-      startCompactor(bus);
-      return new WatchedMachine({ bus, source, projector, trouble });
-    } catch (error) {
-      await bus.close();
-      throw error;
-    }
+  /** Whatever it starts on the bus stops when the bus closes. */
+  static async start(bus: Bus, trouble: RecentTrouble): Promise<WatchedMachine> {
+    const projector = await startProcessProjector(bus);
+    await startProcessChangelog(bus);
+    await startHostSummary(bus);
+    const source = startHeartbeatSource(bus);
+    // However long it runs, what is kept stays about the same.
+    startRetention(bus);
+    startCompactor(bus);
+    return new WatchedMachine({ bus, source, projector, trouble });
   }
 
   /** Takes in what happened since the last time; what goes wrong is shown, and the next time may do better. */
@@ -105,11 +101,5 @@ export class WatchedMachine {
       store: bus.store.name,
       trouble: trouble.text ?? retrying?.lastError,
     };
-  }
-
-  async stop(): Promise<void> {
-    await this.#parts.source.stop();
-    await this.#parts.projector.stop();
-    await this.#parts.bus.close();
   }
 }

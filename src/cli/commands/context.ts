@@ -1,0 +1,101 @@
+/** `promethean context`: names for hubs and stores, so that commands need no flags. */
+import type { Command } from "commander";
+import { type Context, readContexts, writeContexts } from "../contexts.js";
+import { failure, usageError } from "../exit.js";
+import { newCommand, perform, type Session, withJson } from "../session.js";
+import { redacted } from "../store-choice.js";
+
+export function contextCommand(): Command {
+  return newCommand("context", "Saved connections.", [
+    "promethean context save local --url http://127.0.0.1:8420 --token <token>",
+  ])
+    .addCommand(saveCommand())
+    .addCommand(
+      withJson(newCommand("ls", "Lists them; the one in use has a star.", ["promethean context ls"])).action(
+        perform<object, []>(list),
+      ),
+    )
+    .addCommand(
+      withJson(
+        newCommand("use", "Uses one from now on.", ["promethean context use local"]).argument(
+          "<name>",
+          "its name",
+        ),
+      ).action(perform<object, [string]>(use)),
+    )
+    .addCommand(
+      withJson(
+        newCommand("rm", "Forgets one.", ["promethean context rm local"]).argument("<name>", "its name"),
+      ).action(perform<object, [string]>(forget)),
+    );
+}
+
+function saveCommand(): Command {
+  const command = newCommand(
+    "save",
+    "Saves a connection and uses it from now on. The file is readable by you alone.",
+    [
+      "promethean context save local --url http://127.0.0.1:8420 --token <token>",
+      "promethean context save files --store ./bus.db",
+    ],
+  )
+    .argument("<name>", "its name")
+    .option("--url <url>", "a hub")
+    .option("--token <token>", "for the hub")
+    .option("--store <store>", "a store: a file, or mongodb://…");
+  return withJson(command).action(perform<Context, [string]>(save));
+}
+
+async function save(session: Session<Context>, name: string): Promise<void> {
+  const { url, token, store } = session.options;
+  if ((url === undefined) === (store === undefined)) throw usageError("give either --url or --store");
+  const { contexts } = await readContexts();
+  const context =
+    store !== undefined
+      ? { store }
+      : { ...(url !== undefined && { url }), ...(token !== undefined && { token }) };
+  await writeContexts({ current: name, contexts: { ...contexts, [name]: context } });
+  session.out.value({ name, current: true }, `${name} is saved and in use.`);
+}
+
+async function list({ out }: Session): Promise<void> {
+  const { current, contexts } = await readContexts();
+  const rows = Object.entries(contexts).map(([name, { url, token, store }]) => ({
+    name,
+    current: name === current,
+    target: url ?? redacted(store ?? ""),
+    token: token !== undefined,
+  }));
+  out.table(
+    rows,
+    [
+      { title: "", cell: (row) => (row.current ? "*" : " ") },
+      { title: "NAME", cell: ({ name }) => name },
+      { title: "TO", cell: ({ target }) => target },
+      { title: "TOKEN", cell: ({ token }) => (token ? "yes" : "no") },
+    ],
+    "No contexts are saved.",
+  );
+}
+
+async function use({ out }: Session, name: string): Promise<void> {
+  const saved = await readContexts();
+  demandContext(saved.contexts, name);
+  await writeContexts({ ...saved, current: name });
+  out.value({ name, current: true }, `${name} is in use.`);
+}
+
+async function forget({ out }: Session, name: string): Promise<void> {
+  const { current, contexts } = await readContexts();
+  demandContext(contexts, name);
+  const { [name]: _, ...rest } = contexts;
+  await writeContexts({ ...(current !== undefined && current !== name && { current }), contexts: rest });
+  out.value({ name, removed: true }, `${name} is forgotten.`);
+}
+
+function demandContext(contexts: Readonly<Record<string, Context>>, name: string): void {
+  if (contexts[name] === undefined)
+    throw failure("NOT_FOUND", `there is no context "${name}"`, {
+      hint: "`promethean context ls` lists them",
+    });
+}

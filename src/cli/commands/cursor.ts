@@ -1,0 +1,48 @@
+/** `promethean cursor set`: moves a group, after saying what that means. */
+import type { Command } from "commander";
+import type { MovedGroup } from "../../project/group-move.js";
+import { PLACES, type Place, place } from "../arguments.js";
+import { demandConsent } from "../consent.js";
+import { counted } from "../quantities.js";
+import { newCommand, perform, type Session, withConnection, withConsent } from "../session.js";
+
+interface CursorOptions {
+  readonly topic: string;
+  readonly dryRun?: boolean;
+  readonly yes?: boolean;
+}
+
+export function cursorCommand(): Command {
+  const set = newCommand(
+    "set",
+    "Moves a group: what lies after the new place comes again, what lies before it does not.",
+    [
+      "promethean cursor set mailer earliest --topic orders.placed --dry-run",
+      "promethean cursor set mailer latest --topic orders.placed --yes",
+      "promethean cursor set mailer -- -15m --topic orders.placed",
+    ],
+  )
+    .argument("<group>", "the group")
+    .argument("<place>", PLACES, place)
+    .requiredOption("--topic <topic>", "the topic");
+  return newCommand("cursor", "Moves a group to another place.", [
+    "promethean cursor set mailer earliest --topic orders.placed --dry-run",
+  ]).addCommand(withConsent(withConnection(set)).action(perform<CursorOptions, [string, Place]>(move)));
+}
+
+async function move(session: Session<CursorOptions>, group: string, to: Place): Promise<void> {
+  const { out, options, signal } = session;
+  const backend = await session.connect();
+  const path = `/groups/${encodeURIComponent(group)}/cursor`;
+  const ask = (dryRun: boolean): Promise<MovedGroup> =>
+    backend.post(path, { topic: options.topic, to, dryRun });
+  const preview = await ask(true);
+  if (options.dryRun) return out.value(preview, `${meaning(preview)} Nothing was changed.`);
+  await demandConsent(`${meaning(preview)} Move it?`, { yes: options.yes ?? false, signal });
+  const moved = await ask(false);
+  out.value(moved, `${group} was moved on ${options.topic}. ${meaning(moved)}`);
+}
+
+function meaning({ redelivered, skipped, events }: MovedGroup): string {
+  return `${counted(redelivered, "settled event")} come again, ${counted(skipped, "unsettled event")} never come, ${counted(events, "event")} lie ahead.`;
+}

@@ -1,0 +1,243 @@
+/** `promethean dlq`: dead letters, counted, shown, redriven, discarded. */
+import type { Command } from "commander";
+import type { Letter, LetterSummary } from "../../project/dead-letters.js";
+import type { RedriveResult } from "../../project/redrive.js";
+import { gather, positiveNumber, wholeNumber } from "../arguments.js";
+import type { Backend } from "../backend.js";
+import { demandConsent } from "../consent.js";
+import { factLines } from "../output.js";
+import { count, counted } from "../quantities.js";
+import { newCommand, perform, type Session, withConnection, withConsent } from "../session.js";
+
+interface Choice {
+  readonly group?: string;
+  readonly key?: string;
+  readonly errorClass?: string;
+  readonly id?: readonly string[];
+}
+
+interface ListOptions extends Choice {
+  readonly status: string;
+  readonly limit: number;
+}
+
+interface RedriveOptions extends Choice {
+  readonly to?: string;
+  readonly rate?: number;
+  readonly limit?: number;
+  readonly allGroups?: boolean;
+  readonly dryRun?: boolean;
+  readonly yes?: boolean;
+}
+
+interface DiscardOptions extends Choice {
+  readonly reason: string;
+  readonly dryRun?: boolean;
+  readonly yes?: boolean;
+}
+
+const PAGE = 1_000;
+
+export function dlqCommand(): Command {
+  return newCommand("dlq", "Dead letters: events that a group gave up.", [
+    "promethean dlq ls",
+    "promethean dlq ls orders.placed",
+    "promethean dlq redrive orders.placed --group mailer --dry-run",
+  ])
+    .addCommand(lsCommand())
+    .addCommand(showCommand())
+    .addCommand(redriveCommand())
+    .addCommand(discardCommand());
+}
+
+function withChoice(command: Command): Command {
+  return command
+    .option("-g, --group <group>", "only those that this group gave up")
+    .option("-k, --key <key>", "only those of this key")
+    .option("--error-class <class>", "only those of this class of errors, as `dlq ls` names it")
+    .option("--id <id>", "only this letter; may be given several times", gather);
+}
+
+function lsCommand(): Command {
+  const command = newCommand("ls", "Counts dead letters by topic, or lists those of a topic.", [
+    "promethean dlq ls",
+    "promethean dlq ls orders.placed --group mailer",
+    "promethean dlq ls orders.placed --status any --json",
+  ])
+    .argument("[topic]", "the topic they come from")
+    .option("--status <status>", "open, redriven, discarded or any", "open")
+    .option("-n, --limit <n>", "at most so many", wholeNumber(1, PAGE), 50)
+    .option("-g, --group <group>", "only those that this group gave up")
+    .option("-k, --key <key>", "only those of this key")
+    .option("--error-class <class>", "only those of this class of errors");
+  return withConnection(command).action(perform<ListOptions, [string?]>(list));
+}
+
+async function list(session: Session<ListOptions>, topic?: string): Promise<void> {
+  const { out, options } = session;
+  const backend = await session.connect();
+  if (topic === undefined) return summarize(session, backend);
+  const { group, key, errorClass, status, limit } = options;
+  const path = `/dlq/${encodeURIComponent(topic)}`;
+  const page = await backend.get<{ items: Letter[]; next: string | null }>(path, {
+    group,
+    key,
+    errorClass,
+    status,
+    limit,
+  });
+  out.table(
+    page.items,
+    [
+      { title: "LETTER", cell: ({ id }) => id },
+      { title: "GROUP", cell: ({ origin }) => origin.group },
+      { title: "KEY", cell: ({ key: of }) => of },
+      { title: "TRIES", align: "right", cell: ({ attempts }) => count(attempts) },
+      { title: "STATUS", cell: (letter) => letter.status },
+      { title: "ERROR", cell: ({ error }) => error.message.slice(0, 80) },
+    ],
+    `${topic} has no such dead letters.`,
+  );
+  if (page.next !== null) out.note("There are more; --limit shows up to 1,000.");
+}
+
+async function summarize({ out }: Session, backend: Backend): Promise<void> {
+  const { items } = await backend.get<{ items: (LetterSummary & { topic: string })[] }>("/dlq");
+  out.table(
+    items,
+    [
+      { title: "TOPIC", cell: ({ topic }) => topic },
+      { title: "OPEN", align: "right", cell: ({ open }) => count(open) },
+      { title: "REDRIVEN", align: "right", cell: ({ redriven }) => count(redriven) },
+      { title: "DISCARDED", align: "right", cell: ({ discarded }) => count(discarded) },
+      {
+        title: "MOST OFTEN",
+        cell: ({ byErrorClass }) => Object.entries(byErrorClass).sort((a, b) => b[1] - a[1])[0]?.[0],
+      },
+    ],
+    "There are no dead letters.",
+  );
+}
+
+function showCommand(): Command {
+  const command = newCommand("show", "Shows a dead letter: the event, the error, where it came from.", [
+    "promethean dlq show orders.placed <letter>",
+    "promethean dlq show orders.placed <letter> --json",
+  ])
+    .argument("<topic>", "the topic it comes from")
+    .argument("<letter>", "its id, as `dlq ls` names it");
+  return withConnection(command).action(perform<object, [string, string]>(show));
+}
+
+async function show(session: Session, topic: string, id: string): Promise<void> {
+  const backend = await session.connect();
+  const letter = await backend.get<Letter>(`/dlq/${encodeURIComponent(topic)}/${encodeURIComponent(id)}`);
+  const { origin, error, attempts, status, outcome, event } = letter;
+  const facts = factLines({
+    letter: letter.id,
+    status: outcome === undefined ? status : `${status} (${outcome})`,
+    group: origin.group,
+    origin: `${origin.topic} ${origin.partition}/${origin.seq} ${origin.id}`,
+    key: letter.key,
+    "given up": new Date(letter.ts).toISOString(),
+    tries: attempts,
+    error: error.message,
+    class: letter.errorClass,
+  });
+  session.out.value(letter, `${facts}\n\n${JSON.stringify(event.payload, null, 2)}`);
+}
+
+function redriveCommand(): Command {
+  const command = newCommand(
+    "redrive",
+    "Publishes dead letters again, each key in order, for the group that gave them up.",
+    [
+      "promethean dlq redrive orders.placed --dry-run",
+      "promethean dlq redrive orders.placed --group mailer --rate 50 --yes",
+    ],
+  )
+    .argument("<topic>", "the topic they come from")
+    .option("--to <topic>", "publish to this topic instead")
+    .option("--rate <n>", "so many a second", positiveNumber)
+    .option("-n, --limit <n>", "at most so many", wholeNumber(1))
+    .option("--all-groups", "for every group, not only the one that gave them up");
+  return withConsent(withConnection(withChoice(command))).action(
+    perform<RedriveOptions, [string]>(redriveLetters),
+  );
+}
+
+async function redriveLetters(session: Session<RedriveOptions>, topic: string): Promise<void> {
+  const { out, options, signal } = session;
+  const { to, rate, limit, allGroups } = options;
+  const backend = await session.connect();
+  const body = { ...choiceOf(options), ...defined({ to, rate, limit, allGroups }) };
+  const path = `/dlq/${encodeURIComponent(topic)}/redrive`;
+  const preview = await backend.post<RedriveResult>(path, { ...body, dryRun: true });
+  const would = `${counted(preview.redriven, "letter")} would be redriven to ${to ?? topic}${superseded(preview)}.`;
+  if (options.dryRun) return out.value(preview, would);
+  if (preview.redriven === 0) return out.value(preview, would);
+  await demandConsent(`${would} Go on?`, { yes: options.yes ?? false, signal });
+  const done = await backend.post<RedriveResult>(path, body);
+  out.value(done, `${counted(done.redriven, "letter")} redriven to ${to ?? topic}${superseded(done)}.`);
+}
+
+function superseded({ superseded: passed }: RedriveResult): string {
+  return passed === 0 ? "" : `; ${count(passed)} passed over, as a newer event of the key is there`;
+}
+
+function discardCommand(): Command {
+  const command = newCommand(
+    "discard",
+    "Takes dead letters out of the open ones for good; the audit keeps the reason.",
+    [
+      "promethean dlq discard orders.placed --reason 'test data' --dry-run",
+      "promethean dlq discard orders.placed --id <letter> --reason 'test data' --yes",
+    ],
+  )
+    .argument("<topic>", "the topic they come from")
+    .requiredOption("--reason <words>", "why");
+  return withConsent(withConnection(withChoice(command))).action(perform<DiscardOptions, [string]>(discard));
+}
+
+async function discard(session: Session<DiscardOptions>, topic: string): Promise<void> {
+  const { out, options, signal } = session;
+  const backend = await session.connect();
+  const found = await openLetters(backend, topic, options);
+  const would = `${counted(found, "letter")} would be discarded.`;
+  if (options.dryRun || found === 0) return out.value({ topic, wouldDiscard: found }, would);
+  await demandConsent(`${would} Go on?`, { yes: options.yes ?? false, signal });
+  const path = `/dlq/${encodeURIComponent(topic)}/discard`;
+  const done = await backend.post<{ discarded: number }>(path, {
+    ...choiceOf(options),
+    reason: options.reason,
+  });
+  out.value(done, `${counted(done.discarded, "letter")} discarded.`);
+}
+
+/** How many open ones fit. */
+async function openLetters(
+  backend: Backend,
+  topic: string,
+  { group, key, errorClass, id }: Choice,
+): Promise<number> {
+  let found = 0;
+  let after: string | undefined;
+  do {
+    const query = { group, key, errorClass, limit: PAGE, after };
+    const page = await backend.get<{ items: Letter[]; next: string | null }>(
+      `/dlq/${encodeURIComponent(topic)}`,
+      query,
+    );
+    found += page.items.filter((letter) => id === undefined || id.includes(letter.id)).length;
+    after = page.next ?? undefined;
+  } while (after !== undefined);
+  return found;
+}
+
+function choiceOf({ group, key, errorClass, id }: Choice): object {
+  return defined({ group, key, errorClass, ids: id });
+}
+
+function defined(given: object): object {
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+}

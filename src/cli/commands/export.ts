@@ -1,0 +1,70 @@
+/** `promethean export`: a topic as lines of JSON, for a file or a pipe. */
+
+import { once } from "node:events";
+import { createWriteStream } from "node:fs";
+import { finished } from "node:stream/promises";
+import type { Command } from "commander";
+import { PLACES, type Place, place, placeText, time, wholeNumber } from "../arguments.js";
+import { CliError, failure } from "../exit.js";
+import { Progress } from "../progress.js";
+import { counted } from "../quantities.js";
+import { newCommand, perform, type Session, withConnection } from "../session.js";
+
+interface ExportOptions {
+  readonly from: Place;
+  readonly until?: number;
+  readonly key?: string;
+  readonly partition?: number;
+  readonly limit?: number;
+  readonly output?: string;
+}
+
+export function exportCommand(): Command {
+  const command = newCommand(
+    "export",
+    "Writes a topic as lines of JSON (NDJSON), up to what is there when it begins.",
+    [
+      "promethean export orders.placed > orders.ndjson",
+      "promethean export orders.placed --from 2024-05-01 --until 2024-06-01 --output may.ndjson",
+      "promethean export orders.placed | promethean import orders.copied",
+    ],
+  )
+    .argument("<topic>", "the topic")
+    .option("--from <place>", `where to begin: ${PLACES}`, place, "earliest" as Place)
+    .option("--until <time>", "only events before this time", time)
+    .option("-k, --key <key>", "only events of this key")
+    .option("--partition <n>", "only this partition", wholeNumber(0))
+    .option("-n, --limit <n>", "at most so many", wholeNumber(1))
+    .option("-o, --output <file>", "a file instead of stdout");
+  return withConnection(command).action(perform<ExportOptions, [string]>(exportTopic));
+}
+
+async function exportTopic(session: Session<ExportOptions>, topic: string): Promise<void> {
+  const { from, until, key, partition, limit, output } = session.options;
+  const backend = await session.connect();
+  const { events } = await backend.get<{ events: number }>(`/topics/${encodeURIComponent(topic)}`);
+  const query = { topic, from: placeText(from), until, key, partition, limit };
+  const body = await backend.stream("/export", query);
+  const target = output === undefined ? process.stdout : createWriteStream(output, { flags: "w" });
+  const visible = process.stderr.isTTY === true && (output !== undefined || !process.stdout.isTTY);
+  const progress = new Progress(`export ${topic}`, Math.min(events, limit ?? events), visible);
+  let lines = 0;
+  try {
+    for await (const piece of body) {
+      for (const byte of piece) if (byte === 10) lines++;
+      progress.at(lines);
+      if (!target.write(piece)) await once(target, "drain");
+    }
+    if (output !== undefined) await finished(target.end());
+  } catch (error) {
+    if (error instanceof CliError || output === undefined) throw error;
+    throw failure(
+      "STORE_UNAVAILABLE",
+      `${output} cannot be written (${(error as NodeJS.ErrnoException).code})`,
+      { cause: error },
+    );
+  } finally {
+    progress.end();
+  }
+  if (output !== undefined) session.out.note(`${counted(lines, "event")} written to ${output}`);
+}

@@ -1,0 +1,60 @@
+/** `promethean groups`: all of them, or one with who owns which partition. */
+import type { Command } from "commander";
+import type { GroupLag, PartitionLag } from "../../bus/admin.js";
+import { tableLines } from "../output.js";
+import { count, duration } from "../quantities.js";
+import { newCommand, perform, type Session, withConnection } from "../session.js";
+
+interface GroupsOptions {
+  readonly topic?: string;
+}
+
+export function groupsCommand(): Command {
+  const command = newCommand("groups", "Lists the groups, or shows one: its members and what each owns.", [
+    "promethean groups",
+    "promethean groups --topic orders.placed",
+    "promethean groups mailer --json",
+  ])
+    .argument("[group]", "one group, with its partitions")
+    .option("--topic <topic>", "only groups of this topic");
+  return withConnection(command).action(perform<GroupsOptions, [string?]>(groups));
+}
+
+async function groups(session: Session<GroupsOptions>, group?: string): Promise<void> {
+  const backend = await session.connect();
+  const { topic } = session.options;
+  if (group !== undefined) return show(session, await backend.get(`/groups/${encodeURIComponent(group)}`));
+  const { items } = await backend.get<{ items: GroupLag[] }>("/groups", { topic });
+  session.out.table(items, GROUP_COLUMNS, "There are no groups yet: the first subscriber makes one.");
+}
+
+export const GROUP_COLUMNS = [
+  { title: "GROUP", cell: ({ group }: GroupLag) => group },
+  { title: "TOPIC", cell: ({ topic }: GroupLag) => topic },
+  { title: "LAG", align: "right" as const, cell: ({ lag }: GroupLag) => count(lag) },
+  {
+    title: "OLDEST",
+    align: "right" as const,
+    cell: ({ lag, lagSeconds }: GroupLag) => (lag === 0 ? "–" : duration(lagSeconds * 1_000)),
+  },
+  { title: "MEMBERS", align: "right" as const, cell: ({ members }: GroupLag) => members.length },
+];
+
+function show(
+  { out }: Session,
+  group: { readonly group: string; readonly topics: readonly GroupLag[] },
+): void {
+  const rows = group.topics.flatMap(({ topic, partitions }) =>
+    partitions.map((partition) => ({ topic, ...partition })),
+  );
+  const lines = tableLines<PartitionLag & { topic: string }>(rows, [
+    { title: "TOPIC", cell: ({ topic }) => topic },
+    { title: "PARTITION", align: "right", cell: ({ partition }) => partition },
+    { title: "FLOOR", align: "right", cell: ({ floor }) => count(floor) },
+    { title: "HEAD", align: "right", cell: ({ head }) => count(head) },
+    { title: "LAG", align: "right", cell: ({ lag }) => count(lag) },
+    { title: "IN FLIGHT", align: "right", cell: ({ inFlight }) => count(inFlight) },
+    { title: "OWNER", cell: ({ owner }) => owner },
+  ]);
+  out.value(group, lines.join("\n"));
+}

@@ -1,0 +1,87 @@
+/** `promethean lag`: how far behind groups are, once or over and over. */
+import type { Command } from "commander";
+import type { GroupLag } from "../../bus/admin.js";
+import { pause, systemClock } from "../../model/clock.js";
+import { span } from "../arguments.js";
+import type { Backend } from "../backend.js";
+import { tableLines } from "../output.js";
+import { count, duration } from "../quantities.js";
+import { Screen } from "../screen.js";
+import { newCommand, perform, type Session, withConnection } from "../session.js";
+import { GROUP_COLUMNS } from "./groups.js";
+
+interface LagOptions {
+  readonly topic?: string;
+  readonly group?: string;
+  readonly watch?: boolean;
+  readonly every: number;
+}
+
+interface Lag {
+  readonly lag: number;
+  readonly lagSeconds: number;
+  readonly drainSeconds: number | null;
+  readonly groups: readonly (GroupLag & { readonly drainSeconds: number | null })[];
+}
+
+export function lagCommand(): Command {
+  const command = newCommand("lag", "How far behind groups are, in events and in time.", [
+    "promethean lag",
+    "promethean lag --group mailer --json",
+    "promethean lag --watch",
+  ])
+    .option("--topic <topic>", "only groups of this topic")
+    .option("-g, --group <group>", "only this group")
+    .option("-w, --watch", "over and over, until Ctrl-C; with --json one line each time")
+    .option("--every <span>", "how often", span, 2_000);
+  return withConnection(command).action(perform<LagOptions, []>(lag));
+}
+
+async function lag(session: Session<LagOptions>): Promise<void> {
+  const backend = await session.connect();
+  if (!session.options.watch) return print(session, await ask(session, backend));
+  const screen = process.stdout.isTTY && !session.out.json ? new Screen(process.stdout) : undefined;
+  screen?.enter();
+  try {
+    while (!session.signal.aborted) {
+      const now = await ask(session, backend);
+      if (screen === undefined) print(session, now);
+      else
+        screen.draw([
+          `${backend.name}  every ${duration(session.options.every)}  ${total(now)}`,
+          "",
+          ...lines(now),
+        ]);
+      await pause(systemClock, session.options.every, session.signal);
+    }
+  } finally {
+    screen?.leave();
+  }
+}
+
+function ask({ options }: Session<LagOptions>, backend: Backend): Promise<Lag> {
+  return backend.get("/lag", { topic: options.topic, group: options.group });
+}
+
+function print({ out }: Session<LagOptions>, now: Lag): void {
+  if (!out.json && now.groups.length === 0) out.note("There are no groups yet.");
+  else out.value(now, [...lines(now), "", total(now)].join("\n"));
+}
+
+function lines({ groups }: Lag): string[] {
+  return tableLines(groups, [
+    ...GROUP_COLUMNS,
+    {
+      title: "CAUGHT UP IN",
+      align: "right" as const,
+      cell: ({ lag: behind, drainSeconds }: Lag["groups"][number]) =>
+        behind === 0 ? "now" : drainSeconds === null ? "?" : duration(drainSeconds * 1_000),
+    },
+  ]);
+}
+
+function total({ lag: behind, lagSeconds }: Lag): string {
+  return behind === 0
+    ? "All groups are up to date."
+    : `${count(behind)} behind, the oldest for ${duration(lagSeconds * 1_000)}.`;
+}

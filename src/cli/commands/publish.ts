@@ -1,0 +1,93 @@
+/** `promethean publish`: one event from the command line, or one for each line of stdin. */
+import { createInterface } from "node:readline";
+import { Readable } from "node:stream";
+import type { Command } from "commander";
+import { gather, gatherPairs, parseJson, readInput, time, wholeNumber } from "../arguments.js";
+import type { Backend } from "../backend.js";
+import { counted } from "../quantities.js";
+import { newCommand, perform, type Session, withConnection } from "../session.js";
+
+interface PublishOptions {
+  readonly key?: string;
+  readonly id?: string;
+  readonly ts?: number;
+  readonly partition?: number;
+  readonly header?: Readonly<Record<string, string>>;
+  readonly tag?: readonly string[];
+}
+
+interface Placed {
+  readonly id: string;
+  readonly topic: string;
+  readonly partition: number;
+  readonly seq: number;
+  readonly duplicate?: true;
+}
+
+export function publishCommand(): Command {
+  const command = newCommand("publish", "Publishes one event, or one for each line of stdin.", [
+    `promethean publish orders.placed '{"order":7}' --key customer-42`,
+    `printf '{"order":8}\\n{"order":9}\\n' | promethean publish orders.placed -`,
+    `promethean publish orders.placed '{"order":7}' --id order-7 --header x-source=shop --json`,
+  ])
+    .argument("<topic>", "the topic; it is made if it is new")
+    .argument("<payload>", 'JSON, or "-" for stdin with one payload a line')
+    .option("-k, --key <key>", "events of one key stay in order")
+    .option("--id <id>", "the idempotency key: the same id again adds nothing")
+    .option("--ts <time>", "the event's time", time)
+    .option("--partition <n>", "the partition; by key, if absent", wholeNumber(0))
+    .option("-H, --header <name=value>", "a header; may be given several times", gatherPairs)
+    .option("--tag <tag>", "a tag; may be given several times", gather);
+  return withConnection(command).action(perform<PublishOptions, [string, string]>(publish));
+}
+
+async function publish(session: Session<PublishOptions>, topic: string, payload: string): Promise<void> {
+  const { key, id, ts, partition, header, tag } = session.options;
+  const about = {
+    ...(key !== undefined && { key }),
+    ...(ts !== undefined && { ts }),
+    ...(partition !== undefined && { partition }),
+    ...(header !== undefined && { headers: header }),
+    ...(tag !== undefined && { tags: tag }),
+  };
+  if (payload === "-") return publishLines(session, await session.connect(), topic, about);
+  const event = {
+    topic,
+    payload: parseJson(payload, "the payload"),
+    ...about,
+    ...(id !== undefined && { id }),
+  };
+  const backend = await session.connect();
+  const placed = await backend.post<Placed>("/publish", event);
+  const again = placed.duplicate ? " (it was there already)" : "";
+  session.out.value(placed, `${placed.topic} ${placed.partition}/${placed.seq} ${placed.id}${again}`);
+}
+
+async function publishLines(
+  session: Session<PublishOptions>,
+  backend: Backend,
+  topic: string,
+  about: object,
+): Promise<void> {
+  const done = await backend.send<{ published: number; duplicates: number }>(
+    "/publish",
+    { topic },
+    envelopes(readInput("-"), about),
+  );
+  session.out.value(done, `${counted(done.published, "event")} published to ${topic}`);
+}
+
+/** Each line becomes an event around that payload. */
+async function* envelopes(input: AsyncIterable<Buffer>, about: object): AsyncGenerator<string> {
+  const rest = JSON.stringify(about).slice(1);
+  let number = 0;
+  for await (const line of createInterface({
+    input: Readable.from(input),
+    crlfDelay: Number.POSITIVE_INFINITY,
+  })) {
+    number++;
+    if (line.trim() === "") continue;
+    parseJson(line, `line ${number}`);
+    yield `{"payload":${line}${rest === "}" ? "" : ","}${rest}\n`;
+  }
+}

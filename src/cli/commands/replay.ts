@@ -1,0 +1,62 @@
+/** `promethean replay`: copies a topic into another, each key in order; a second time adds nothing. */
+import type { Command } from "commander";
+import type { Copied } from "../../project/replay.js";
+import { gather, PLACES, type Place, place, positiveNumber, time } from "../arguments.js";
+import { demandConsent } from "../consent.js";
+import { counted } from "../quantities.js";
+import { newCommand, perform, type Session, withConnection, withConsent } from "../session.js";
+
+interface ReplayOptions {
+  readonly from: Place;
+  readonly until?: number;
+  readonly key?: readonly string[];
+  readonly tag?: string;
+  readonly rate?: number;
+  readonly resume?: string;
+  readonly dryRun?: boolean;
+  readonly yes?: boolean;
+}
+
+export function replayCommand(): Command {
+  const command = newCommand(
+    "replay",
+    "Copies events of a topic into another. To move a group, see `promethean cursor set`.",
+    [
+      "promethean replay orders.placed orders.again --dry-run",
+      "promethean replay orders.placed orders.again --from -1d --rate 500 --yes",
+    ],
+  )
+    .argument("<from>", "the topic to read")
+    .argument("<to>", "the topic to write")
+    .option("--from <place>", `where to begin: ${PLACES}`, place, "earliest" as Place)
+    .option("--until <time>", "only events before this time", time)
+    .option("-k, --key <key>", "only events of this key; may be given several times", gather)
+    .option("--tag <tag>", "only events with this tag")
+    .option("--rate <n>", "so many a second", positiveNumber)
+    .option("--resume <name>", "keep the place under this name, and go on there after an interruption");
+  return withConsent(withConnection(command)).action(perform<ReplayOptions, [string, string]>(replay));
+}
+
+async function replay(session: Session<ReplayOptions>, topic: string, to: string): Promise<void> {
+  const { out, options, signal } = session;
+  const backend = await session.connect();
+  const filter = {
+    ...(options.key !== undefined && { keys: options.key }),
+    ...(options.tag !== undefined && { tag: options.tag }),
+    ...(options.until !== undefined && { untilTs: options.until }),
+  };
+  const body = {
+    from: { topic, position: options.from },
+    to,
+    ...(Object.keys(filter).length > 0 && { filter }),
+    ...(options.rate !== undefined && { rate: options.rate }),
+    ...(options.resume !== undefined && { resume: options.resume }),
+  };
+  const preview = await backend.post<Copied>("/replay", { ...body, dryRun: true });
+  const would = `${counted(preview.events, "event")} of ${topic} would be copied to ${to}.`;
+  if (options.dryRun || preview.events === 0) return out.value(preview, would);
+  await demandConsent(`${would} Go on?`, { yes: options.yes ?? false, signal });
+  const done = await backend.post<Copied>("/replay", body);
+  const again = done.duplicates === 0 ? "" : `; ${counted(done.duplicates, "event")} of them were there`;
+  out.value(done, `${counted(done.events, "event")} of ${topic} copied to ${to}${again}.`);
+}

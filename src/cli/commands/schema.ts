@@ -1,0 +1,126 @@
+/** `promethean schema`: which schemas there are, whether a new one is compatible, and its registration. */
+import type { Command } from "commander";
+import type { SchemaEntry } from "../../ports/registry.js";
+import type { JsonSchema } from "../../schema/schema-input.js";
+import type { Compat } from "../../schema/schema-version.js";
+import { parseJson, readText, wholeNumber } from "../arguments.js";
+import { failure } from "../exit.js";
+import { demandBus } from "../own-bus.js";
+import { newCommand, perform, type Session, withConnection, withConsent } from "../session.js";
+
+interface SchemaOptions {
+  readonly version?: number;
+  readonly compat: string;
+  readonly waive?: string;
+  readonly dryRun?: boolean;
+  readonly yes?: boolean;
+}
+
+export function schemaCommand(): Command {
+  return newCommand("schema", "Schemas of topics.", [
+    "promethean schema status",
+    "promethean schema check orders.placed order-v2.json",
+  ])
+    .addCommand(statusCommand())
+    .addCommand(checkCommand())
+    .addCommand(registerCommand());
+}
+
+function statusCommand(): Command {
+  const command = newCommand("status", "Lists the registered versions of each topic.", [
+    "promethean schema status",
+    "promethean schema status orders.placed --json",
+  ]).argument("[topic]", "one topic");
+  return withConnection(command).action(perform<object, [string?]>(status));
+}
+
+async function status(session: Session, topic?: string): Promise<void> {
+  const backend = await session.connect();
+  const { items } = await backend.get<{ items: SchemaEntry[] }>("/schemas", { topic });
+  session.out.table(
+    items,
+    [
+      { title: "TOPIC", cell: (entry) => entry.topic },
+      { title: "VERSION", align: "right", cell: ({ version }) => version },
+      { title: "COMPAT", cell: ({ compat }) => compat },
+      { title: "REGISTERED", cell: ({ createdMs }) => new Date(createdMs).toISOString() },
+    ],
+    "No schemas are registered.",
+  );
+}
+
+function withSchemaFlags(command: Command): Command {
+  return command
+    .argument("<topic>", "the topic")
+    .argument("<file>", 'a JSON Schema; "-" is stdin')
+    .option("--version <n>", "its version; by default the next one", wholeNumber(1))
+    .option("--compat <mode>", "none, backward, forward or full, with or without -transitive", "backward");
+}
+
+function checkCommand(): Command {
+  const command = newCommand(
+    "check",
+    "Says whether a schema is compatible with those registered; exit code 5 if not.",
+    [
+      "promethean schema check orders.placed order-v2.json",
+      "promethean schema check orders.placed order-v2.json --compat full --json",
+    ],
+  );
+  return withConnection(withSchemaFlags(command)).action(perform<SchemaOptions, [string, string]>(check));
+}
+
+async function check(session: Session<SchemaOptions>, topic: string, file: string): Promise<void> {
+  const backend = await session.connect();
+  const { items } = await backend.get<{ items: SchemaEntry[] }>("/schemas", { topic });
+  const { SchemaVersion } = await import("../../schema/schema-version.js");
+  const { reportRegistration } = await import("../../schema/registration.js");
+  const present = items.map((entry) => SchemaVersion.fromEntry(entry));
+  const reports = reportRegistration(
+    present,
+    await wanted(session, topic, file, present.at(-1)?.version ?? 0),
+  );
+  const bad = reports.find(({ report }) => report.verdict !== "compatible");
+  const lines = reports.flatMap(({ against, report }) => [
+    `Against version ${against}: ${report.verdict} (${report.mode}).`,
+    ...report.findings.map(({ path, rule, counterExample }) =>
+      counterExample === undefined
+        ? `  ${path}: ${rule}`
+        : `  ${path}: ${rule}; for example ${JSON.stringify(counterExample)}`,
+    ),
+  ]);
+  session.out.value(
+    { topic, reports },
+    lines.length === 0 ? `${topic} has no schema to compare with.` : lines.join("\n"),
+  );
+  if (bad !== undefined)
+    throw failure(
+      "SCHEMA_INCOMPATIBLE",
+      `it is ${bad.report.verdict} with version ${bad.against} of ${topic}`,
+    );
+}
+
+function registerCommand(): Command {
+  const command = newCommand("register", "Registers a version of a topic's schema, if it is compatible.", [
+    "promethean schema register orders.placed order-v1.json --store bus.db",
+    "promethean schema register orders.placed order-v2.json --store bus.db --compat full --dry-run",
+  ]).option("--waive <words>", "why it is compatible although that cannot be told");
+  return withConsent(withConnection(withSchemaFlags(command))).action(
+    perform<SchemaOptions, [string, string]>(register),
+  );
+}
+
+async function register(session: Session<SchemaOptions>, topic: string, file: string): Promise<void> {
+  if (session.options.dryRun) return check(session, topic, file);
+  const bus = demandBus(await session.connect(), "schema register");
+  const { StoredSchemaRegistry } = await import("../../schema/stored-registry.js");
+  const schemas = await StoredSchemaRegistry.open(bus.store.registry);
+  const latest = schemas.versions(topic).at(-1)?.version ?? 0;
+  const { version, compat } = await schemas.register(await wanted(session, topic, file, latest));
+  session.out.value({ topic, version, compat }, `Version ${version} of ${topic} is registered (${compat}).`);
+}
+
+async function wanted({ options }: Session<SchemaOptions>, topic: string, file: string, latest: number) {
+  const schema = parseJson(await readText(file), file === "-" ? "the schema" : file) as JsonSchema;
+  const { version = latest + 1, compat, waive } = options;
+  return { topic, version, schema, compat: compat as Compat, ...(waive !== undefined && { waive }) };
+}

@@ -1,0 +1,90 @@
+/** `promethean serve`: a hub in production. SIGTERM refuses new work, drains what is under way, and ends with 0. */
+import type { Command } from "commander";
+import type { AuthOptions, JwtOptions } from "../../hub/auth.js";
+import type { HubOptions } from "../../hub/server.js";
+import { pause, systemClock } from "../../model/clock.js";
+import { defineTopic, type TopicOptions } from "../../model/topic.js";
+import { type ConfigFlags, type HubConfig, loadConfig } from "../hub-config.js";
+import { newCommand, perform, type Session } from "../session.js";
+import { chooseStore } from "../store-choice.js";
+
+export function serveCommand(): Command {
+  return withConfigFlags(
+    newCommand(
+      "serve",
+      "Runs a hub in production, until SIGTERM or Ctrl-C. Its log goes to stderr, as JSON.",
+      [
+        "promethean serve --config hub.yaml",
+        "PROMETHEAN_ADMIN_TOKEN_FILE=/run/secrets/admin promethean serve --store /var/lib/promethean/bus.db",
+        "PROMETHEAN_JWT_SECRET_FILE=/run/secrets/jwt promethean serve --store mongodb://db/bus?replicaSet=rs0 --host 0.0.0.0",
+      ],
+    ),
+  ).action(perform<ConfigFlags, []>(serve));
+}
+
+export function withConfigFlags(command: Command): Command {
+  return command
+    .option("-c, --config <file>", "settings, YAML or JSON (PROMETHEAN_CONFIG)")
+    .option("--store <store>", "where events are kept: a file, or mongodb://… (PROMETHEAN_STORE)")
+    .option("--host <host>", "the address it listens on (PROMETHEAN_HOST)")
+    .option("--port <port>", "the port it listens on (PROMETHEAN_PORT)");
+}
+
+async function serve(session: Session<ConfigFlags>): Promise<void> {
+  session.servesUntilStopped = true;
+  const config = await loadConfig(session.options);
+  const [{ pino }, { createBus }, { startHub }, { startRetention }, { startCompactor }] = await Promise.all([
+    import("pino"),
+    import("../../bus/create-bus.js"),
+    import("../../hub/server.js"),
+    import("../../project/retention.js"),
+    import("../../project/compactor.js"),
+  ]);
+  const log = pino({ level: config.log.level, name: config.name }, pino.destination({ dest: 2, sync: true }));
+  const store = await chooseStore(config.store, { onWarning: (message) => log.warn(message) });
+  const bus = await createBus({
+    store,
+    topics: config.topics.map(({ name, ...options }) =>
+      defineTopic(name, present(options) as TopicOptions<unknown>),
+    ),
+    ...present(config.bus),
+    onTrouble: ({ error, ...where }) => log.warn({ code: error.code, ...where }, error.message),
+  });
+  session.onEnd(async () => {
+    await bus.close();
+    log.info("stopped");
+  });
+  if (config.upkeep.retention) startRetention(bus);
+  if (config.upkeep.compaction) startCompactor(bus);
+  const { host, port, name, origins, limits } = config;
+  const hub = await startHub({
+    bus,
+    host,
+    port,
+    name,
+    origins,
+    limits,
+    log,
+    auth: authOf(config),
+  } as HubOptions);
+  session.onEnd(async () => {
+    log.info("stopping: no new work is taken");
+    await hub.close();
+  });
+  log.info({ url: hub.url, store: bus.store.name }, "listening");
+  await pause(systemClock, Number.MAX_SAFE_INTEGER, session.signal);
+}
+
+function authOf({ auth }: HubConfig): AuthOptions {
+  if (auth.jwt !== undefined) return { jwt: present(auth.jwt) as JwtOptions };
+  if (auth.tokens === undefined) return "none";
+  const grants = auth.tokens.map(({ token, scopes, subject }) => [
+    token ?? "",
+    { scopes, ...(subject !== undefined && { subject }) },
+  ]);
+  return { tokens: Object.fromEntries(grants) };
+}
+
+function present(given: object): object {
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+}

@@ -1,0 +1,168 @@
+/**
+ * `promethean subscribe`: consumes a topic as a group. With --exec a program runs for each event, with the event on its
+ * stdin: exit code 0 settles it, another one asks for a retry, in the end it is a dead letter.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import type { Command } from "commander";
+import { type ClientContext, PromClient } from "../../client/index.js";
+import { BusError } from "../../model/errors.js";
+import type { EventRecord } from "../../model/event.js";
+import { PLACES, type Place, place, span, wholeNumber } from "../arguments.js";
+import { eventLine, terminalColumns } from "../event-line.js";
+import { usageError } from "../exit.js";
+import { newCommand, perform, type Session, withConnection } from "../session.js";
+
+interface SubscribeOptions {
+  readonly group: string;
+  readonly exec?: string;
+  readonly from: Place;
+  readonly limit?: number;
+  readonly concurrency: number;
+  readonly maxAttempts?: number;
+  readonly ackTimeout?: number;
+}
+
+const MAX_REASON_BYTES = 4_096;
+
+export function subscribeCommand(): Command {
+  const command = newCommand(
+    "subscribe",
+    "Consumes a topic as a group: each event is settled once it is handled.",
+    [
+      "promethean subscribe orders.placed --group mailer --from earliest --limit 1",
+      "promethean subscribe orders.placed --group mailer --from earliest --limit 1 --exec 'jq .payload'",
+      "promethean subscribe 'orders.**' --group audit --from earliest --json --limit 1",
+    ],
+  )
+    .argument("<topic>", 'the topic, or a pattern: "orders.*", "orders.**"')
+    .requiredOption("-g, --group <group>", "the group: its place is kept")
+    .option("-x, --exec <command>", "a shell command for each event, with the event as JSON on its stdin")
+    .option("--from <place>", `where a group that is new begins: ${PLACES}`, place, "latest" as Place)
+    .option("-n, --limit <n>", "end after so many events were settled", wholeNumber(1))
+    .option("-c, --concurrency <n>", "events handled at once, each key in order", wholeNumber(1, 1_000), 1)
+    .option("--max-attempts <n>", "tries before it becomes a dead letter", wholeNumber(1))
+    .option("--ack-timeout <span>", "how long a try may take", span);
+  return withConnection(command).action(perform<SubscribeOptions, [string]>(subscribe));
+}
+
+async function subscribe(session: Session<SubscribeOptions>, topic: string): Promise<void> {
+  const { options, signal } = session;
+  const backend = await session.connect();
+  // A wrong address or token shows here, in words; the client below would try again for good.
+  await backend.get("/topics");
+  const client = new PromClient(backend.url, backend.token === undefined ? {} : { token: backend.token });
+  session.onEnd(() => client.close());
+  await client.connect();
+  const work = new Work(session);
+  const stop = await client.subscribe(
+    topic,
+    options.group,
+    (event, ctx) => work.handle(event, ctx),
+    wireOptions(options),
+  );
+  await work.finished(signal);
+  await stop();
+}
+
+function wireOptions({ from, concurrency, maxAttempts, ackTimeout }: SubscribeOptions) {
+  return {
+    ...begin(from),
+    maxInFlight: concurrency,
+    ...(maxAttempts !== undefined && { maxAttempts }),
+    ...(ackTimeout !== undefined && { ackTimeoutMs: ackTimeout }),
+  };
+}
+
+function begin(from: Place): {
+  from: "earliest" | "latest" | "ts" | "afterId";
+  ts?: number;
+  afterId?: string;
+} {
+  if (typeof from === "string") return { from };
+  if ("ts" in from) return { from: "ts", ts: from.ts };
+  if ("id" in from) return { from: "afterId", afterId: from.id };
+  throw usageError(
+    "a group begins at earliest, latest, a time or id:<event>; `promethean cursor set` knows seq:<n>",
+  );
+}
+
+/** Handles events one after the other, or some at once, until there were enough. */
+class Work {
+  readonly #session: Session<SubscribeOptions>;
+  readonly #running = new Set<ChildProcess>();
+  #left: number;
+  #enough: () => void = () => undefined;
+  readonly #done: Promise<void>;
+
+  constructor(session: Session<SubscribeOptions>) {
+    this.#session = session;
+    this.#left = session.options.limit ?? Number.POSITIVE_INFINITY;
+    this.#done = new Promise((resolve) => {
+      this.#enough = resolve;
+    });
+  }
+
+  /** Resolves at the limit, or when the signal comes; programs that run are let finish. */
+  async finished(signal: AbortSignal): Promise<void> {
+    const stopped = new Promise<void>((resolve) =>
+      signal.addEventListener("abort", () => resolve(), { once: true }),
+    );
+    await Promise.race([this.#done, stopped]);
+    await Promise.all([...this.#running].map((child) => once(child, "close")));
+  }
+
+  async handle(event: EventRecord, ctx: ClientContext): Promise<void> {
+    const { out, options, signal } = this.#session;
+    if (this.#left <= 0 || signal.aborted) throw new BusError("ABORTED", "this subscriber is ending");
+    this.#left--;
+    try {
+      if (options.exec !== undefined) await this.#run(options.exec, event, ctx);
+      else out.line(out.json ? JSON.stringify(event) : eventLine(event, terminalColumns()));
+    } catch (error) {
+      this.#left++;
+      throw error;
+    }
+    if (this.#left <= 0) setImmediate(this.#enough);
+  }
+
+  async #run(command: string, event: EventRecord, ctx: ClientContext): Promise<void> {
+    const child = spawn(command, {
+      shell: true,
+      stdio: ["pipe", "inherit", "pipe"],
+      env: {
+        ...process.env,
+        PROMETHEAN_EVENT_TOPIC: event.topic,
+        PROMETHEAN_EVENT_ID: event.id,
+        PROMETHEAN_EVENT_KEY: event.key ?? "",
+        PROMETHEAN_EVENT_ATTEMPT: String(ctx.attempt),
+      },
+    });
+    this.#running.add(child);
+    const abort = (): void => void child.kill("SIGTERM");
+    ctx.signal.addEventListener("abort", abort, { once: true });
+    try {
+      await settled(child, JSON.stringify(event));
+    } finally {
+      ctx.signal.removeEventListener("abort", abort);
+      this.#running.delete(child);
+    }
+  }
+}
+
+/** Resolves if the program ends with 0; else rejects with the last thing it said. */
+async function settled(child: ChildProcess, input: string): Promise<void> {
+  let said = "";
+  child.stderr?.on("data", (chunk: Buffer) => {
+    process.stderr.write(chunk);
+    said = (said + chunk.toString()).slice(-MAX_REASON_BYTES);
+  });
+  // A program that does not read its input is not at fault.
+  child.stdin?.on("error", () => undefined);
+  child.stdin?.end(`${input}\n`);
+  const [code, signal] = (await once(child, "close")) as [number | null, string | null];
+  if (code === 0) return;
+  const last = said.trim().split("\n").at(-1);
+  const ending = code === null ? `ended by ${signal}` : `exit code ${code}`;
+  throw new BusError("HANDLER_FAILED", last ? `${last} (${ending})` : ending);
+}

@@ -1,0 +1,90 @@
+/** `promethean tail`: follows a topic outside any group; a broken connection is taken up where it broke. */
+import type { Command } from "commander";
+import { createParser } from "eventsource-parser";
+import { pause, systemClock } from "../../model/clock.js";
+import type { EventRecord } from "../../model/event.js";
+import { PLACES, type Place, place, placeText, wholeNumber } from "../arguments.js";
+import type { Backend } from "../backend.js";
+import { eventLine, terminalColumns } from "../event-line.js";
+import { newCommand, perform, type Session, withConnection } from "../session.js";
+
+interface TailOptions {
+  readonly from: Place;
+  readonly key?: string;
+  readonly partition?: number;
+  readonly limit?: number;
+}
+
+const RECONNECT_MS = 1_000;
+
+export function tailCommand(): Command {
+  const command = newCommand("tail", "Follows a topic: prints its events as they come.", [
+    "promethean tail orders.placed",
+    "promethean tail orders.placed --from earliest --limit 2",
+    "promethean tail orders.placed --from -15m --key customer-42 --json",
+  ])
+    .argument("<topic>", "the topic")
+    .option("--from <place>", `where to begin: ${PLACES}`, place, "latest" as Place)
+    .option("-k, --key <key>", "only events of this key")
+    .option("--partition <n>", "only this partition", wholeNumber(0))
+    .option("-n, --limit <n>", "end after so many events", wholeNumber(1));
+  return withConnection(command).action(perform<TailOptions, [string]>(tail));
+}
+
+async function tail(session: Session<TailOptions>, topic: string): Promise<void> {
+  const { out, options, signal } = session;
+  const backend = await session.connect();
+  const limit = options.limit ?? Number.POSITIVE_INFINITY;
+  let seen = 0;
+  for await (const data of events(backend, topic, options, signal)) {
+    out.line(out.json ? data : eventLine(JSON.parse(data) as EventRecord, terminalColumns()));
+    if (++seen >= limit) return;
+  }
+}
+
+/** The data of each event, until the signal; the first connection must succeed. */
+async function* events(
+  backend: Backend,
+  topic: string,
+  { from, key, partition }: TailOptions,
+  signal: AbortSignal,
+): AsyncGenerator<string> {
+  let cursor: string | undefined;
+  const over = new Promise<never>((_, reject) =>
+    signal.addEventListener("abort", () => reject(signal.reason)),
+  );
+  over.catch(() => undefined);
+  while (!signal.aborted) {
+    try {
+      const query = { topic, from: placeText(from), key, partition };
+      const body = await backend.stream(
+        "/events",
+        query,
+        cursor === undefined ? {} : { "Last-Event-ID": cursor },
+      );
+      const messages = messagesOf(body)[Symbol.asyncIterator]();
+      for (;;) {
+        const { value, done } = await Promise.race([messages.next(), over]);
+        if (done) break;
+        cursor = value.id ?? cursor;
+        if (value.data !== "") yield value.data;
+      }
+    } catch (error) {
+      if (cursor === undefined && !signal.aborted) throw error;
+    }
+    await pause(systemClock, RECONNECT_MS, signal);
+  }
+}
+
+type Message = { readonly id?: string | undefined; readonly data: string };
+
+async function* messagesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<Message> {
+  const decoder = new TextDecoder();
+  let ready: Message[] = [];
+  const parser = createParser({ onEvent: ({ id, data }) => ready.push({ id, data }) });
+  for await (const piece of body) {
+    parser.feed(decoder.decode(piece, { stream: true }));
+    yield* ready;
+    ready = [];
+  }
+}

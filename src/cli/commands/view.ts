@@ -1,0 +1,175 @@
+/** `promethean view`: read models, as they are, as they were, and made anew. */
+import type { Command } from "commander";
+import type { ViewInfo } from "../../ports/documents.js";
+import { type RebuildResult, rebuildView } from "../../project/rebuild.js";
+import type { ViewPage, ViewRecord } from "../../project/view.js";
+import { gatherPairs, time, wholeNumber } from "../arguments.js";
+import { demandConsent } from "../consent.js";
+import { demandBus } from "../own-bus.js";
+import { Progress } from "../progress.js";
+import { count, counted } from "../quantities.js";
+import { newCommand, perform, type Session, withConnection, withConsent } from "../session.js";
+
+interface ListOptions {
+  readonly where?: Readonly<Record<string, string>>;
+  readonly order?: string;
+  readonly limit: number;
+  readonly at?: number;
+}
+
+interface RebuildOptions {
+  readonly from?: string;
+  readonly dryRun?: boolean;
+  readonly yes?: boolean;
+}
+
+export function viewCommand(): Command {
+  return newCommand("view", "Read models.", ["promethean view ls", "promethean view get processes <key>"])
+    .addCommand(getCommand())
+    .addCommand(lsCommand())
+    .addCommand(atCommand())
+    .addCommand(rebuildCommand());
+}
+
+function getCommand(): Command {
+  const command = newCommand("get", "Shows a document.", [
+    "promethean view get totals customer-42",
+    "promethean view get totals customer-42 --at -1h --json",
+  ])
+    .argument("<view>", "the view")
+    .argument("<key>", "the document's key")
+    .option("--at <time>", "as it was at this time", time);
+  return withConnection(command).action(
+    perform<{ at?: number }, [string, string]>(async (session, view, key) => {
+      const backend = await session.connect();
+      const path = `/snap/${encodeURIComponent(view)}/${encodeURIComponent(key)}`;
+      const document = await backend.get<ViewRecord>(path, { at: session.options.at });
+      session.out.value(document, JSON.stringify(document, null, 2));
+    }),
+  );
+}
+
+function lsCommand(): Command {
+  const command = newCommand("ls", "Lists the views, or the documents of one.", [
+    "promethean view ls",
+    "promethean view ls totals --limit 10",
+    "promethean view ls processes --where status=stale --order -mem_mb",
+  ])
+    .argument("[view]", "the view")
+    .option(
+      "-w, --where <field=value>",
+      "only documents with this value; may be given several times",
+      gatherPairs,
+    )
+    .option("--order <field>", 'by this field; "-field" for descending')
+    .option("-n, --limit <n>", "at most so many", wholeNumber(1, 1_000), 50);
+  return withConnection(command).action(perform<ListOptions, [string?]>(list));
+}
+
+async function list(session: Session<ListOptions>, view?: string): Promise<void> {
+  const { out, options } = session;
+  const backend = await session.connect();
+  if (view !== undefined) {
+    const where = Object.entries(options.where ?? {}).map(
+      ([field, value]) => [`where.${field}`, value] as const,
+    );
+    const { order, limit } = options;
+    return printPage(
+      session,
+      await backend.get(`/snap/${encodeURIComponent(view)}`, { order, limit, ...Object.fromEntries(where) }),
+    );
+  }
+  const { items } = await backend.get<{ items: ViewInfo[] }>("/views");
+  out.table(
+    items,
+    [
+      { title: "VIEW", cell: (info) => info.view },
+      { title: "DOCUMENTS", align: "right", cell: ({ documents }) => count(documents) },
+      {
+        title: "INDEXES",
+        cell: ({ indexes }) => indexes.map(({ keys }) => Object.keys(keys).join("+")).join(", ") || "–",
+      },
+    ],
+    "There are no views yet: projectors make them.",
+  );
+}
+
+function printPage({ out }: Session, { items, next }: ViewPage): void {
+  out.table<ViewRecord>(
+    items,
+    [
+      { title: "KEY", cell: ({ _key }) => _key },
+      { title: "VERSION", align: "right", cell: ({ _v }) => _v },
+      { title: "DOCUMENT", cell: ({ _key, _v, _ts, ...fields }) => JSON.stringify(fields) },
+    ],
+    "There are no such documents.",
+  );
+  if (next !== null) out.note("There are more; --limit shows up to 1,000.");
+}
+
+function atCommand(): Command {
+  const command = newCommand("at", "Lists the documents of a view as they were at a time.", [
+    "promethean view at totals -- -1h",
+    "promethean view at totals 2024-05-01T12:00:00Z --json",
+  ])
+    .argument("<view>", "the view")
+    .argument("<time>", 'milliseconds, ISO 8601, or a span before now such as "-1h" (after "--")', time)
+    .option("-n, --limit <n>", "at most so many", wholeNumber(1, 1_000), 50);
+  return withConnection(command).action(
+    perform<ListOptions, [string, number]>(async (session, view, at) => {
+      const backend = await session.connect();
+      const { limit } = session.options;
+      printPage(session, await backend.get(`/snap/${encodeURIComponent(view)}`, { at, limit }));
+    }),
+  );
+}
+
+function rebuildCommand(): Command {
+  const command = newCommand(
+    "rebuild",
+    "Makes a view anew from its topic, compares it with the old one, and switches over.",
+    [
+      "promethean view rebuild totals --store bus.db --dry-run",
+      "promethean view rebuild totals --store bus.db --yes",
+    ],
+  ).argument("<view>", "the view; its projector has no code of its own, or runs in this process");
+  return withConsent(withConnection(command)).action(perform<RebuildOptions, [string]>(rebuild));
+}
+
+async function rebuild(session: Session<RebuildOptions>, view: string): Promise<void> {
+  const { out, options, signal } = session;
+  const bus = demandBus(await session.connect(), "view rebuild");
+  if (!options.dryRun)
+    await demandConsent(`The view ${view} will be made anew and put in place of the old one. Go on?`, {
+      yes: options.yes ?? false,
+      signal,
+    });
+  const handle = await rebuildView(bus, view, { switch: !options.dryRun, actor: "cli" });
+  const stop = (): void => void handle.stop().catch(() => undefined);
+  signal.addEventListener("abort", stop, { once: true });
+  const progress = new Progress(`rebuild ${view}`, 1_000);
+  const watch = setInterval(() => {
+    const { events, total } = handle.stats();
+    progress.at(total === 0 ? 0 : Math.round((events / total) * 1_000));
+  }, 100);
+  try {
+    const result = await handle.result;
+    out.value(result, words(result));
+  } finally {
+    clearInterval(watch);
+    progress.end();
+    signal.removeEventListener("abort", stop);
+  }
+}
+
+function words({ view, same, added, removed, changed, switched, samples }: RebuildResult): string {
+  const differences = `${count(same)} the same, ${count(added)} added, ${count(removed)} removed, ${count(changed)} changed`;
+  const outcome = switched ? `The rebuilt ${view} is in use.` : `The old ${view} stays in use.`;
+  const shown = samples
+    .slice(0, 5)
+    .map(({ key, before, after }) => `  ${key}: ${JSON.stringify(before)} → ${JSON.stringify(after)}`);
+  return [
+    `${counted(same + added + removed + changed, "document")}: ${differences}. ${outcome}`,
+    ...shown,
+  ].join("\n");
+}

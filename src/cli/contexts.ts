@@ -1,0 +1,62 @@
+/** Saved connections: names for hubs and stores, in one file that only its owner can read. */
+import { chmod, readFile, rename, writeFile } from "node:fs/promises";
+import { homedir } from "node:os";
+import { dirname, join } from "node:path";
+import { failure } from "./exit.js";
+import { makeFolder } from "./store-choice.js";
+
+export interface Context {
+  readonly url?: string;
+  readonly token?: string;
+  readonly store?: string;
+}
+
+export interface Contexts {
+  readonly current?: string;
+  readonly contexts: Readonly<Record<string, Context>>;
+}
+
+export function contextsFile(): string {
+  const { PROMETHEAN_CONTEXTS, XDG_CONFIG_HOME } = process.env;
+  return (
+    PROMETHEAN_CONTEXTS || join(XDG_CONFIG_HOME || join(homedir(), ".config"), "promethean", "contexts.json")
+  );
+}
+
+export async function readContexts(): Promise<Contexts> {
+  const file = contextsFile();
+  const text = await readFile(file, "utf8").catch(() => undefined);
+  if (text === undefined) return { contexts: {} };
+  try {
+    const read = JSON.parse(text) as Partial<Contexts>;
+    if (typeof read.contexts === "object" && read.contexts !== null) return read as Contexts;
+  } catch {
+    // Told below, as for a file that holds something else.
+  }
+  throw failure("INVALID_OPTION", `${file} is not a list of contexts`, {
+    hint: "mend it, or remove it",
+  });
+}
+
+export async function writeContexts(contexts: Contexts): Promise<void> {
+  const file = contextsFile();
+  await makeFolder(dirname(file));
+  const partial = `${file}.${process.pid}`;
+  await writeFile(partial, `${JSON.stringify(contexts, null, 2)}\n`, { mode: 0o600 });
+  await chmod(partial, 0o600);
+  await rename(partial, file);
+}
+
+/** The named one, which must be there, or the current one, if any. */
+export async function contextOf(name: string | undefined): Promise<Context | undefined> {
+  const { current, contexts } = await readContexts();
+  const wanted = name ?? current;
+  if (wanted === undefined) return undefined;
+  const found = contexts[wanted];
+  if (found === undefined) {
+    throw failure("NOT_FOUND", `there is no context "${wanted}"`, {
+      hint: "`promethean context ls` lists them",
+    });
+  }
+  return found;
+}

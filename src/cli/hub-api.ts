@@ -1,0 +1,136 @@
+/** A hub over HTTP. Its problems come out as failures with the same code. */
+import { Readable } from "node:stream";
+import { describeThrown } from "../model/errors.js";
+import type { Backend, Query } from "./backend.js";
+import { type CliError, failure } from "./exit.js";
+
+export interface HubApiOptions {
+  readonly url: string;
+  readonly token: string | undefined;
+  readonly name?: string;
+  readonly bus?: Backend["bus"];
+  readonly signal?: AbortSignal;
+  readonly close?: () => Promise<void>;
+}
+
+interface Problem {
+  readonly code?: string;
+  readonly detail?: string;
+  readonly line?: number;
+  readonly issues?: readonly { readonly path: string; readonly message: string }[];
+}
+
+export class HubApi implements Backend {
+  readonly name: string;
+  readonly url: string;
+  readonly token: string | undefined;
+  readonly bus: Backend["bus"];
+  readonly #options: HubApiOptions;
+
+  constructor(options: HubApiOptions) {
+    this.#options = options;
+    this.url = options.url.replace(/\/+$/, "");
+    this.name = options.name ?? this.url;
+    this.token = options.token;
+    this.bus = options.bus;
+  }
+
+  async get<T>(path: string, query: Query = {}): Promise<T> {
+    return (await this.#fetch("GET", path, query)).json() as Promise<T>;
+  }
+
+  async post<T>(path: string, body: object): Promise<T> {
+    const headers = { "Content-Type": "application/json" };
+    const response = await this.#fetch("POST", path, {}, { headers, body: JSON.stringify(body) });
+    return response.json() as Promise<T>;
+  }
+
+  async stream(
+    path: string,
+    query: Query = {},
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<AsyncIterable<Uint8Array>> {
+    const { body } = await this.#fetch("GET", path, query, { headers });
+    return pieces(body, this.url);
+  }
+
+  async send<T>(path: string, query: Query, lines: AsyncIterable<string | Uint8Array>): Promise<T> {
+    const body = Readable.toWeb(Readable.from(lines, { objectMode: false })) as ReadableStream;
+    const headers = { "Content-Type": "application/x-ndjson" };
+    const response = await this.#fetch("POST", path, query, { headers, body, duplex: "half" } as RequestInit);
+    return response.json() as Promise<T>;
+  }
+
+  async close(): Promise<void> {
+    await this.#options.close?.();
+  }
+
+  async #fetch(method: string, path: string, query: Query, init: RequestInit = {}): Promise<Response> {
+    const { signal } = this.#options;
+    const headers = {
+      ...(this.token !== undefined && { Authorization: `Bearer ${this.token}` }),
+      ...(init.headers as Record<string, string> | undefined),
+    };
+    let response: Response;
+    try {
+      response = await fetch(this.url + path + queryText(query), {
+        ...init,
+        method,
+        headers,
+        ...(signal && { signal }),
+      });
+    } catch (error) {
+      throw unreachable(this.url, error);
+    }
+    if (!response.ok) throw await failureOf(response);
+    return response;
+  }
+}
+
+async function* pieces(body: ReadableStream<Uint8Array> | null, url: string): AsyncGenerator<Uint8Array> {
+  if (body === null) return;
+  try {
+    yield* body as unknown as AsyncIterable<Uint8Array>;
+  } catch (error) {
+    throw unreachable(url, error);
+  }
+}
+
+function queryText(query: Query): string {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (Array.isArray(value)) for (const each of value) search.append(name, each);
+    else if (value !== undefined) search.append(name, String(value));
+  }
+  return search.size === 0 ? "" : `?${search}`;
+}
+
+async function failureOf(response: Response): Promise<CliError> {
+  const text = await response.text();
+  let problem: Problem = {};
+  try {
+    problem = JSON.parse(text) as Problem;
+  } catch {
+    // Not a hub, or something between here and it.
+  }
+  const code = problem.code ?? (response.status === 404 ? "NOT_FOUND" : "STORE_UNAVAILABLE");
+  const where = problem.line === undefined ? "" : `line ${problem.line}: `;
+  const said = problem.detail ?? `the hub answered ${response.status}`;
+  const message = said.startsWith(where) ? said : `${where}${said}`;
+  return failure(code, message, hintFor(code));
+}
+
+function hintFor(code: string): { hint?: string } {
+  if (code === "UNAUTHENTICATED")
+    return { hint: "give a token: --token, --token-file, PROMETHEAN_TOKEN, or a context that has one" };
+  return {};
+}
+
+function unreachable(url: string, error: unknown): CliError {
+  const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
+  const why = (cause as { code?: string }).code ?? describeThrown(cause);
+  return failure("STORE_UNAVAILABLE", `no hub answers at ${url} (${why})`, {
+    cause: error,
+    hint: "is it running? `promethean up` starts one here; --url names another",
+  });
+}

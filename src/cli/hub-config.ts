@@ -1,0 +1,184 @@
+/**
+ * The settings of `promethean serve`: flags over the environment over the file over defaults. Secrets may stand in files
+ * of their own. What is wrong is named by its key.
+ */
+import { readFile } from "node:fs/promises";
+import { z } from "zod";
+import { failure } from "./exit.js";
+import { redacted } from "./store-choice.js";
+
+const Token = z.strictObject({
+  token: z.string().min(16, "has at least 16 characters").optional(),
+  tokenFile: z.string().min(1).optional(),
+  scopes: z.array(z.string().min(3)).min(1),
+  subject: z.string().min(1).optional(),
+});
+
+const Jwt = z.strictObject({
+  secret: z.string().min(32, "has at least 32 characters").optional(),
+  secretFile: z.string().min(1).optional(),
+  keys: z.array(z.looseObject({ kty: z.string() })).optional(),
+  jwksUrl: z.url().optional(),
+  issuer: z.string().optional(),
+  audience: z.string().optional(),
+});
+
+const Auth = z
+  .strictObject({
+    none: z.literal(true).optional(),
+    tokens: z.array(Token).min(1).optional(),
+    jwt: Jwt.optional(),
+  })
+  .refine((auth) => Object.values(auth).filter((kind) => kind !== undefined).length === 1, {
+    message: "takes exactly one of jwt, tokens, none",
+  });
+
+const Topic = z.strictObject({
+  name: z.string(),
+  partitions: z.int().min(1).max(1_024).optional(),
+  retentionMs: z.number().positive().optional(),
+  retentionDays: z.number().positive().optional(),
+  retentionBytes: z.number().positive().optional(),
+  compaction: z.boolean().optional(),
+  tombstoneRetentionMs: z.number().positive().optional(),
+  keyed: z.boolean().optional(),
+});
+
+const positive = z.number().positive().optional();
+
+export const HubConfigSchema = z.strictObject({
+  store: z.string({ error: "is needed: a file, or mongodb://…" }).min(1),
+  host: z.string().min(1).default("127.0.0.1"),
+  port: z.coerce.number<number | string>().int().min(0).max(65_535).default(8_420),
+  name: z.string().min(1).default("promethean"),
+  auth: Auth,
+  origins: z.array(z.url()).default([]),
+  topics: z.array(Topic).default([]),
+  /** Run by this process as well; any number of hubs on a store may. */
+  upkeep: z
+    .strictObject({ retention: z.boolean().default(true), compaction: z.boolean().default(true) })
+    .prefault({}),
+  bus: z.strictObject({ leaseMs: positive, drainMs: positive, publishTimeoutMs: positive }).default({}),
+  limits: z.record(z.string(), z.number().positive()).default({}),
+  log: z
+    .strictObject({ level: z.enum(["trace", "debug", "info", "warn", "error", "silent"]).default("info") })
+    .prefault({}),
+});
+
+export type HubConfig = z.output<typeof HubConfigSchema>;
+
+export interface ConfigFlags {
+  readonly config?: string;
+  readonly store?: string;
+  readonly host?: string;
+  readonly port?: string;
+}
+
+type Draft = Record<string, unknown>;
+
+/** Reads, merges, fills in secrets, checks. */
+export async function loadConfig(flags: ConfigFlags): Promise<HubConfig> {
+  const { env } = process;
+  const file = flags.config ?? (env.PROMETHEAN_CONFIG || undefined);
+  const draft: Draft = { ...(file === undefined ? {} : await readConfig(file)) };
+  const said = {
+    store: flags.store ?? env.PROMETHEAN_STORE,
+    host: flags.host ?? env.PROMETHEAN_HOST,
+    port: flags.port ?? env.PROMETHEAN_PORT,
+    name: env.PROMETHEAN_NAME,
+  };
+  for (const [name, value] of Object.entries(said)) if (value) draft[name] = value;
+  if (env.PROMETHEAN_LOG_LEVEL)
+    draft.log = { ...(draft.log as object | undefined), level: env.PROMETHEAN_LOG_LEVEL };
+  draft.auth = await authOf(draft.auth);
+  return checkConfig(draft, file ?? "the settings");
+}
+
+export function checkConfig(draft: unknown, where: string): HubConfig {
+  const result = HubConfigSchema.safeParse(draft);
+  if (result.success) return result.data;
+  const lines = result.error.issues.slice(0, 10).map(({ path, message }) => {
+    const key = path.map(String).join(".");
+    return key === "" ? message : `${key}: ${message}`;
+  });
+  const hint = lines.some((line) => line.startsWith("auth"))
+    ? "set PROMETHEAN_JWT_SECRET or PROMETHEAN_ADMIN_TOKEN (or …_FILE), or auth in the file"
+    : "`promethean config print` shows every key";
+  throw failure("INVALID_PAYLOAD", `${where} is not valid. ${lines.join("; ")}`, { hint });
+}
+
+async function readConfig(file: string): Promise<Draft> {
+  let text: string;
+  try {
+    text = await readFile(file, "utf8");
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw failure("NOT_FOUND", `the settings in ${file} cannot be read (${code})`, { cause: error });
+  }
+  const { parse } = await import("yaml");
+  let read: unknown;
+  try {
+    read = parse(text) as unknown;
+  } catch (error) {
+    const [line] = String((error as Error).message).split("\n");
+    throw failure("INVALID_PAYLOAD", `${file} is neither YAML nor JSON: ${line}`, { cause: error });
+  }
+  if (typeof read !== "object" || read === null || Array.isArray(read))
+    throw failure("INVALID_PAYLOAD", `${file} holds no settings: write "store: …" and so on`);
+  return read as Draft;
+}
+
+/** The file's, unless the environment names a secret; what stands in files of its own is read. */
+async function authOf(given: unknown): Promise<unknown> {
+  const jwtSecret = await secretOf("PROMETHEAN_JWT_SECRET");
+  const adminToken = await secretOf("PROMETHEAN_ADMIN_TOKEN");
+  const auth = given as { jwt?: Draft; tokens?: Draft[] } | undefined;
+  if (jwtSecret !== undefined) return { jwt: { ...withoutSecret(auth?.jwt), secret: jwtSecret } };
+  if (adminToken !== undefined) return { tokens: [{ token: adminToken, scopes: ["*:*"], subject: "admin" }] };
+  if (typeof auth !== "object" || auth === null) return auth;
+  if (auth.jwt !== undefined) return { ...auth, jwt: await filled(auth.jwt, "secret") };
+  if (Array.isArray(auth.tokens))
+    return { ...auth, tokens: await Promise.all(auth.tokens.map((token) => filled(token, "token"))) };
+  return auth;
+}
+
+function withoutSecret(jwt: Draft | undefined): Draft {
+  const { secret: _, secretFile: __, ...rest } = jwt ?? {};
+  return rest;
+}
+
+async function filled(part: Draft, name: string): Promise<Draft> {
+  const file = part?.[`${name}File`];
+  if (typeof file !== "string") return part;
+  const { [`${name}File`]: _, ...rest } = part;
+  return { ...rest, [name]: await secretIn(file) };
+}
+
+async function secretOf(name: string): Promise<string | undefined> {
+  const { [name]: value, [`${name}_FILE`]: file } = process.env;
+  if (value) return value;
+  return file ? secretIn(file) : undefined;
+}
+
+async function secretIn(file: string): Promise<string> {
+  try {
+    return (await readFile(file, "utf8")).trim();
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw failure("NOT_FOUND", `the secret in ${file} cannot be read (${code})`, { cause: error });
+  }
+}
+
+/** As it may be shown: without secrets. */
+export function redactedConfig(config: HubConfig): object {
+  const { jwt, tokens, none } = config.auth;
+  return {
+    ...config,
+    store: redacted(config.store),
+    auth: {
+      ...(none && { none }),
+      ...(jwt && { jwt: { ...jwt, ...(jwt.secret !== undefined && { secret: "***" }) } }),
+      ...(tokens && { tokens: tokens.map((token) => ({ ...token, token: "***" })) }),
+    },
+  };
+}

@@ -1,0 +1,68 @@
+#!/usr/bin/env node
+/** The `promethean` command: finds the command that was asked for and loads that one alone. */
+import { Command, CommanderError } from "commander";
+import { COMMANDS } from "./command-table.js";
+import { EXIT, exitCodeOf, failureText } from "./exit.js";
+import { endQuietlyOnBrokenPipe } from "./interruption.js";
+import { newCommand } from "./session.js";
+import { packageVersion } from "./version.js";
+
+async function programFor(name: string | undefined): Promise<Command> {
+  const program = newCommand("promethean", "A durable event bus with projections.", [
+    "promethean up",
+    `promethean publish orders.placed '{"order":7}' --key customer-42`,
+    "promethean tail orders.placed --from earliest",
+    "promethean lag --watch",
+  ]);
+  program.version(packageVersion(), "-V, --version", "the version of this program");
+  program.helpCommand("help [command]", "how a command is used");
+  program.configureHelp({ visibleOptions: (command) => command.options.filter((option) => !option.hidden) });
+  for (const [command, { summary, load }] of Object.entries(COMMANDS)) {
+    const wanted = command === name;
+    program.addCommand(wanted ? await load() : new Command(command).description(summary));
+  }
+  program.addHelpText(
+    "after",
+    `
+Where commands go: --url <hub> or --store <file | mongodb://…>; else PROMETHEAN_URL, PROMETHEAN_STORE, the context in
+use, or what runs in PROMETHEAN_DATA (default .promethean).
+Exit codes: 0 ok, 1 failure, 2 wrong use, 3 not found, 4 no right, 5 not valid, 130 interrupted.`,
+  );
+  throwInsteadOfExit(program);
+  return program;
+}
+
+/** So that wrong use has one exit code, and nothing ends before its output is out. */
+function throwInsteadOfExit(command: Command): void {
+  command.exitOverride().showHelpAfterError("(--help says how it is used)");
+  for (const sub of command.commands) throwInsteadOfExit(sub);
+}
+
+async function run(argv: readonly string[]): Promise<void> {
+  const [first, second] = argv.slice(2);
+  const name = first === "help" ? second : first;
+  const program = await programFor(name);
+  if (first === undefined) program.outputHelp();
+  else await program.parseAsync(argv as string[]);
+}
+
+function fail(error: unknown): void {
+  if (error instanceof CommanderError) {
+    // Commander has said what there is to say.
+    process.exitCode = error.exitCode === 0 ? EXIT.ok : EXIT.usage;
+    return;
+  }
+  process.stderr.write(`${failureText(error, { json: process.argv.includes("--json") })}\n`);
+  process.exitCode = exitCodeOf(error);
+}
+
+endQuietlyOnBrokenPipe();
+process.on("uncaughtException", (error) => {
+  fail(error);
+  process.exit();
+});
+try {
+  await run(process.argv);
+} catch (error) {
+  fail(error);
+}

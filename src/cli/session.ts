@@ -1,0 +1,111 @@
+/**
+ * What every command is given: its output, the signal that ends it, and a connection when it asks for one. Whatever was
+ * opened is closed when the command is over, however it ends.
+ */
+import { Command, Option } from "commander";
+import type { Backend } from "./backend.js";
+import { EXIT, exitCodeOf, failureText } from "./exit.js";
+import { listenForInterruption } from "./interruption.js";
+import { Output } from "./output.js";
+
+export interface CommonOptions {
+  readonly json?: boolean;
+  readonly url?: string;
+  readonly token?: string;
+  readonly tokenFile?: string;
+  readonly store?: string;
+  readonly context?: string;
+}
+
+export class Session<O extends object = object> {
+  readonly options: O & CommonOptions;
+  readonly out: Output;
+  readonly signal: AbortSignal;
+  /** Ending on SIGTERM is what it is for. */
+  servesUntilStopped = false;
+  readonly #closers: (() => Promise<void>)[] = [];
+
+  constructor(options: O & CommonOptions, signal: AbortSignal) {
+    this.options = options;
+    this.out = new Output(options.json ?? false);
+    this.signal = signal;
+  }
+
+  /** The hub, or the store behind a hub of this process's own. */
+  async connect(): Promise<Backend> {
+    const { connect } = await import("./connection.js");
+    const backend = await connect(this.options, this.signal);
+    this.onEnd(() => backend.close());
+    return backend;
+  }
+
+  /** Closers run in reverse order. */
+  onEnd(close: () => Promise<void>): void {
+    this.#closers.push(close);
+  }
+
+  async end(): Promise<void> {
+    for (const close of this.#closers.splice(0).reverse()) await close();
+  }
+}
+
+/** An action for commander: runs `work`, tells of failures in one message, sets the exit code. */
+export function perform<O extends object, A extends unknown[]>(
+  work: (session: Session<O>, ...args: A) => Promise<void>,
+): (...given: unknown[]) => Promise<void> {
+  return async (...given) => {
+    const command = given.at(-1) as Command;
+    const args = given.slice(0, -2) as A;
+    const interruption = listenForInterruption();
+    const session = new Session<O>(command.optsWithGlobals() as O & CommonOptions, interruption.signal);
+    let code: number = EXIT.ok;
+    try {
+      await work(session, ...args);
+    } catch (error) {
+      if (!interruption.signal.aborted) code = tell(error, session.out.json);
+    }
+    try {
+      await session.end();
+    } catch (error) {
+      code ||= tell(error, session.out.json);
+    }
+    const { exitCode } = interruption;
+    const asked = session.servesUntilStopped && exitCode === EXIT.terminated;
+    process.exitCode = code || (asked ? EXIT.ok : exitCode) || process.exitCode || EXIT.ok;
+  };
+}
+
+function tell(error: unknown, json: boolean): number {
+  process.stderr.write(`${failureText(error, { json })}\n`);
+  return exitCodeOf(error);
+}
+
+/** A command of ours: JSON on request, examples under its help. */
+export function newCommand(name: string, summary: string, examples: readonly string[] = []): Command {
+  const command = new Command(name).description(summary);
+  if (examples.length > 0) {
+    command.addHelpText("after", `\nExamples:\n${examples.map((example) => `  ${example}`).join("\n")}`);
+  }
+  return command;
+}
+
+export function withJson(command: Command): Command {
+  return command.option("--json", "JSON instead of words and tables");
+}
+
+/** Where to: a hub, or a store. */
+export function withConnection(command: Command): Command {
+  return withJson(command)
+    .addOption(new Option("--url <url>", "a hub").conflicts("store"))
+    .option("--token <token>", "for the hub; better in PROMETHEAN_TOKEN or --token-file")
+    .option("--token-file <file>", "file that holds the token")
+    .option("--store <store>", "a store instead of a hub: a file, or mongodb://…")
+    .option("--context <name>", "a saved connection (see `promethean context`)");
+}
+
+/** For what cannot be taken back. */
+export function withConsent(command: Command): Command {
+  return command
+    .option("--dry-run", "say what would happen, and change nothing")
+    .option("-y, --yes", "do not ask");
+}

@@ -1,0 +1,7 @@
+/** The version in package.json, which lies beside the build. */
+import { readFileSync } from "node:fs";
+
+export function packageVersion(): string {
+  const manifest = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
+  return (JSON.parse(manifest) as { version: string }).version;
+}
