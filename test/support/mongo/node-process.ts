@@ -71,7 +71,7 @@ export interface NodeOptions {
   /** Name of the replica set; absent: a standalone server. */
   readonly replSet?: string;
   readonly cacheGb?: number;
-  /** Size of the log that change streams read; MongoDB's own default is 5 % of the disk. */
+  /** Size of the log that change streams read. A server that is given one also trims it every second. */
   readonly oplogMb?: number;
 }
 
@@ -139,7 +139,7 @@ export class NodeProcess {
   }
 
   #arguments(): string[] {
-    const { dir, port, replSet, cacheGb = 0.25, oplogMb = 512 } = this.#options;
+    const { dir, port, replSet, cacheGb = 0.25, oplogMb } = this.#options;
     // The last one: how soon a node stops waiting for a frozen one that it copies from.
     const parameters = [
       "enableTestCommands=1",
@@ -150,7 +150,8 @@ export class NodeProcess {
       ...["--dbpath", join(dir, "data"), "--logpath", join(dir, "mongod.log"), "--logappend"],
       ...["--port", String(port), "--bind_ip", "127.0.0.1", "--nounixsocket"],
       ...["--wiredTigerCacheSizeGB", String(cacheGb)],
-      ...(replSet === undefined ? [] : ["--replSet", replSet, "--oplogSize", String(oplogMb)]),
+      ...(replSet === undefined ? [] : ["--replSet", replSet, "--oplogSize", String(oplogMb ?? 512)]),
+      ...(oplogMb === undefined ? [] : ["--syncdelay", "1"]),
       ...parameters.flatMap((parameter) => ["--setParameter", parameter]),
     ];
   }
