@@ -9,6 +9,12 @@ export {
   type ObjectReport,
 } from "./compatibility.js";
 export { type DualWriteOptions, startDualWriteMirror, withDualWrite } from "./dual-write.js";
+export type { LintTarget } from "./lint/event-replay.js";
+export type { LintFinding, LintRule } from "./lint/finding.js";
+export { type LintedTopic, type LintOptions, type LintReport, lintProject } from "./lint/lint.js";
+export type { Place } from "./lint/project.js";
+export { githubAnnotations, reportText as lintReportText } from "./lint/report-text.js";
+export { type HubReader, hubTarget, storeTarget } from "./lint/targets.js";
 export { toJsonSchema } from "./normalize.js";
 export type { TopicSchema } from "./registration.js";
 export { SchemaRegistry } from "./registry.js";

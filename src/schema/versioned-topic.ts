@@ -22,7 +22,9 @@ export function schemaTopic(
 }
 
 /** `orders.placed.v2` → `orders.placed` and 2; undefined for other names. */
-function splitVersioned(topic: string): { readonly topic: string; readonly version: number } | undefined {
+export function splitVersioned(
+  topic: string,
+): { readonly topic: string; readonly version: number } | undefined {
   const match = /^(.+)\.v([1-9]\d{0,8})$/.exec(topic);
   return match?.[1] === undefined ? undefined : { topic: match[1], version: Number(match[2]) };
 }
