@@ -20,7 +20,7 @@ import { IdSource } from "../model/ids.js";
 import type { RetryPolicy } from "../model/retry.js";
 import { type TopicRef, topicName } from "../model/topic.js";
 import { Connection, type Status } from "./connection.js";
-import { type ClientHandler, runDelivery } from "./deliveries.js";
+import { type ClientHandler, Deliveries } from "./deliveries.js";
 import { type SocketMaker, socketUrl } from "./socket.js";
 
 export interface ClientOptions {
@@ -68,6 +68,8 @@ const WAIT_AND_RETRY: ReadonlySet<string> = new Set([
   "QUEUE_FULL",
   "STORE_UNAVAILABLE",
   "OUTCOME_UNKNOWN",
+  // The hub goes down: the next connection has the answer.
+  "CLOSED",
 ]);
 
 /**
@@ -85,12 +87,13 @@ export class PromClient {
   readonly #pending = new Map<number, Pending>();
   readonly #feeds = new Map<string, Feed>();
   readonly #listeners = new Set<(status: Status, error?: BusError) => void>();
-  #lost = new AbortController();
+  #deliveries: Deliveries;
   #corr = 0;
   #bufferedBytes = 0;
 
   constructor(url: string, options: ClientOptions & { readonly makeSocket: SocketMaker }) {
     this.#options = options;
+    this.#deliveries = new Deliveries((frame) => this.#connection.send(frame));
     this.#connection = new Connection({
       url: socketUrl(url),
       makeSocket: options.makeSocket,
@@ -99,7 +102,7 @@ export class PromClient {
       pingMs: options.pingMs ?? 20_000,
       onFrame: (frame) => this.#receive(frame),
       onOnline: () => this.#resume(),
-      onOffline: () => this.#abortDeliveries(),
+      onOffline: () => this.#deliveries.end(),
       onStatus: (status, error) => this.#statusChanged(status, error),
     });
   }
@@ -199,7 +202,7 @@ export class PromClient {
 
   /** Subscriptions first, then whatever was not answered, in its order. */
   #resume(): void {
-    this.#lost = new AbortController();
+    this.#deliveries = new Deliveries((frame) => this.#connection.send(frame));
     const asked = new Set(
       [...this.#pending.values()].flatMap(({ frame }) =>
         frame.type === "SUBSCRIBE" ? [keyOf(frame.topic, frame.group)] : [],
@@ -230,16 +233,7 @@ export class PromClient {
 
   #deliver(frame: EventFrame & { readonly subscription?: string }): void {
     const feed = this.#feeds.get(keyOf(frame.subscription ?? frame.topic, frame.group));
-    if (feed === undefined) return;
-    const lost = this.#lost.signal;
-    const send = (answer: ClientFrame): void => {
-      if (!lost.aborted) this.#connection.send(answer);
-    };
-    runDelivery(frame, feed.handler, { manualAck: feed.manualAck, lost, send });
-  }
-
-  #abortDeliveries(): void {
-    this.#lost.abort();
+    if (feed !== undefined) this.#deliveries.run(frame, feed.handler, feed.manualAck);
   }
 
   #statusChanged(status: Status, error?: BusError): void {

@@ -17,66 +17,129 @@ export interface ClientContext {
 
 export type ClientHandler<T = unknown> = (event: EventRecord<T>, ctx: ClientContext) => unknown;
 
-/** Runs one delivery. `send` drops frames once the connection that brought the event is gone. */
-export function runDelivery(
-  frame: EventFrame & { readonly subscription?: string },
-  handler: ClientHandler,
-  o: { readonly manualAck: boolean; readonly lost: AbortSignal; readonly send: (frame: ClientFrame) => void },
-): void {
-  const event = frame.event as EventRecord;
-  const over = new AbortController();
-  const lease = {
-    topic: frame.subscription ?? frame.topic,
-    group: frame.group,
-    id: event.id,
-    attempt: frame.ctx.attempt,
-    epoch: frame.ctx.epoch,
+/** What one connection has leased out to handlers; it ends with the connection. */
+export class Deliveries {
+  readonly #send: (frame: ClientFrame) => void;
+  readonly #open = new Set<Delivery>();
+
+  constructor(send: (frame: ClientFrame) => void) {
+    this.#send = send;
+  }
+
+  run(
+    frame: EventFrame & { readonly subscription?: string },
+    handler: ClientHandler,
+    manualAck: boolean,
+  ): void {
+    const delivery = new Delivery(frame, this.#settle);
+    this.#open.add(delivery);
+    try {
+      const result = handler(frame.event as EventRecord, delivery);
+      if (isThenable(result)) void this.#wait(result, delivery, manualAck);
+      else if (!manualAck) delivery.ack();
+    } catch (thrown) {
+      delivery.nack(describeThrown(thrown));
+    }
+  }
+
+  /** The connection is gone: what handlers do from now on does not count. */
+  end(): void {
+    for (const delivery of this.#open) delivery.end();
+    this.#open.clear();
+  }
+
+  async #wait(result: PromiseLike<unknown>, delivery: Delivery, manualAck: boolean): Promise<void> {
+    try {
+      await result;
+      if (!manualAck) delivery.ack();
+    } catch (thrown) {
+      delivery.nack(describeThrown(thrown));
+    }
+  }
+
+  readonly #settle = (delivery: Delivery, frame: ClientFrame | null, final: boolean): void => {
+    if (final) this.#open.delete(delivery);
+    if (frame !== null) this.#send(frame);
   };
-  const expire = (): void => end();
-  let timer = setTimeout(expire, frame.ctx.ack_deadline_ms);
-  const end = (): void => {
-    clearTimeout(timer);
-    o.lost.removeEventListener("abort", end);
-    over.abort();
-  };
-  o.lost.addEventListener("abort", end, { once: true });
-  const settle = (settled: ClientFrame): void => {
-    if (over.signal.aborted) return;
-    clearTimeout(timer);
-    o.lost.removeEventListener("abort", end);
-    o.send(settled);
-  };
-  let done = false;
-  const once = (settled: ClientFrame): void => {
-    if (!done) settle(settled);
-    done = true;
-  };
-  const ctx: ClientContext = {
-    attempt: frame.ctx.attempt,
-    maxAttempts: frame.ctx.max_attempts,
-    signal: over.signal,
-    ack: () => once({ type: "ACK", ...lease }),
-    nack: (reason) => once({ type: "NACK", ...lease, ...(reason !== undefined && { reason }) }),
-    extend: (ms) => {
-      if (done || over.signal.aborted) return;
-      clearTimeout(timer);
-      timer = setTimeout(expire, ms);
-      o.send({ type: "MODACK", ...lease, extend_ms: ms });
-    },
-  };
-  void run(event, ctx, handler, o.manualAck);
 }
 
-async function run(
-  event: EventRecord,
-  ctx: ClientContext,
-  handler: ClientHandler,
-  manualAck: boolean,
-): Promise<void> {
-  try {
-    await handler(event, ctx);
-    if (!manualAck) ctx.ack();
-  } catch (thrown) {
-    ctx.nack(describeThrown(thrown));
+/** Its signal and timer are made only for handlers that look at it: most do not, and there are many of them. */
+class Delivery implements ClientContext {
+  readonly #frame: EventFrame & { readonly subscription?: string };
+  readonly #settle: (delivery: Delivery, frame: ClientFrame | null, final: boolean) => void;
+  #over: AbortController | null = null;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #deadlineMs: number;
+  #done = false;
+
+  constructor(
+    frame: EventFrame & { readonly subscription?: string },
+    settle: (delivery: Delivery, frame: ClientFrame | null, final: boolean) => void,
+  ) {
+    this.#frame = frame;
+    this.#settle = settle;
+    this.#deadlineMs = Date.now() + frame.ctx.ack_deadline_ms;
   }
+
+  get attempt(): number {
+    return this.#frame.ctx.attempt;
+  }
+
+  get maxAttempts(): number {
+    return this.#frame.ctx.max_attempts;
+  }
+
+  get signal(): AbortSignal {
+    if (this.#over === null) {
+      this.#over = new AbortController();
+      if (this.#done) this.#over.abort();
+      else this.#watch();
+    }
+    return this.#over.signal;
+  }
+
+  ack(): void {
+    this.#finish({ type: "ACK", ...this.#lease() });
+  }
+
+  nack(reason?: string): void {
+    this.#finish({ type: "NACK", ...this.#lease(), ...(reason !== undefined && { reason }) });
+  }
+
+  extend(ms: number): void {
+    if (this.#done || this.#over?.signal.aborted) return;
+    this.#deadlineMs = Date.now() + ms;
+    if (this.#over !== null) this.#watch();
+    this.#settle(this, { type: "MODACK", ...this.#lease(), extend_ms: ms }, false);
+  }
+
+  /** Without a word to the hub: it knows, or will find out. */
+  end(): void {
+    this.#done = true;
+    clearTimeout(this.#timer);
+    this.#over?.abort();
+  }
+
+  #watch(): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#over?.abort(), Math.max(0, this.#deadlineMs - Date.now()));
+  }
+
+  #finish(frame: ClientFrame): void {
+    if (this.#done) return;
+    this.#done = true;
+    clearTimeout(this.#timer);
+    // Past its deadline the hub has taken it back; saying so would only be refused.
+    this.#settle(this, this.#over?.signal.aborted ? null : frame, true);
+  }
+
+  #lease() {
+    const { subscription, topic, group, event, ctx } = this.#frame;
+    const { id } = event as EventRecord;
+    return { topic: subscription ?? topic, group, id, attempt: ctx.attempt, epoch: ctx.epoch };
+  }
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof (value as PromiseLike<unknown> | null | undefined)?.then === "function";
 }

@@ -87,10 +87,11 @@ describe("connections of one subject", () => {
     await expect.poll(() => first.frames.length).toBe(1);
     const second = await dial(hub.url);
     second.send({ type: "AUTH", token: "secret" });
-    expect(await second.closed).toBe(4401);
+    expect(await second.closed).toBe(4429);
+    expect(second.frames).toMatchObject([{ type: "ERR", code: "QUEUE_FULL" }]);
     const headers = { authorization: "Bearer secret" };
     const third = new WebSocket(`${hub.url.replace("http", "ws")}/ws`, { headers });
-    expect(await new Promise((resolve) => third.on("close", resolve))).toBe(4401);
+    expect(await new Promise((resolve) => third.on("close", resolve))).toBe(4429);
     first.socket.close();
     await first.closed;
     const fourth = await dial(hub.url);

@@ -7,6 +7,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { type Logger, pino } from "pino";
 import { WebSocketServer } from "ws";
 import type { Bus } from "../bus/bus.js";
+import { pause } from "../model/clock.js";
 import { BusError } from "../model/errors.js";
 import { type AuthOptions, authenticatorOf, type Caller } from "./auth.js";
 import type { HubContext } from "./context.js";
@@ -32,16 +33,22 @@ export interface HubOptions {
   /** Origins of other sites that may open a WebSocket from a browser; the hub's own may always. */
   readonly origins?: readonly string[];
   readonly log?: Logger;
+  /** How long close() waits for clients to settle what they hold. Default 5,000. */
+  readonly drainMs?: number;
 }
 
 export interface Hub {
   /** http://host:port; the WebSocket is at /ws. */
   readonly url: string;
   readonly port: number;
+  /** Refuses new work (/readyz answers 503), waits for what is under way, then sends clients elsewhere (1012). */
   close(): Promise<void>;
 }
 
+const DEFAULT_DRAIN_MS = 5_000;
 const IDLE_SWEEP_MS = 20;
+/** How long clients have to say goodbye. */
+const LAST_WORDS_MS = 5_000;
 
 /**
  * @example
@@ -63,6 +70,7 @@ class Gateway {
   readonly #sessions = new Set<SessionShell>();
   readonly #bySubject = new Map<string, number>();
   readonly #goingDown = new AbortController();
+  readonly #drainMs: number;
   readonly #live: LiveStats;
   readonly #stopObserving: () => void;
   #url = "";
@@ -92,6 +100,7 @@ class Gateway {
       closing: this.#goingDown.signal,
       connections,
     };
+    this.#drainMs = options.drainMs ?? DEFAULT_DRAIN_MS;
     this.#origins = new Set(options.origins ?? []);
     this.#server = createServer({ maxHeaderSize: 16_384 }, createHttp(this.#context));
     this.#sockets = new WebSocketServer({
@@ -126,14 +135,16 @@ class Gateway {
     return this.#closing;
   }
 
+  /** Still listening while it drains, so that /readyz can say so and nobody is refused without a word. */
   async #close(): Promise<void> {
     this.#goingDown.abort();
     await this.#context.jobs.close();
+    await this.#drain();
     for (const session of this.#sessions) session.bye();
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     // A connection whose last answer goes out while we wait becomes idle only then.
     const sweep = setInterval(() => this.#server.closeIdleConnections(), IDLE_SWEEP_MS);
-    const cancel = this.#context.bus.clock.setTimer(5_000, () => {
+    const cancel = this.#context.bus.clock.setTimer(LAST_WORDS_MS, () => {
       for (const socket of this.#sockets.clients) socket.terminate();
       this.#server.closeAllConnections();
     });
@@ -142,6 +153,14 @@ class Gateway {
     cancel();
     await this.#context.roll.close();
     this.#stopWatching();
+  }
+
+  /** What is leased to clients may be settled, up to the deadline; what is not goes back to be delivered again. */
+  async #drain(): Promise<void> {
+    const enough = new AbortController();
+    const drained = Promise.all([...this.#sessions].map((session) => session.drain()));
+    await Promise.race([drained, pause(this.#context.bus.clock, this.#drainMs, enough.signal)]);
+    enough.abort();
   }
 
   #upgrade(request: IncomingMessage, socket: Socket, head: Buffer): void {
@@ -175,10 +194,11 @@ class Gateway {
         limits: this.#context.limits,
         caller,
         onIdentified: (identified) => {
-          if (identified.subject === subject) return;
-          this.#enter(identified.subject);
+          if (identified.subject === subject) return true;
+          if (!this.#enter(identified.subject)) return false;
           if (subject !== null) this.#exit(subject);
           subject = identified.subject;
+          return true;
         },
         onEnded: () => {
           this.#sessions.delete(session);
@@ -189,13 +209,12 @@ class Gateway {
     });
   }
 
-  /** Throws if this subject has as many connections as it may. */
-  #enter(subject: string): void {
+  /** False if this subject has as many connections as it may. */
+  #enter(subject: string): boolean {
     const count = (this.#bySubject.get(subject) ?? 0) + 1;
-    if (count > this.#context.limits.maxConnectionsPerSubject) {
-      throw new BusError("QUEUE_FULL", `${subject} has too many connections`);
-    }
+    if (count > this.#context.limits.maxConnectionsPerSubject) return false;
     this.#bySubject.set(subject, count);
+    return true;
   }
 
   #exit(subject: string): void {

@@ -39,8 +39,8 @@ export interface SessionOptions {
   readonly limits: HubLimits;
   /** Known already by the HTTP request, or null: AUTH decides. */
   readonly caller: Caller | null;
-  /** Throws if this subject has too many connections. */
-  readonly onIdentified: (caller: Caller) => void;
+  /** False if this subject has as many connections as it may. */
+  readonly onIdentified: (caller: Caller) => boolean;
   readonly onEnded: () => void;
 }
 
@@ -60,6 +60,9 @@ export class SessionShell {
   readonly #session: Session;
   readonly #out: Outgoing;
   readonly #feeds = new Map<string, Feed>();
+  /** Publishes without an answer, and who waits for there to be none. */
+  #publishing = 0;
+  #onAnswered: (() => void) | null = null;
   #cancelLate: CancelTimer | null = null;
   #cancelExpiry: CancelTimer | null = null;
   #cancelSlow: CancelTimer | null = null;
@@ -86,12 +89,18 @@ export class SessionShell {
 
   /** Recognised by the upgrade request: counts like anybody else. */
   #welcomeKnown(caller: Caller): void {
-    try {
-      this.#options.onIdentified(caller);
-      this.#expireAt(caller.expiresMs);
-    } catch {
-      this.#send({ type: "refused" });
-    }
+    if (!this.#options.onIdentified(caller)) this.#send({ type: "crowded" });
+    else this.#expireAt(caller.expiresMs);
+  }
+
+  /** Takes on nothing new; resolves when what it holds is settled or given back, and every publish is answered. */
+  async drain(): Promise<void> {
+    this.#session.leaving = true;
+    await Promise.all([...this.#feeds.values()].map((feed) => feed.subscription?.stop()));
+    if (this.#publishing > 0)
+      await new Promise<void>((resolve) => {
+        this.#onAnswered = resolve;
+      });
   }
 
   /** The hub goes down: the client is told to come back. */
@@ -161,13 +170,14 @@ export class SessionShell {
 
   async #authenticate(token: string, corr: Corr | undefined): Promise<void> {
     const given = corr === undefined ? {} : { corr };
-    try {
-      const caller = await this.#options.auth.authenticate(token);
-      this.#options.onIdentified(caller);
+    const caller = await this.#options.auth.authenticate(token).catch(() => null);
+    // It may have gone while the token was looked at.
+    if (this.#session.phase === "ended") return;
+    if (caller === null) this.#send({ type: "refused", ...given });
+    else if (!this.#options.onIdentified(caller)) this.#send({ type: "crowded", ...given });
+    else {
       this.#cancelLate?.();
       this.#send({ type: "authenticated", caller, nowMs: this.#options.bus.clock.steady(), ...given });
-    } catch {
-      this.#send({ type: "refused", ...given });
     }
   }
 
@@ -183,6 +193,7 @@ export class SessionShell {
 
   async #publish(frame: PublishFrame): Promise<void> {
     const { type: _type, topic, payload, corr, ...options } = frame;
+    this.#publishing++;
     try {
       const { id, partition, seq, duplicate } = await this.#options.bus.publish(
         topic,
@@ -193,6 +204,7 @@ export class SessionShell {
     } catch (error) {
       this.#complain(error, corr);
     }
+    if (--this.#publishing === 0) this.#onAnswered?.();
   }
 
   async #subscribe(key: string, { topic, group, opts, corr }: SubscribeFrame): Promise<void> {
@@ -209,6 +221,7 @@ export class SessionShell {
         work: { kind: "raw", handler },
         options,
       });
+      feed.subscription.onStopped(() => this.#stopped(feed));
       if (feed.ended) await feed.subscription.abandon("its connection closed");
       else this.#perform(ok(corr, { topic, group }));
       this.#applyPause(feed);
@@ -217,6 +230,11 @@ export class SessionShell {
       this.#send({ type: "unsubscribed", key });
       this.#complain(error, corr);
     }
+  }
+
+  /** Nobody here asked for it: the bus closes, or was stopped from outside. */
+  #stopped(feed: Feed): void {
+    if (!feed.ended && !this.#session.leaving) this.#send({ type: "fenced" });
   }
 
   #deliver(feed: Feed, event: StoredEvent, delivery: Delivered, ackTimeoutMs: number): void {

@@ -3,6 +3,7 @@
  *
  *   greeting --AUTH accepted--> ready --expired, refused, too fast, bye--> ended
  *   greeting --no AUTH in time, refused--> ended
+ *   ready --fenced, re-AUTH that lacks what is subscribed--> ended
  *
  * Every request gets one answer, in the order of completion, with its `corr`. Rights are checked here, before anything
  * is asked of the bus; a topic that does not exist is refused in the same words as one that is not allowed.
@@ -26,6 +27,8 @@ import {
 export interface Session {
   phase: "greeting" | "ready" | "ended";
   caller: Caller | null;
+  /** The hub goes down: what is open may be settled, nothing new is taken on. */
+  leaving: boolean;
   /** An AUTH is being looked at; what comes meanwhile waits for its end. */
   authenticating: boolean;
   readonly waiting: ClientFrame[];
@@ -43,6 +46,10 @@ export type SessionEvent =
   | { readonly type: "complaint"; readonly complaint: string; readonly corr?: Corr }
   | { readonly type: "authenticated"; readonly caller: Caller; readonly corr?: Corr; readonly nowMs: number }
   | { readonly type: "refused"; readonly corr?: Corr }
+  /** The token is fine, but its subject has as many connections as it may. */
+  | { readonly type: "crowded"; readonly corr?: Corr }
+  /** A subscription ended without being asked to: the bus is closing, or lost its hold. */
+  | { readonly type: "fenced" }
   | { readonly type: "unsubscribed"; readonly key: string }
   /** Time passed: the greeting took too long, or the token ran out. */
   | { readonly type: "late" }
@@ -72,10 +79,13 @@ const MAX_REFUSALS = 1_000;
 /** Frames a client may send on before its AUTH is answered. */
 const MAX_WAITING = 1_000;
 
+const COME_BACK_MS = 1_000;
+
 export function createSession(caller: Caller | null, limits: HubLimits, nowMs: number): Session {
   return {
     phase: caller === null ? "greeting" : "ready",
     caller,
+    leaving: false,
     authenticating: false,
     waiting: [],
     subscriptions: new Set(),
@@ -100,6 +110,16 @@ export function stepSession(session: Session, event: SessionEvent): readonly Ses
         err("UNAUTHENTICATED", "a valid token is needed", event.corr),
         end(session, CloseCode.auth, "not authenticated"),
       ];
+    case "crowded":
+      return [
+        err("QUEUE_FULL", "this subject has too many connections", event.corr),
+        end(session, CloseCode.rate, "too many connections"),
+      ];
+    case "fenced":
+      return [
+        err("LEASE_LOST", "the hub lost its hold on a subscription", undefined),
+        end(session, CloseCode.fenced, "fenced"),
+      ];
     case "unsubscribed":
       session.subscriptions.delete(event.key);
       return [];
@@ -119,6 +139,10 @@ export function subscriptionKey(topic: string, group: string): string {
   return `${topic}\n${group}`;
 }
 
+function topicOf(key: string): string {
+  return key.slice(0, key.indexOf("\n"));
+}
+
 function welcome(
   session: Session,
   event: Extract<SessionEvent, { type: "authenticated" }>,
@@ -127,6 +151,14 @@ function welcome(
   session.phase = "ready";
   session.caller = caller;
   session.authenticating = false;
+  const closed = [...session.subscriptions]
+    .map(topicOf)
+    .find((topic) => !caller.acl.allowsPattern("subscribe", topic));
+  if (closed !== undefined)
+    return [
+      forbidden("subscribe to", closed, corr),
+      end(session, CloseCode.forbidden, "a subscription is not allowed"),
+    ];
   const finite = Number.isFinite(caller.expiresMs);
   const result = { subject: caller.subject, ...(finite && { expires_ms: caller.expiresMs }) };
   const waited = session.waiting.splice(0).flatMap((frame) => onFrame(session, frame, nowMs));
@@ -199,6 +231,7 @@ function onPublish(
   frame: PublishFrame,
   nowMs: number,
 ): readonly SessionEffect[] {
+  if (session.leaving) return [goingDown(frame.corr)];
   if (!caller.acl.allows("publish", frame.topic)) return [forbidden("publish to", frame.topic, frame.corr)];
   let bucket = session.publishes.get(frame.topic);
   if (bucket === undefined) {
@@ -210,6 +243,7 @@ function onPublish(
 }
 
 function onSubscribe(session: Session, caller: Caller, frame: SubscribeFrame): readonly SessionEffect[] {
+  if (session.leaving) return [goingDown(frame.corr)];
   if (!caller.acl.allowsPattern("subscribe", frame.topic))
     return [forbidden("subscribe to", frame.topic, frame.corr)];
   const key = subscriptionKey(frame.topic, frame.group);
@@ -248,6 +282,11 @@ function forSubscription(
 function tooFast(session: Session, corr: Corr | undefined, waitMs: number): readonly SessionEffect[] {
   if (++session.refusals > MAX_REFUSALS) return [end(session, CloseCode.rate, "too many frames")];
   return [{ type: "send", frame: { ...errFrame("RATE_LIMITED", "too fast", corr), retry_after_ms: waitMs } }];
+}
+
+function goingDown(corr: Corr | undefined): SessionEffect {
+  const frame = errFrame("CLOSED", "the hub is going down; connect again", corr);
+  return { type: "send", frame: { ...frame, retry_after_ms: COME_BACK_MS } };
 }
 
 function end(session: Session, code: number, reason: string): SessionEffect {
