@@ -1,10 +1,9 @@
 /** The parts of a bus, made and wired once; every bus derived from it shares them. */
 
 import { deadLetterDraft, type GivenUp } from "../consume/dead-letter.js";
-import type { Ordering } from "../consume/delivery-state.js";
 import type { RunnerOptions } from "../consume/group-runner.js";
 import { Membership } from "../consume/membership.js";
-import { groupPolicy } from "../consume/options.js";
+import { type GroupMode, groupPolicy } from "../consume/options.js";
 import { Tail } from "../consume/tail.js";
 import { BusError } from "../model/errors.js";
 import type { EventDraft, StoredEvent } from "../model/event.js";
@@ -84,8 +83,8 @@ export class BusCore {
       lookMs: Math.min(500, settings.heartbeatMs),
       onTrouble: (error) => onTrouble({ error }),
     });
-    this.subscriptions = new Subscriptions((topic, ordering, pageSize) =>
-      this.#runnerOptions(topic, ordering, pageSize),
+    this.subscriptions = new Subscriptions((topic, group, mode, pageSize) =>
+      this.#runnerOptions(topic, group, mode, pageSize),
     );
     this.#watchman = new Watchman(
       store,
@@ -244,7 +243,7 @@ export class BusCore {
     return makeDraft(checked.stored, key === undefined ? options : { ...options, key }, limits, clock);
   }
 
-  #runnerOptions(topic: TopicConfig, ordering: Ordering, pageSize: number): RunnerOptions {
+  #runnerOptions(topic: TopicConfig, group: string, mode: GroupMode, pageSize: number): RunnerOptions {
     const { store, clock, limits, step, policy, drainMs, heartbeatMs, onTrouble } = this.settings;
     return {
       clock,
@@ -253,7 +252,7 @@ export class BusCore {
       tail: this.tail,
       membership: this.membership,
       step,
-      policy: { ...groupPolicy(ordering, limits), ...policy },
+      policy: { ...groupPolicy(mode, group, limits), ...policy },
       // A page must fit beside what half fills the buffer.
       pageSize: Math.min(pageSize, Math.max(1, limits.maxBufferedEvents >>> 1)),
       partitions: topic.partitions,

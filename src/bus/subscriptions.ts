@@ -2,9 +2,8 @@
 
 import { Allowance } from "../consume/allowance.js";
 import { type Emit, refusal } from "../consume/context.js";
-import type { Ordering } from "../consume/delivery-state.js";
 import { GroupRunner, type RunnerOptions } from "../consume/group-runner.js";
-import { handlingPolicy } from "../consume/options.js";
+import { type GroupMode, groupMode, handlingPolicy } from "../consume/options.js";
 import { floorsOf, type Wish } from "../consume/position.js";
 import { type Work, Worker, type WorkerOptions } from "../consume/worker.js";
 import { BusError } from "../model/errors.js";
@@ -28,11 +27,16 @@ export interface FullRequest extends SubscribeRequest {
 }
 
 /** What a runner needs that depends on the topic and on the first subscriber. */
-export type RunnerFactory = (topic: TopicConfig, ordering: Ordering, pageSize: number) => RunnerOptions;
+export type RunnerFactory = (
+  topic: TopicConfig,
+  group: string,
+  mode: GroupMode,
+  pageSize: number,
+) => RunnerOptions;
 
 interface Running {
   readonly runner: GroupRunner;
-  readonly ordering: Ordering;
+  readonly mode: GroupMode;
   readonly started: Promise<void>;
   users: number;
   closed: Promise<void> | null;
@@ -104,14 +108,13 @@ export class Subscriptions {
     options: WorkerOptions,
     wish: Wish,
   ): Promise<Attached> {
-    const ordering = request.options.ordering ?? "key";
-    const running = await this.#join(
-      { topic: topic.name, group: request.group },
-      topic,
-      ordering,
-      request,
-      wish,
-    );
+    const mode = groupMode(request.options);
+    if (mode.hold && topic.compaction === true)
+      throw new BusError(
+        "INVALID_OPTION",
+        `${topic.name} is compacted: a newer value overtakes a held one anyway`,
+      );
+    const running = await this.#join({ topic: topic.name, group: request.group }, topic, mode, request, wish);
     const { runner } = running;
     const worker = new Worker(options, runner.dispatcher.wake);
     runner.addWorker(worker);
@@ -125,7 +128,7 @@ export class Subscriptions {
   async #join(
     ref: GroupRef,
     topic: TopicConfig,
-    ordering: Ordering,
+    mode: GroupMode,
     request: SubscribeRequest,
     wish: Wish,
   ): Promise<Running> {
@@ -136,15 +139,26 @@ export class Subscriptions {
       running = this.#running.get(key);
     }
     if (running === undefined) {
-      const options = this.#options(topic, ordering, Math.max(request.options.batchSize ?? 0, MIN_PAGE));
+      const options = this.#options(
+        topic,
+        ref.group,
+        mode,
+        Math.max(request.options.batchSize ?? 0, MIN_PAGE),
+      );
       const runner = new GroupRunner(ref, options);
       const started = firstFloors(ref, topic, options, wish).then((floors) => runner.start(floors));
-      running = { runner, ordering, started, users: 0, closed: null };
+      running = { runner, mode, started, users: 0, closed: null };
       this.#running.set(key, running);
-    } else if (running.ordering !== ordering) {
+    } else if (running.mode.ordering !== mode.ordering) {
       throw new BusError(
         "INVALID_OPTION",
-        `group ${ref.group} has subscribers with ordering "${running.ordering}" on ${ref.topic}`,
+        `group ${ref.group} has subscribers with ordering "${running.mode.ordering}" on ${ref.topic}`,
+      );
+    } else if (running.mode.hold !== mode.hold) {
+      const others = running.mode.hold ? "hold" : "do not hold";
+      throw new BusError(
+        "INVALID_OPTION",
+        `group ${ref.group} has subscribers that ${others} keys behind dead letters on ${ref.topic}`,
       );
     }
     running.users++;

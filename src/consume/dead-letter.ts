@@ -12,14 +12,16 @@ export interface GivenUp {
   /** What was thrown, where it is known. */
   readonly thrown: unknown;
   readonly nowMs: number;
+  readonly hold?: DeadLetter["hold"];
 }
 
 /** The same (topic, group, event) always gives the same id: a repeated write adds nothing. */
-export function deadLetterDraft({ event, group, attempts, error, thrown, nowMs }: GivenUp): EventDraft {
+export function deadLetterDraft({ event, group, attempts, error, thrown, nowMs, hold }: GivenUp): EventDraft {
   const letter: DeadLetter = {
     origin: { topic: event.topic, partition: event.partition, seq: event.seq, id: event.id, group },
     error: { message: error, ...describe(thrown) },
     attempts,
+    ...(hold === undefined ? undefined : { hold }),
     event: event.record,
   };
   return {

@@ -68,6 +68,8 @@ export type Effect =
       readonly event: StoredEvent;
       readonly attempts: number;
       readonly error: string;
+      /** Under a policy that holds keys: where the event stands among those of its key, and whether it was never tried. */
+      readonly hold?: { readonly root: Seq; readonly waiting: boolean };
     }
   | { readonly type: "commit"; readonly cursor: Cursor }
   | { readonly type: "wake"; readonly atMs: number }

@@ -64,7 +64,7 @@ export class DeliveryShell implements Source {
     this.ref = ref;
     this.epoch = claim.epoch;
     this.#options = options;
-    this.#state = createDelivery(claim.cursor, claim.clean, head);
+    this.#state = createDelivery(claim.cursor, claim.clean, head, options.policy.hold);
     this.#storedFloor = claim.cursor.floor;
     this.stopped = new Promise((resolve) => {
       this.#resolveStopped = resolve;
@@ -314,6 +314,7 @@ export class DeliveryShell implements Source {
       error,
       thrown: entry.detail,
       nowMs: this.#options.clock.now(),
+      ...(effect.hold === undefined ? undefined : { hold: effect.hold }),
     };
     const done = await this.#insist(() => this.#options.bury(givenUp, { ref: this.ref, epoch: this.epoch }));
     if (!done) return;

@@ -7,8 +7,9 @@
  *                            '-------------------'--failed for good--> burying --buried--> settled
  */
 import type { Seq, StoredEvent } from "../model/event.js";
+import type { Redriven } from "../model/redrive.js";
 import type { RetryPolicy } from "../model/retry.js";
-import type { Attempt, Cursor } from "../ports/groups.js";
+import type { Attempt, Cursor, HeldKey } from "../ports/groups.js";
 import { Fifo } from "./fifo.js";
 
 export type Phase = "running" | "careful" | "draining" | "stopped";
@@ -24,6 +25,15 @@ export interface HandlingPolicy {
   readonly deadLetter: boolean;
 }
 
+/** Newer events of a key wait behind one that was given up. */
+export interface HoldPolicy {
+  readonly group: string;
+  /** Keys held at once; when there are as many, an event of another key is retried for ever instead of given up. */
+  readonly maxKeys: number;
+  /** How long newer events wait for the next dead letter of their key while they come back. */
+  readonly releaseMs: number;
+}
+
 /** How a group takes events in; the same for all its subscribers. */
 export interface GroupPolicy {
   readonly ordering: Ordering;
@@ -34,6 +44,19 @@ export interface GroupPolicy {
   readonly stride: number;
   readonly commitEveryMs: number;
   readonly commitEverySettles: number;
+  /** Absent: events of a key go on when one of them was given up. */
+  readonly hold?: HoldPolicy;
+}
+
+/** A key that is held (hold.ts). */
+export interface Held {
+  readonly key: string;
+  after: Seq;
+  last: Seq;
+  depth: number;
+  readonly sinceMs: number;
+  /** Until then newer events of the key wait in their lane. */
+  releaseUntilMs: number;
 }
 
 /** One event that was taken in. */
@@ -60,6 +83,8 @@ export interface Entry {
   holder: unknown;
   policy: HandlingPolicy | null;
   lane: Lane | null;
+  /** The dead letter that it was, under a policy that holds keys. `foreign`: another group's. */
+  redriven: (Redriven & { readonly foreign: boolean }) | null;
 }
 
 /** Events that must go one after the other. */
@@ -92,6 +117,10 @@ export interface Delivery {
   readonly delayed: Set<Entry>;
   readonly inFlight: Set<Entry>;
   readonly burying: Set<Entry>;
+  /** Keys that are held, and entries that such a key has just let go of: to be buried, or passed over. */
+  readonly heldKeys: Map<string, Held>;
+  readonly letGo: { readonly entry: Entry; readonly verdict: "follow" | "skip" }[];
+  readonly releaseMs: number;
   /** Unsettled entries and their bytes. */
   buffered: number;
   bufferedBytes: number;
@@ -127,7 +156,7 @@ export interface Delivery {
 }
 
 /** Takes over from a cursor. `head` is the log's head now: no crash can be about an event above it. */
-export function createDelivery(cursor: Cursor, clean: boolean, head: Seq): Delivery {
+export function createDelivery(cursor: Cursor, clean: boolean, head: Seq, hold?: HoldPolicy): Delivery {
   const unclean = clean ? 0 : cursor.unclean + 1;
   const pinned = cursor.suspect;
   const past = new Map(cursor.attempts.map((attempt) => [attempt.seq, attempt]));
@@ -145,6 +174,9 @@ export function createDelivery(cursor: Cursor, clean: boolean, head: Seq): Deliv
     delayed: new Set(),
     inFlight: new Set(),
     burying: new Set(),
+    heldKeys: hold === undefined ? new Map() : heldKeysOf(cursor),
+    letGo: [],
+    releaseMs: hold?.releaseMs ?? 0,
     buffered: 0,
     bufferedBytes: 0,
     past,
@@ -166,6 +198,10 @@ export function createDelivery(cursor: Cursor, clean: boolean, head: Seq): Deliv
     suspect: undefined,
     last: undefined,
   };
+}
+
+function heldKeysOf({ held = [] }: Cursor): Map<string, Held> {
+  return new Map(held.map((one) => [one.key, { ...one, releaseUntilMs: 0 }]));
 }
 
 function blame(known: Attempt | undefined, seq: Seq): Attempt {
@@ -221,7 +257,12 @@ export function cursorOf(state: Delivery, mark: Seq, view: CursorView = {}): Cur
     mark,
     unclean: floor > state.claimFloor ? 0 : state.unclean,
     ...(state.suspect === undefined ? undefined : { suspect: state.suspect }),
+    ...(state.heldKeys.size === 0 ? undefined : { held: [...state.heldKeys.values()].map(toldHeld) }),
   };
+}
+
+function toldHeld({ key, after, last, depth, sinceMs }: Held): HeldKey {
+  return { key, after, last, depth, sinceMs };
 }
 
 /** The cursor of an owner that leaves cleanly. Its mark speaks for what earlier owners may have handed out and this one never took in. */

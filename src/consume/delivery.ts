@@ -15,6 +15,7 @@
  * P13 taking in stops at the bounds of the policy and goes on as events settle.
  */
 import type { StoredEvent } from "../model/event.js";
+import { redrivenOf } from "../model/redrive.js";
 import { backoffMs } from "../model/retry.js";
 import type { DeliveryEvent, Effect, Step } from "./delivery-events.js";
 import {
@@ -28,7 +29,8 @@ import {
   type Phase,
   wasSettled,
 } from "./delivery-state.js";
-import { enqueue, leaveLane, requeue, takeFollower } from "./lanes.js";
+import { mayGiveUp, noteBuried, noteHandled, rootOf } from "./hold.js";
+import { enqueue, leaveLane, lookAgain, requeue, takeFollower } from "./lanes.js";
 
 type Of<T extends DeliveryEvent["type"]> = Extract<DeliveryEvent, { type: T }>;
 type Transition<T extends DeliveryEvent["type"]> = (
@@ -95,8 +97,26 @@ const TABLE: { readonly [P in Phase]: Row } = {
 
 export const step: Step = (state, event, policy) => {
   const transition = TABLE[state.phase][event.type] as Transition<DeliveryEvent["type"]>;
-  return transition(state, event, policy);
+  const effects = transition(state, event, policy);
+  return state.letGo.length === 0 ? effects : [...effects, ...partWith(state, event, policy)];
 };
+
+/** Events of held keys go where the one went that they must not overtake; what was discarded is passed over. */
+function partWith(state: Delivery, event: DeliveryEvent, policy: GroupPolicy): readonly Effect[] {
+  const effects: Effect[] = [];
+  const nowMs = "nowMs" in event ? event.nowMs : 0;
+  for (let one = state.letGo.shift(); one !== undefined; one = state.letGo.shift()) {
+    const { entry, verdict } = one;
+    if (verdict === "follow") {
+      effects.push(buryEffect(entry, policy, "it waits behind an event of its key that was given up", true));
+      continue;
+    }
+    state.burying.delete(entry);
+    noteHandled(state, entry, nowMs);
+    pushAll(effects, settle(state, entry, policy, nowMs));
+  }
+  return effects;
+}
 
 /** Whether an ack, nack or extension that names this attempt still counts (P6). */
 export function isCurrent(entry: Entry, attempt: number): boolean {
@@ -113,7 +133,7 @@ function takeIn(state: Delivery, event: Of<"arrived">, policy: GroupPolicy): rea
   state.atHead = event.atHead && !state.grewMeanwhile;
   for (const stored of event.events) {
     if (stored.seq <= state.high || wasSettled(state, stored.seq)) continue;
-    const entry = newEntry(state, stored);
+    const entry = newEntry(state, stored, policy);
     state.entries.push(entry);
     state.buffered++;
     state.bufferedBytes += entry.bytes;
@@ -126,7 +146,8 @@ function takeIn(state: Delivery, event: Of<"arrived">, policy: GroupPolicy): rea
   return [...maybeCommit(state, policy, event.nowMs), ...maybeWake(state), ...maybeFetch(state, policy)];
 }
 
-function newEntry(state: Delivery, event: StoredEvent): Entry {
+function newEntry(state: Delivery, event: StoredEvent, policy: GroupPolicy): Entry {
+  const redriven = policy.hold === undefined ? null : redrivenOf(event.meta?.headers);
   const past = state.past.get(event.seq);
   if (past !== undefined) state.past.delete(event.seq);
   return {
@@ -147,6 +168,7 @@ function newEntry(state: Delivery, event: StoredEvent): Entry {
     holder: null,
     policy: null,
     lane: null,
+    redriven: redriven && { ...redriven, foreign: redriven.group !== policy.hold?.group },
   };
 }
 
@@ -180,9 +202,9 @@ function handOut(state: Delivery, event: Of<"demand">, policy: GroupPolicy): rea
   while (taken < room) {
     const entry = state.ready.peek();
     if (entry === undefined || entry.seq > state.mark) break;
-    if (isSpent(entry, event.handling)) {
+    if (isSpent(entry, event.handling) && mayGiveUp(state, entry, policy)) {
       state.ready.shift();
-      effects.push(bury(state, entry, event.handling));
+      effects.push(bury(state, entry, event.handling, policy));
       if (careful) break;
       continue;
     }
@@ -266,11 +288,13 @@ function clearSuspect(state: Delivery, entry: Entry, nowMs: number): void {
 function handled(state: Delivery, event: Of<"handled">, policy: GroupPolicy): readonly Effect[] {
   if (!isCurrent(event.entry, event.attempt)) return NOTHING;
   state.inFlight.delete(event.entry);
+  noteHandled(state, event.entry, event.nowMs);
   return settle(state, event.entry, policy, event.nowMs);
 }
 
 function buried(state: Delivery, event: Of<"buried">, policy: GroupPolicy): readonly Effect[] {
   if (!state.burying.delete(event.entry)) return NOTHING;
+  noteBuried(state, event.entry, policy, event.nowMs);
   return settle(state, event.entry, policy, event.nowMs);
 }
 
@@ -316,8 +340,8 @@ function retryOrBury(state: Delivery, failure: Failure, policy: GroupPolicy): re
   state.dirty++;
   clearSuspect(state, entry, nowMs);
   const giveUp = failure.fatal || (failure.counts && entry.failures >= handling.maxAttempts);
-  if (giveUp && handling.deadLetter)
-    return [bury(state, entry, handling), ...afterChange(state, policy, nowMs)];
+  if (giveUp && handling.deadLetter && mayGiveUp(state, entry, policy))
+    return [bury(state, entry, handling, policy), ...afterChange(state, policy, nowMs)];
   entry.solo = !failure.counts;
   // A moment at least: an event that fails at once, for ever, must not keep others from their turn.
   const waitMs = Math.max(1, backoffMs(handling.retry, entry.failures, failure.random));
@@ -326,16 +350,23 @@ function retryOrBury(state: Delivery, failure: Failure, policy: GroupPolicy): re
   return afterChange(state, policy, nowMs);
 }
 
-function bury(state: Delivery, entry: Entry, handling: HandlingPolicy): Effect {
+function bury(state: Delivery, entry: Entry, handling: HandlingPolicy, policy: GroupPolicy): Effect {
   entry.policy = handling;
   entry.standing = "burying";
   state.burying.add(entry);
+  return buryEffect(entry, policy, entry.error ?? "unknown", false);
+}
+
+function buryEffect(entry: Entry, policy: GroupPolicy, error: string, waiting: boolean): Effect {
   return {
     type: "bury",
     entry,
     event: entry.event as StoredEvent,
     attempts: Math.max(entry.delivered, entry.failures),
-    error: entry.error ?? "unknown",
+    error,
+    ...(policy.hold === undefined || entry.lane === null
+      ? undefined
+      : { hold: { root: rootOf(entry), waiting } }),
   };
 }
 
@@ -369,6 +400,11 @@ function tick(state: Delivery, event: Of<"tick">, policy: GroupPolicy): readonly
     state.delayed.delete(entry);
     entry.standing = "ready";
     state.ready.push(entry);
+  }
+  for (const held of state.heldKeys.values()) {
+    if (held.releaseUntilMs === 0 || held.releaseUntilMs > event.nowMs) continue;
+    held.releaseUntilMs = 0;
+    lookAgain(state, held.key, event.nowMs);
   }
   pushAll(effects, writeCursor(state, policy, event.nowMs));
   state.dueMs = earliestDue(state);
@@ -433,6 +469,7 @@ function finish(state: Delivery): readonly Effect[] {
   state.inFlight.clear();
   state.burying.clear();
   state.lanes.clear();
+  state.letGo.length = 0;
   return [{ type: "stopped" }];
 }
 
@@ -485,6 +522,8 @@ function earliestDue(state: Delivery): number {
   let dueMs = isWriting(state) || state.phase === "draining" ? Number.POSITIVE_INFINITY : state.commitAtMs;
   for (const entry of state.inFlight) dueMs = Math.min(dueMs, entry.deadlineMs);
   for (const entry of state.delayed) dueMs = Math.min(dueMs, entry.retryAtMs);
+  for (const { releaseUntilMs } of state.heldKeys.values())
+    if (releaseUntilMs > 0) dueMs = Math.min(dueMs, releaseUntilMs);
   return dueMs;
 }
 

@@ -4,6 +4,7 @@
  */
 import type { StoredEvent } from "../model/event.js";
 import type { Delivery, Entry, Lane, Ordering } from "./delivery-state.js";
+import { expectMore, rootOf, verdictOn } from "./hold.js";
 
 const WHOLE_PARTITION = "";
 
@@ -26,8 +27,18 @@ export function enqueue(
     state.lanes.set(name, lane);
   }
   entry.lane = lane;
-  if (lane.active === 0 && lane.queue === null) activate(state, lane, entry, nowMs);
-  else putBack(lane, entry);
+  if (lane.active === 0 && lane.queue === null && state.heldKeys.size === 0) {
+    activate(state, lane, entry, nowMs);
+    return;
+  }
+  putBack(lane, entry);
+  if (lane.active === 0) advance(state, lane, nowMs);
+}
+
+/** The key's newer events have waited long enough. */
+export function lookAgain(state: Delivery, key: string, nowMs: number): void {
+  const lane = state.lanes.get(key);
+  if (lane !== undefined && lane.active === 0) advance(state, lane, nowMs);
 }
 
 /** The entry is settled: whoever waits behind it may go. */
@@ -50,6 +61,7 @@ export function takeFollower(state: Delivery, lane: Lane): Entry | undefined {
   const follower = lane.queue?.[0];
   if (follower === undefined || follower.failures > 0 || follower.solo || follower.seq > state.mark)
     return undefined;
+  if (state.heldKeys.has(lane.name)) return undefined;
   lane.queue?.shift();
   lane.active++;
   return follower;
@@ -62,10 +74,29 @@ function laneName(event: StoredEvent, ordering: Ordering): string | undefined {
 
 function release(state: Delivery, lane: Lane, nowMs: number): void {
   lane.active--;
-  if (lane.active > 0) return;
-  const next = lane.queue?.shift();
-  if (next !== undefined) activate(state, lane, next, nowMs);
-  else state.lanes.delete(lane.name);
+  if (lane.active === 0) advance(state, lane, nowMs);
+}
+
+/** The first of the lane goes, waits, or, behind one that was given up, follows it. */
+function advance(state: Delivery, lane: Lane, nowMs: number): void {
+  const next = lane.queue?.[0];
+  if (next === undefined) {
+    state.lanes.delete(lane.name);
+    return;
+  }
+  const verdict = verdictOn(state, next, nowMs);
+  if (verdict === "wait") return;
+  lane.queue?.shift();
+  if (verdict !== "go") {
+    lane.active++;
+    next.standing = "burying";
+    state.burying.add(next);
+    state.letGo.push({ entry: next, verdict });
+    return;
+  }
+  const held = next.redriven === null ? undefined : state.heldKeys.get(lane.name);
+  if (held !== undefined) expectMore(state, held, nowMs);
+  activate(state, lane, next, nowMs);
 }
 
 function activate(state: Delivery, lane: Lane, entry: Entry, nowMs: number): void {
@@ -84,11 +115,11 @@ function makeReady(state: Delivery, entry: Entry, nowMs: number): void {
   }
 }
 
-/** By seq: a failed entry goes before those that wait, a new one behind them. */
+/** By seq: a failed entry goes before those that wait, a new one behind them; a dead letter where it once stood. */
 function putBack(lane: Lane, entry: Entry): void {
   entry.standing = "waiting";
   lane.queue ??= [];
   let at = lane.queue.length;
-  while (at > 0 && (lane.queue[at - 1] as Entry).seq > entry.seq) at--;
+  while (at > 0 && rootOf(lane.queue[at - 1] as Entry) > rootOf(entry)) at--;
   lane.queue.splice(at, 0, entry);
 }

@@ -33,7 +33,7 @@ const SUBSCRIBE: Rules<SubscribeOptions> = {
     fits: (v) => typeof v === "object" && v !== null,
     expected: "an object with baseMs, maxMs, factor, jitter",
   },
-  deadLetter: FLAG,
+  deadLetter: { fits: (v) => typeof v === "boolean" || v === "hold", expected: 'true, false or "hold"' },
   ordering: oneOf("key", "partition", "none"),
   manualAck: FLAG,
   filter: FUNCTION,
@@ -121,12 +121,26 @@ export function handlingPolicy(options: SubscribeOptions): HandlingPolicy {
     maxAttempts: options.maxAttempts ?? 5,
     ackTimeoutMs: options.ackTimeoutMs ?? 30_000,
     retry: { ...DEFAULT_RETRY, ...options.retry },
-    deadLetter: options.deadLetter ?? true,
+    deadLetter: options.deadLetter !== false,
   };
 }
 
-export function groupPolicy(ordering: Ordering, limits: Limits): GroupPolicy {
+/** What all subscribers of a group on a topic must agree on. */
+export interface GroupMode {
+  readonly ordering: Ordering;
+  readonly hold: boolean;
+}
+
+export function groupMode(options: SubscribeOptions): GroupMode {
+  const mode = { ordering: options.ordering ?? "key", hold: options.deadLetter === "hold" };
+  if (mode.hold && mode.ordering !== "key")
+    throw new BusError("INVALID_OPTION", 'deadLetter: "hold" needs ordering: "key"');
+  return mode;
+}
+
+export function groupPolicy({ ordering, hold }: GroupMode, group: string, limits: Limits): GroupPolicy {
   return {
+    ...(hold && { hold: { group, maxKeys: 1_000, releaseMs: 30_000 } }),
     ordering,
     maxBufferedEvents: limits.maxBufferedEvents,
     maxBufferedBytes: limits.maxBufferedBytes,

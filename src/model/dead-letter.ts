@@ -16,6 +16,8 @@ export interface DeadLetter {
     readonly stack?: string;
   };
   readonly attempts: number;
+  /** Of a group that holds keys: where the event stands among those of its key; `waiting`: it only follows another. */
+  readonly hold?: { readonly root: number; readonly waiting: boolean };
   /** The event as it was delivered. */
   readonly event: EventRecord;
 }

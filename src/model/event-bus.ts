@@ -102,8 +102,12 @@ export interface SubscribeOptions {
   /** Default 5. */
   readonly maxAttempts?: number;
   readonly retry?: Partial<RetryPolicy>;
-  /** False: no dead letters, an event is retried until it succeeds. Default true. */
-  readonly deadLetter?: boolean;
+  /**
+   * What becomes of an event after its last attempt. True: it goes to the dead letters and its key goes on; "hold": newer
+   * events of its key follow it there, in order, until it is redriven or discarded (needs `ordering: "key"`, and the
+   * same of all subscribers of a group); false: no dead letters, it is retried until it succeeds. Default true.
+   */
+  readonly deadLetter?: boolean | "hold";
   /** Default "key". The same for all subscribers of a group. */
   readonly ordering?: "key" | "partition" | "none";
   /** An event is settled by ack or nack, not by the handler's return. */

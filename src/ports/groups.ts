@@ -43,6 +43,18 @@ export interface Attempt {
   readonly retryAtMs?: number;
 }
 
+/** A key whose newer events wait among the dead letters behind one that the group gave up. */
+export interface HeldKey {
+  readonly key: string;
+  /** Everything of this key up to here is done with. */
+  readonly after: Seq;
+  /** The newest of its events that went to the dead letters. */
+  readonly last: Seq;
+  /** How many of its events wait there. */
+  readonly depth: number;
+  readonly sinceMs: number;
+}
+
 /** A group's position in one partition. */
 export interface Cursor {
   /** Every seq up to and including this is settled: acked, filtered, dead-lettered or removed. */
@@ -57,6 +69,8 @@ export interface Cursor {
   readonly unclean: number;
   /** In careful mode: the one event that was being handled. A crash is pinned on it. */
   readonly suspect?: Seq;
+  /** Keys that are held back. */
+  readonly held?: readonly HeldKey[];
 }
 
 /** A cursor that is written together with something else, in one commit. */

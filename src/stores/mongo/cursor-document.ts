@@ -69,10 +69,23 @@ export async function commitCursor(
 
 /** A copy with the fields of a cursor and no others, so that what is stored is what the port says. */
 export function storedCursor(cursor: Cursor): Cursor {
-  const { floor, settled, attempts, mark, unclean, suspect } = cursor;
-  return { floor, settled, attempts, mark, unclean, ...(suspect === undefined ? undefined : { suspect }) };
+  const { floor, settled, attempts, mark, unclean, suspect, held } = cursor;
+  return {
+    floor,
+    settled,
+    attempts,
+    mark,
+    unclean,
+    ...(suspect === undefined ? undefined : { suspect }),
+    // As text: a key may hold what BSON cannot.
+    ...(held === undefined ? undefined : { held: JSON.stringify(held) as unknown as HeldKeys }),
+  };
 }
 
+type HeldKeys = NonNullable<Cursor["held"]>;
+
 export function cursorOf(stored: Cursor): Cursor {
-  return freezeJson(stored);
+  const { held, ...rest } = stored;
+  if (held === undefined) return freezeJson(stored);
+  return freezeJson({ ...rest, held: JSON.parse(held as unknown as string) as HeldKeys });
 }

@@ -83,6 +83,10 @@ function describeContent(harness: Harness): void {
     mark: 1_120,
     unclean: 2,
     suspect: 121,
+    held: [
+      { key: "order 7", after: 90, last: 118, depth: 3, sinceMs: 1_700_000_000_000 },
+      { key: 'żółć "$set".\ud800', after: 0, last: 2 ** 40, depth: 1, sinceMs: 0 },
+    ],
   };
 
   it("keeps every field of a cursor, and invents none", async () => {
