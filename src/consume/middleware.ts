@@ -84,7 +84,8 @@ export class MiddlewareStack {
     const run = this.all.reduceRight<(events: readonly EventRecord[]) => Promise<void>>(
       (next, { handleBatch }) =>
         handleBatch === undefined ? next : async (e) => handleBatch(e, ctx, (changed = e) => next(changed)),
-      async (e) => void (await last(e)),
+      // A layer that keeps everything back leaves nothing to handle.
+      async (e) => void (e.length > 0 && (await last(e))),
     );
     await run(events);
   }

@@ -103,9 +103,9 @@ export class ManualClock implements Clock {
   }
 }
 
-/** Lets every promise that is ready run, including those it readies in turn. */
-export function settlePromises(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
+/** Lets every promise that is ready run, including those it readies in turn, also where one yields to the event loop. */
+export async function settlePromises(): Promise<void> {
+  for (let turn = 0; turn < 2; turn++) await new Promise<void>((resolve) => setImmediate(resolve));
 }
 
 /** mulberry32: small, fast, and the same everywhere. */

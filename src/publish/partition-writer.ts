@@ -68,7 +68,11 @@ export class PartitionWriter {
   async #run(): Promise<void> {
     // One turn of the microtask queue: a caller that publishes in a loop fills the first batch too.
     await null;
-    while (this.#queue.length > 0) await this.#appendBatch(this.#takeBatch());
+    while (this.#queue.length > 0) {
+      await this.#appendBatch(this.#takeBatch());
+      // Those who were just answered publish their next ones in this turn: together they make one batch, not two.
+      await turn();
+    }
     this.#running = null;
   }
 
@@ -166,6 +170,11 @@ export class PartitionWriter {
       pending.waiter.fail(withId(error, pending.draft.id));
     }
   }
+}
+
+/** Resolves once everything that can run now has run. */
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
 }
 
 const NO_DUPLICATES: ReadonlySet<number> = new Set();
