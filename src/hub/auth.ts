@@ -21,6 +21,10 @@ export interface JwtOptions {
   /** Public keys as JWK, by `kid` where there are several. */
   readonly keys?: readonly JWK[];
   readonly jwksUrl?: string;
+  /** How soon after a fetch a key that nobody knows may lead to another. Default 5,000. */
+  readonly jwksCooldownMs?: number;
+  /** How long fetched keys count. Default 600,000. */
+  readonly jwksMaxAgeMs?: number;
   readonly issuer?: string;
   readonly audience?: string;
 }
@@ -134,7 +138,9 @@ function keySource(options: JwtOptions): { key: JWTVerifyGetKey; algorithms: str
     return { key: async () => secret, algorithms: ["HS256"] };
   }
   if (options.jwksUrl !== undefined) {
-    return { key: createRemoteJWKSet(new URL(options.jwksUrl)), algorithms: ASYMMETRIC };
+    const { jwksCooldownMs: cooldownDuration = 5_000, jwksMaxAgeMs: cacheMaxAge = 600_000 } = options;
+    const key = createRemoteJWKSet(new URL(options.jwksUrl), { cooldownDuration, cacheMaxAge });
+    return { key, algorithms: ASYMMETRIC };
   }
   return { key: keyAmong(options.keys ?? []), algorithms: ASYMMETRIC };
 }

@@ -33,6 +33,9 @@ import {
   stepSession,
 } from "./session.js";
 
+/** How long a reader that was cut off has to learn of it. */
+const LAST_WORDS_MS = 5_000;
+
 export interface SessionOptions {
   readonly bus: Bus;
   readonly auth: Authenticator;
@@ -311,13 +314,18 @@ export class SessionShell {
   #holdBack(): void {
     for (const feed of this.#feeds.values()) this.#applyPause(feed);
     const { bus, limits } = this.#options;
-    this.#cancelSlow ??= bus.clock.setTimer(limits.slowConsumerMs, () => {
-      this.#send({ type: "slow" });
-      this.#socket.terminate();
-    });
+    this.#cancelSlow ??= bus.clock.setTimer(limits.slowConsumerMs, () => this.#cutOff());
+  }
+
+  /** Its leases go back at once. If it reads on within a while it learns why; what waits for it is bounded. */
+  #cutOff(): void {
+    this.#send({ type: "slow" });
+    this.#giveBack("its reader is too slow");
+    this.#cancelSlow = this.#options.bus.clock.setTimer(LAST_WORDS_MS, () => this.#socket.terminate());
   }
 
   #goOn(): void {
+    if (this.#session.phase === "ended") return;
     this.#cancelSlow?.();
     this.#cancelSlow = null;
     for (const feed of this.#feeds.values()) this.#applyPause(feed);
@@ -338,12 +346,16 @@ export class SessionShell {
     this.#cancelLate?.();
     this.#cancelExpiry?.();
     this.#cancelSlow?.();
+    this.#giveBack("its connection closed");
+    this.#options.onEnded();
+  }
+
+  #giveBack(reason: string): void {
     for (const feed of this.#feeds.values()) {
       feed.ended = true;
-      void feed.subscription?.abandon("its connection closed");
+      void feed.subscription?.abandon(reason);
     }
     this.#feeds.clear();
-    this.#options.onEnded();
   }
 }
 

@@ -1,8 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { as, type HubFixture, hubFixture } from "../../../test/support/hub-fixture.js";
-import { BusError } from "../../model/errors.js";
 import { defineTopic } from "../../model/topic.js";
+import { startChangelogProjector } from "../../project/changelog.js";
+import { memoryStore } from "../../stores/memory/index.js";
+import { type FaultPlan, faultyStore } from "../../testing/faulty-store/index.js";
 
 const Checked = defineTopic("checked", { schema: z.object({ n: z.number() }) });
 
@@ -123,17 +125,85 @@ describe("bad input over HTTP", () => {
     await slow.close();
   });
 
-  it("503: the store is down, with Retry-After; nothing of it is told but that", async () => {
-    const failing = await hubFixture();
-    failing.bus.use({
-      publish: async () => {
-        throw new BusError("STORE_UNAVAILABLE", "the store does not answer");
-      },
-    });
+  it("503: the store is down, with Retry-After; nothing of it is told but that, and nothing was published", async () => {
+    const plan: FaultPlan = {
+      call: ({ name }) =>
+        name === "log.append" || down.has(name) ? { type: "error-before", code: "STORE_UNAVAILABLE" } : null,
+    };
+    const down = new Set<string>();
+    const store = faultyStore(memoryStore(), plan);
+    const failing = await hubFixture({ bus: { store, publishTimeoutMs: 50, onTrouble: () => undefined } });
     const refused = await failing.post("/publish", { topic: "orders", payload: 1 });
     expect(refused.headers.get("retry-after")).toBe("1");
     expect(await problem(refused)).toMatchObject({ status: 503, code: "STORE_UNAVAILABLE" });
+    const many = await failing.post("/publish", [
+      { topic: "orders", payload: 1 },
+      { topic: "orders", payload: 2 },
+    ]);
+    expect(await problem(many)).toMatchObject({ status: 503, failed: [{ index: 0 }, { index: 1 }] });
+    expect((await failing.get("/readyz")).status).toBe(200);
+    down.add("registry.topics");
+    expect((await failing.get("/readyz")).status).toBe(503);
+    expect((await failing.get("/healthz")).status).toBe(200);
+    down.clear();
+    expect((await failing.bus.store.log.heads("orders"))[0]?.head).toBe(0);
     await failing.close();
+  });
+
+  it("507: the store is full; what is there can be read, and what was refused can be sent again", async () => {
+    const full = await hubFixture({
+      bus: { store: memoryStore({ maxEvents: 2 }), publishTimeoutMs: 100, onTrouble: () => undefined },
+    });
+    for (const n of [1, 2]) await full.post("/publish", { topic: "orders", payload: n });
+    const refused = await full.post("/publish", { topic: "orders", payload: 3, id: "third" });
+    expect(await problem(refused)).toMatchObject({ status: 507, code: "STORE_FULL" });
+    expect((await (await full.get("/export?topic=orders")).text()).trim().split("\n")).toHaveLength(2);
+    await full.bus.store.log.trim("orders", 0, 1);
+    expect((await full.post("/publish", { topic: "orders", payload: 3, id: "third" })).status).toBe(200);
+    await full.close();
+  });
+
+  it("P13: 413: a line that is too long, with its number; the lines before it are in", async () => {
+    const small = await hubFixture({ limits: { maxLineBytes: 1_000 } });
+    const line = (payload: unknown): string => `${JSON.stringify({ topic: "orders", payload })}\n`;
+    const body = `${line(1)}${line(2)}\n${line("x".repeat(2_000))}${line(3)}`;
+    const headers = { "content-type": "application/x-ndjson" };
+    const response = await small.get("/publish", { method: "POST", body, headers });
+    expect(await problem(response)).toMatchObject({ status: 413, line: 4, published: 2 });
+    expect((await small.bus.store.log.heads("orders"))[0]?.head).toBe(2);
+    await small.close();
+  });
+
+  it("P13: 413: a payload that is too large for the store", async () => {
+    const small = await hubFixture({ bus: { limits: { maxPayloadBytes: 500 } } });
+    const response = await small.post("/publish", { topic: "orders", payload: "x".repeat(600) });
+    expect(await problem(response)).toMatchObject({ status: 413, code: "PAYLOAD_TOO_LARGE" });
+    await small.close();
+  });
+
+  it("P13: 431 and 400: headers and request lines that no server takes", async () => {
+    const long = await f.get("/topics", { headers: { "x-long": "y".repeat(20_000) } });
+    expect(long.status).toBe(431);
+    expect((await f.get(`/topics/orders/events?text=${"z".repeat(2_000)}`)).status).toBe(400);
+    expect((await f.post("/publish", { topic: "orders", payload: 1 })).status).toBe(200);
+  });
+
+  it.each([
+    ["a filter that is none", "/snap/orders?colour=red"],
+    ["a filter twice", "/snap/orders?where.a=1&where.a=2"],
+    ["an operator that is none", "/snap/orders?where.a[like]=x"],
+    ["a place that is none", "/events?topic=orders&from=sometime"],
+    ["a parameter that is none", "/lag?tpoic=orders"],
+    ["a number that is none", "/audit?limit=many"],
+    ["a bad topic", "/topics/Not%20One"],
+    ["a time that is none", "/export?topic=orders&until=soon"],
+  ])("400: %s in a query", async (_, path) => {
+    await f.bus.publish("orders", { a: 1 }, { key: "k" });
+    await startChangelogProjector(f.bus, { topic: "orders", view: "orders" });
+    await expect.poll(async () => (await f.get("/snap/orders/k")).status).toBe(200);
+    const body = await problem(await f.get(path));
+    expect([path, body.status]).toEqual([path, 400]);
+    expect(String(body.detail).length).toBeGreaterThan(5);
   });
 
   it("500: an error nobody foresaw says nothing of its insides", async () => {

@@ -2,6 +2,7 @@ import { SignJWT } from "jose";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { as, type HubFixture, hubFixture } from "../../../test/support/hub-fixture.js";
 import type { EventRecord } from "../../model/event.js";
+import { ManualClock } from "../../model/manual-clock.js";
 import { defineTopic } from "../../model/topic.js";
 
 interface Sent {
@@ -104,5 +105,42 @@ describe("GET /events", () => {
     await f.hub.close();
     expect((await reading).length).toBeLessThanOrEqual(30);
     expect(performance.now() - startedMs).toBeLessThan(2_000);
+  });
+});
+
+describe("GET /events in time", () => {
+  const text = (chunk: Uint8Array | undefined): string => new TextDecoder().decode(chunk);
+
+  it("sends a sign of life every 15 s, with the place to go on from", async () => {
+    const clock = new ManualClock();
+    const f = await hubFixture({ bus: { clock } });
+    await f.bus.publish("ticks", 1);
+    const response = await f.get("/events?topic=ticks");
+    const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+    const first = text((await reader.read()).value);
+    expect(first).toMatch(/^: ticks\nid: (\S+)\n\n$/);
+    for (let beats = 0; beats < 3; beats++) {
+      await clock.advance(15_000);
+      expect(text((await reader.read()).value)).toBe(first.replace(": ticks", ":"));
+    }
+    await reader.cancel();
+    await f.close();
+  });
+
+  it("P13: ends a stream whose reader stays behind, in bounded memory; it goes on where it was", async () => {
+    const clock = new ManualClock();
+    const f = await hubFixture({ bus: { clock }, limits: { slowConsumerMs: 20_000 } });
+    const filler = "x".repeat(50_000);
+    for (let n = 0; n < 400; n++) await f.bus.publish("ticks", { n, filler });
+    const response = await f.get("/events?topic=ticks&from=earliest");
+    for (let beats = 0; beats < 4; beats++) await clock.advance(15_000);
+    const seen = await readEvents(response, 1_000);
+    expect(seen.length).toBeGreaterThan(0);
+    expect(seen.length).toBeLessThan(400);
+    const headers = { "last-event-id": seen.at(-1)?.id as string };
+    const rest = await readEvents(await f.get("/events?topic=ticks", { headers }), 400 - seen.length);
+    const ids = [...seen, ...rest].map(({ event }) => event.id);
+    expect(new Set(ids).size).toBe(400);
+    await f.close();
   });
 });

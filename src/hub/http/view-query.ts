@@ -13,10 +13,11 @@ export function whereOf(query: Readonly<Record<string, unknown>>): NonNullable<D
   for (const [name, given] of Object.entries(query)) {
     if (!name.startsWith("where.")) continue;
     const [, field, operator = "eq"] = FILTER.exec(name) ?? [];
-    if (field === undefined || typeof given !== "string")
+    // A misspelt operator must not pass for a field.
+    if (field === undefined || field.endsWith("]") || typeof given !== "string")
       throw new HubError(
         "BAD_REQUEST",
-        `${name.slice(0, 80)}: write where.<field>=<value>, once for each field`,
+        `${name.slice(0, 80)}: write where.<field>=<value> or where.<field>[<operator>]=<value>, once for each`,
       );
     where[field] = { ...where[field], ...condition(name, operator, given) };
   }

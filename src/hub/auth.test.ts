@@ -1,0 +1,148 @@
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { exportJWK, generateKeyPair, type JWK, SignJWT } from "jose";
+import { afterEach, describe, expect, it } from "vitest";
+import { authenticatorOf, type JwtOptions } from "./auth.js";
+
+const SECRET = "0123456789abcdef0123456789abcdef";
+const HOST = "127.0.0.1";
+type Claims = Record<string, unknown>;
+
+const signed = (claims: Claims, secret = SECRET, alg = "HS256"): Promise<string> =>
+  new SignJWT(claims)
+    .setProtectedHeader({ alg })
+    .setExpirationTime("exp" in claims ? Number(claims.exp) : "1h")
+    .sign(new TextEncoder().encode(secret));
+
+const jwt = (options: Partial<JwtOptions> = {}) =>
+  authenticatorOf({ jwt: { secret: SECRET, ...options } }, HOST);
+
+describe("JSON Web Tokens", () => {
+  it("allow what their scopes say, as an array or as words", async () => {
+    for (const claims of [{ scopes: ["publish:a.*"] }, { scope: "publish:a.* read:b" }]) {
+      const { acl, subject } = await jwt().authenticate(await signed({ sub: "ada", ...claims }));
+      expect([subject, acl.allows("publish", "a.x"), acl.allows("publish", "b")]).toEqual([
+        "ada",
+        true,
+        false,
+      ]);
+    }
+  });
+
+  it("carry a policy, in which deny wins and what nothing allows is denied", async () => {
+    const rules = [
+      { effect: "allow", verbs: ["publish", "subscribe"], resources: ["orders.**"] },
+      { effect: "deny", verbs: ["*"], resources: ["orders.secret"] },
+    ];
+    const { acl } = await jwt().authenticate(await signed({ policy: { rules } }));
+    expect(acl.allows("publish", "orders.placed")).toBe(true);
+    expect(acl.allows("publish", "orders.secret")).toBe(false);
+    expect(acl.allows("read", "dlq.orders.secret")).toBe(false);
+    expect(acl.allowsPattern("subscribe", "orders.**")).toBe(false);
+    expect(acl.allows("ops", "redrive")).toBe(false);
+  });
+
+  const faults: [string, () => Promise<string | undefined>][] = [
+    ["no token", async () => undefined],
+    ["what is no token", async () => "abc.def"],
+    ["another secret", () => signed({}, "another-secret-of-at-least-32-bytes!")],
+    ["a token that ran out", () => signed({ exp: Math.floor(Date.now() / 1_000) - 60 })],
+    ["another algorithm", () => signed({}, SECRET.repeat(2), "HS512")],
+    [
+      "no algorithm",
+      async () => `${btoa('{"alg":"none"}')}.${btoa('{"exp":9999999999}')}.`.replaceAll("=", ""),
+    ],
+    [
+      "no end",
+      () => new SignJWT({}).setProtectedHeader({ alg: "HS256" }).sign(new TextEncoder().encode(SECRET)),
+    ],
+    ["a scope that is none", () => signed({ scopes: ["everything"] })],
+    [
+      "a policy that is none",
+      () => signed({ policy: { rules: [{ effect: "maybe", verbs: [], resources: [] }] } }),
+    ],
+  ];
+  it.each(faults)("refuse %s, in the same words", async (_, make) => {
+    const refused = await jwt()
+      .authenticate(await make())
+      .catch((error: unknown) => error);
+    expect(refused).toMatchObject({ code: "UNAUTHENTICATED", message: "a valid token is needed" });
+  });
+
+  it("need the issuer and the audience that were asked for", async () => {
+    const strict = jwt({ issuer: "us", audience: "hub" });
+    await expect(strict.authenticate(await signed({ iss: "us", aud: "hub" }))).resolves.toBeDefined();
+    await expect(strict.authenticate(await signed({ iss: "them", aud: "hub" }))).rejects.toThrow(
+      "valid token",
+    );
+    await expect(strict.authenticate(await signed({ iss: "us" }))).rejects.toThrow("valid token");
+  });
+
+  it("with public keys, are not taken if one was used as a secret", async () => {
+    const { publicKey, privateKey } = await generateKeyPair("ES256");
+    const key = { ...(await exportJWK(publicKey)), kid: "k1", alg: "ES256" };
+    const auth = authenticatorOf({ jwt: { keys: [key] } }, HOST);
+    const good = await new SignJWT({ sub: "ada" })
+      .setProtectedHeader({ alg: "ES256", kid: "k1" })
+      .setExpirationTime("1h")
+      .sign(privateKey);
+    expect((await auth.authenticate(good)).subject).toBe("ada");
+    await expect(auth.authenticate(await signed({}, JSON.stringify(key)))).rejects.toThrow("valid token");
+  });
+});
+
+describe("keys behind an address", () => {
+  let server: Server | undefined;
+  afterEach(() => new Promise((resolve) => (server === undefined ? resolve(null) : server.close(resolve))));
+
+  const pair = async (kid: string) => {
+    const { publicKey, privateKey } = await generateKeyPair("ES256");
+    const jwk: JWK = { ...(await exportJWK(publicKey)), kid, alg: "ES256" };
+    const token = await new SignJWT({ sub: kid })
+      .setProtectedHeader({ alg: "ES256", kid })
+      .setExpirationTime("1h")
+      .sign(privateKey);
+    return { jwk, token };
+  };
+
+  it("rotate: a new key is fetched when it is first seen, an old one is refused once it is gone", async () => {
+    const [one, two] = [await pair("one"), await pair("two")];
+    let keys: JWK[] = [one.jwk];
+    let fetched = 0;
+    server = createServer((_, response) => {
+      fetched++;
+      response.setHeader("content-type", "application/json").setHeader("connection", "close");
+      response.end(JSON.stringify({ keys }));
+    });
+    await new Promise<void>((resolve) => server?.listen(0, HOST, resolve));
+    const jwksUrl = `http://${HOST}:${(server.address() as AddressInfo).port}/keys`;
+    const auth = authenticatorOf({ jwt: { jwksUrl, jwksCooldownMs: 0, jwksMaxAgeMs: 1 } }, HOST);
+    expect((await auth.authenticate(one.token)).subject).toBe("one");
+    await expect(auth.authenticate(two.token)).rejects.toThrow("valid token");
+    keys = [one.jwk, two.jwk];
+    expect((await auth.authenticate(two.token)).subject).toBe("two");
+    keys = [two.jwk];
+    await expect.poll(() => auth.authenticate(one.token).catch(() => "refused")).toBe("refused");
+    expect((await auth.authenticate(two.token)).subject).toBe("two");
+    expect(fetched).toBeGreaterThan(2);
+  });
+
+  it("that does not answer refuse everybody, in the same words", async () => {
+    const { token } = await pair("one");
+    const auth = authenticatorOf({ jwt: { jwksUrl: `http://${HOST}:9/keys` } }, HOST);
+    await expect(auth.authenticate(token)).rejects.toThrow("a valid token is needed");
+  });
+});
+
+describe("what auth may be", () => {
+  it("none is for loopback only", () => {
+    expect(() => authenticatorOf("none", "0.0.0.0")).toThrow("loopback");
+    expect(authenticatorOf("none", "::1").open).toBe(true);
+  });
+
+  it("a secret has 32 bytes, and there is one source of keys", () => {
+    expect(() => authenticatorOf({ jwt: { secret: "short" } }, HOST)).toThrow("32 bytes");
+    expect(() => authenticatorOf({ jwt: {} }, HOST)).toThrow("exactly one");
+    expect(() => authenticatorOf({ jwt: { secret: SECRET, keys: [] } }, HOST)).toThrow("exactly one");
+  });
+});
