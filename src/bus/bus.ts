@@ -25,7 +25,7 @@ import type {
   SubscribeOptions,
 } from "../model/event-bus.js";
 import type { JsonObject } from "../model/json.js";
-import type { Meter } from "../model/meter.js";
+import type { Meter, Meters } from "../model/meter.js";
 import type { TaskBoard } from "../model/task.js";
 import {
   checkTopicName,
@@ -79,6 +79,11 @@ export class Bus implements EventBus {
   /** Tells `meter` what happens on this bus from now on. Returns how to end it. */
   observe(meter: Meter): () => void {
     return this.#core.meters.add(meter);
+  }
+
+  /** Those who observe, as one: for layers that have something to tell. */
+  get meters(): Meters {
+    return this.#core.meters;
   }
 
   /** A read model, by name. */

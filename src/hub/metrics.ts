@@ -3,6 +3,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom
 import type { GroupLag } from "../bus/admin.js";
 import type { Bus } from "../bus/bus.js";
 import type { Meter } from "../model/meter.js";
+import { schemaMeter } from "./schema-metrics.js";
 import type { Watch } from "./watch.js";
 
 const HANDLER_BUCKETS = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000];
@@ -127,6 +128,7 @@ export function createMetrics(bus: Bus, { connections, watch }: Measured): HubMe
     handled: (topic, group, ms) => handling.observe({ topic, group }, ms),
     polled: (topic, group, ms) => polling.observe({ topic, group }, ms),
     committed: (topic, ms) => committing.observe({ topic }, ms),
+    ...schemaMeter(registers),
   };
   const stop = bus.observe(meter);
   return { text: () => registry.metrics(), contentType: registry.contentType, counters, close: stop };

@@ -13,7 +13,14 @@ export interface Meter {
   polled(topic: string, group: string, durationMs: number): void;
   /** An append, from the first event's wait to its answer. */
   committed(topic: string, durationMs: number): void;
+  /** A payload was held against its topic's schema. No version: it has none, or does not fit. */
+  validated?(topic: string, version: number | undefined, outcome: ValidationOutcome): void;
+  /** An event was brought to the newest version for a reader; `version` is the one it was written in, if it says. */
+  normalized?(topic: string, group: string, version: number | undefined): void;
 }
+
+/** It fits; it does not and was refused, or published nevertheless; nobody looked. */
+export type ValidationOutcome = "valid" | "rejected" | "warned" | "unchecked";
 
 /** Any number of meters as one. */
 export class Meters implements Meter {
@@ -59,5 +66,13 @@ export class Meters implements Meter {
 
   committed(topic: string, durationMs: number): void {
     for (const meter of this.#meters) meter.committed(topic, durationMs);
+  }
+
+  validated(topic: string, version: number | undefined, outcome: ValidationOutcome): void {
+    for (const meter of this.#meters) meter.validated?.(topic, version, outcome);
+  }
+
+  normalized(topic: string, group: string, version: number | undefined): void {
+    for (const meter of this.#meters) meter.normalized?.(topic, group, version);
   }
 }

@@ -66,12 +66,25 @@ export function dualWriteLayer(options: DualWriteOptions): PublishLayer {
 
 const EMPTY: EventRecord = { id: "", topic: "", partition: 0, seq: 0, ts: 0, payload: null };
 
+/** The id of an event's second form in `target`: the same whoever writes it. */
+export function secondId(target: string, id: string): string {
+  return derivedId(`dual-write:${target}`, id, 0);
+}
+
+/** The group of the mirror that fills `target`. */
+export function mirrorGroup(target: string): string {
+  return `dual-write:${target}`;
+}
+
 /** What goes to `<topic>.vN` for an event. */
-function secondWrite(event: EventRecord, { topic, to, schemas, upcasts }: DualWriteOptions): PublishRequest {
+export function secondWrite(
+  event: EventRecord,
+  { topic, to, schemas, upcasts }: Pick<DualWriteOptions, "topic" | "to" | "schemas" | "upcasts">,
+): PublishRequest {
   const target = versionedTopic(topic, to);
   const { payload, headers } = upcastEvent(event, { schemas, upcasts, target: to });
   const options: PublishOptions = {
-    id: derivedId(`dual-write:${target}`, event.id, 0),
+    id: secondId(target, event.id),
     ts: event.ts,
     headers: { ...headers, [SCHEMA_VERSION_HEADER]: String(to) },
     caused_by: [event.id],
@@ -117,7 +130,7 @@ export function startDualWriteMirror(bus: Mirrorable, options: DualWriteOptions)
   const { topic, to } = options;
   return bus.subscribe(
     topic,
-    `dual-write:${versionedTopic(topic, to)}`,
+    mirrorGroup(versionedTopic(topic, to)),
     async (event) => {
       const second = secondWrite(event, options);
       await bus.publish(second.topic, second.payload, second.options);

@@ -82,3 +82,14 @@ export class SchemaVersion {
     return { topic, version, compat, document: { schema, ...(waive !== undefined && { waive }) }, createdMs };
   }
 }
+
+/** Stored versions, ascending, by topic. */
+export function versionsByTopic(entries: readonly SchemaEntry[]): Map<string, SchemaVersion[]> {
+  const topics = new Map<string, SchemaVersion[]>();
+  for (const entry of [...entries].sort((a, b) => a.version - b.version)) {
+    const versions = topics.get(entry.topic) ?? [];
+    topics.set(entry.topic, versions);
+    versions.push(SchemaVersion.fromEntry(entry));
+  }
+  return topics;
+}

@@ -1,8 +1,10 @@
 /** Reading with every event brought up to the newest version first. */
 import type { EventRecord } from "../model/event.js";
 import type { Handler, Stop, SubscribeOptions } from "../model/event-bus.js";
+import type { Meters } from "../model/meter.js";
 import type { TopicRef } from "../model/topic.js";
 import { type NormalizeOptions, normalizeEvent } from "./upcast.js";
+import { knownVersion } from "./versioned-topic.js";
 
 /** Of a bus it is needed that it subscribes. */
 export interface Subscribable {
@@ -12,6 +14,8 @@ export interface Subscribable {
     handler: Handler<T>,
     options?: SubscribeOptions,
   ): Promise<Stop>;
+  /** Told of the versions that are read. */
+  readonly meters?: Pick<Meters, "active" | "normalized">;
 }
 
 export type NormalizedOptions = NormalizeOptions & SubscribeOptions;
@@ -37,10 +41,15 @@ export function subscribeNormalized<T = unknown>(
     ...(target !== undefined && { target }),
     ...(unversioned !== undefined && { unversioned }),
   };
+  const { meters } = bus;
   return bus.subscribe<T>(
     topic,
     group,
-    (event, ctx) => handler(normalizeEvent(event, normalizing) as EventRecord<T>, ctx),
+    (event, ctx) => {
+      const normalized = normalizeEvent(event, normalizing) as EventRecord<T>;
+      if (meters?.active) meters.normalized(event.topic, group, knownVersion(event, schemas));
+      return handler(normalized, ctx);
+    },
     subscribing,
   );
 }

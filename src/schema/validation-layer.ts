@@ -4,8 +4,11 @@
  */
 import { BusError } from "../model/errors.js";
 import type { PublishedRecord, PublishOptions } from "../model/event-bus.js";
+import type { Meters, ValidationOutcome } from "../model/meter.js";
 import { matchesTopic } from "../model/topic.js";
+import type { Registry } from "../ports/registry.js";
 import type { SchemaSource } from "./catalog.js";
+import { compactedIn, Tombstones } from "./tombstones.js";
 import { headerVersion, SCHEMA_VERSION_HEADER, schemaTopic } from "./versioned-topic.js";
 
 export interface PublishRequest {
@@ -24,6 +27,10 @@ export interface PublishLayer {
 /** A bus that can be given a layer: the answer is the bus with it. */
 export interface Layerable<B> {
   with(layer: PublishLayer): B;
+  /** Told of counts per version. */
+  readonly meters?: Pick<Meters, "active" | "validated">;
+  /** Asked which topics are compacted. */
+  readonly store?: { readonly registry: Pick<Registry, "topic"> };
 }
 
 /** What happens to a payload that does not fit: it is refused, published after a warning, or not looked at. */
@@ -33,7 +40,7 @@ export interface SchemaObservation {
   readonly topic: string;
   /** Absent: the topic has no schema, or it is not looked at. */
   readonly version?: number;
-  readonly outcome: "valid" | "rejected" | "warned" | "unchecked";
+  readonly outcome: ValidationOutcome;
   readonly error?: BusError;
 }
 
@@ -46,7 +53,7 @@ export interface ValidationOptions {
   readonly versions?: Readonly<Record<string, number>>;
   /** Refuses topics that have no schema. Default false. */
   readonly strict?: boolean;
-  /** Whether `null` is a tombstone in the topic: nothing to check. Default: in none. */
+  /** Whether `null` is a tombstone in the topic: nothing to check. Default: if the bus's store compacts the topic. */
   readonly tombstones?: (topic: string) => boolean | Promise<boolean>;
   /** Told of every publish: for warnings, and for counts per version. */
   readonly observe?: (observation: SchemaObservation) => void;
@@ -64,7 +71,13 @@ export function withSchemaValidation<B>(
   schemas: SchemaSource,
   options: ValidationOptions = {},
 ): B {
-  return bus.with(validationLayer(schemas, options));
+  const { meters, store } = bus;
+  const { observe, tombstones = compactedIn(store?.registry) } = options;
+  const told = (observation: SchemaObservation): void => {
+    observe?.(observation);
+    if (meters?.active) meters.validated(observation.topic, observation.version, observation.outcome);
+  };
+  return bus.with(validationLayer(schemas, { ...options, tombstones, observe: told }));
 }
 
 export function validationLayer(schemas: SchemaSource, options: ValidationOptions = {}): PublishLayer {
@@ -72,11 +85,19 @@ export function validationLayer(schemas: SchemaSource, options: ValidationOption
   const exceptions = Object.entries(options.topics ?? {});
   const enforcementOf = (topic: string): Enforcement =>
     exceptions.find(([pattern]) => matchesTopic(pattern, topic))?.[1] ?? usual;
+  const tombstones = new Tombstones(options.tombstones);
   return {
     async publish(request, next) {
       const { topic } = request;
       const enforce = exceptions.length === 0 ? usual : enforcementOf(topic);
-      const tombstone = request.payload === null && (await options.tombstones?.(topic)) === true;
+      // Everything up to `next` is done at once, unless it must be asked: publishes keep the order of their calls.
+      const asked = tombstones.question(request);
+      let tombstone = false;
+      try {
+        tombstone = asked === undefined ? tombstones.isKnown(request) : await asked.answer;
+      } finally {
+        asked?.leave();
+      }
       if (enforce === "off" || tombstone) {
         observe?.({ topic, outcome: "unchecked" });
         return next(request);

@@ -41,3 +41,13 @@ export function headerVersion(headers: EventRecord["headers"], where: string): n
   }
   return Number(text);
 }
+
+/** The version that an event says it was written in, if there is such a version. For counts: it never throws. */
+export function knownVersion(
+  { topic, headers }: Pick<EventRecord, "topic" | "headers">,
+  schemas: SchemaSource,
+): number | undefined {
+  const source = schemaTopic(topic, schemas);
+  const version = Number(headers?.[SCHEMA_VERSION_HEADER] ?? source?.version);
+  return source !== undefined && schemas.get(source.topic, version) !== undefined ? version : undefined;
+}

@@ -1,7 +1,6 @@
 /** The schemas that were released, in a file beside the sources: what the working tree's schemas are held against. */
 import { BusError } from "../../model/errors.js";
 import type { JsonValue } from "../../model/json.js";
-import type { SchemaEntry } from "../../ports/registry.js";
 import { toJsonSchema } from "../normalize.js";
 import { withoutLocalKeys } from "../opaque-mark.js";
 import { isJsonSchema, type JsonSchema, type SchemaInput } from "../schema-input.js";
@@ -59,17 +58,6 @@ function notBaseline(name: string, cause?: unknown): BusError {
 
 function versionOf(topic: string, { version, compat, schema, waive }: BaselineVersion): SchemaVersion {
   return new SchemaVersion({ topic, version, compat, schema, waive, declared: false });
-}
-
-/** What a store or a hub has registered. */
-export function baselineOf(entries: readonly SchemaEntry[]): Baseline {
-  const topics = new Map<string, SchemaVersion[]>();
-  for (const entry of entries) {
-    const list = topics.get(entry.topic) ?? [];
-    topics.set(entry.topic, [...list, SchemaVersion.fromEntry(entry)]);
-  }
-  for (const list of topics.values()) list.sort((a, b) => a.version - b.version);
-  return topics;
 }
 
 /** The working tree as the next baseline; versions that it no longer has stay. Sorted, so that a diff says what changed. */

@@ -5,7 +5,8 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { BusError } from "../../model/errors.js";
-import { type Baseline, baselineOf, baselineText, parseBaseline } from "./baseline.js";
+import { versionsByTopic } from "../schema-version.js";
+import { type Baseline, baselineText, parseBaseline } from "./baseline.js";
 import { type LintTarget, replayNewest } from "./event-replay.js";
 import { inOrder, type LintFinding } from "./finding.js";
 import { openProject, type Place } from "./project.js";
@@ -117,7 +118,7 @@ function noBaseline(name: string, cause: unknown): BusError {
 }
 
 async function targetBaseline(target: LintTarget | undefined): Promise<Baseline> {
-  return target === undefined ? new Map() : baselineOf(await target.schemas());
+  return target === undefined ? new Map() : versionsByTopic(await target.schemas());
 }
 
 /** What runs counts before what a file remembers. */

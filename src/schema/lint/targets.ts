@@ -1,9 +1,9 @@
 /** What the lint can be held against: a hub over HTTP, or a store at hand. */
 
-import { BusError } from "../../model/errors.js";
 import type { EventRecord } from "../../model/event.js";
 import type { SchemaEntry } from "../../ports/registry.js";
 import type { Store } from "../../ports/store.js";
+import { newestEvents } from "../newest-events.js";
 import type { LintTarget } from "./event-replay.js";
 
 /** What a hub answers to GET. */
@@ -51,18 +51,6 @@ export function storeTarget({ name, log, registry }: Store): LintTarget {
   return {
     name,
     schemas: () => registry.schemas(),
-    newest: async (topic, limit) => {
-      const heads = await log.heads(topic).catch((error: unknown) => {
-        if (BusError.is(error, "NOT_FOUND")) return [];
-        throw error;
-      });
-      const pages = await Promise.all(
-        heads.map(({ partition, head }) =>
-          log.read(topic, partition, { after: Math.max(0, head - limit), limit }),
-        ),
-      );
-      const events = pages.flatMap((page) => page.events.map(({ record }) => record));
-      return events.sort((a, b) => b.ts - a.ts || b.seq - a.seq).slice(0, limit);
-    },
+    newest: async (topic, limit) => (await newestEvents(log, topic, limit)).map(({ record }) => record),
   };
 }

@@ -1,0 +1,87 @@
+/** Before a cutover: whether every event of a topic stands in `<topic>.vN` as well, and says there what it should. */
+import type { StoredEvent } from "../model/event.js";
+import { canonicalText } from "../model/json.js";
+import type { Log } from "../ports/log.js";
+import { type DualWriteOptions, secondId, secondWrite } from "./dual-write.js";
+import { headsOf, newestEvents } from "./newest-events.js";
+import { versionedTopic } from "./versioned-topic.js";
+
+export interface DualWriteCheckOptions
+  extends Pick<DualWriteOptions, "topic" | "to" | "schemas" | "upcasts"> {
+  /** Looks at the newest events only, this many. Default: at all. */
+  readonly newest?: number;
+}
+
+export interface UnmatchedEvent {
+  readonly id: string;
+  readonly partition: number;
+  readonly seq: number;
+}
+
+export interface DualWriteCheck {
+  readonly checked: number;
+  /** Events without a second form; the first 100. */
+  readonly missing: readonly UnmatchedEvent[];
+  /** Events whose second form says something else; the first 100. */
+  readonly differing: readonly UnmatchedEvent[];
+  readonly complete: boolean;
+}
+
+const PAGE = 200;
+const MAX_TOLD = 100;
+
+/**
+ * @example
+ * const { complete, missing } = await verifyDualWrite(bus, { topic: "orders.placed", to: 2, schemas, upcasts });
+ */
+export async function verifyDualWrite(
+  { store: { log } }: { readonly store: { readonly log: Log } },
+  options: DualWriteCheckOptions,
+): Promise<DualWriteCheck> {
+  const target = versionedTopic(options.topic, options.to);
+  const missing: UnmatchedEvent[] = [];
+  const differing: UnmatchedEvent[] = [];
+  let checked = 0;
+  for await (const events of pagesOf(log, options)) {
+    const seconds = await Promise.all(events.map(({ id }) => log.find(secondId(target, id))));
+    for (const [i, event] of events.entries()) {
+      const second = seconds[i] ?? undefined;
+      checked++;
+      if (second === undefined) tell(missing, event);
+      else if (!isSecondOf(event, second, options)) tell(differing, event);
+    }
+  }
+  return { checked, missing, differing, complete: missing.length + differing.length === 0 };
+}
+
+function tell(told: UnmatchedEvent[], { id, partition, seq }: StoredEvent): void {
+  if (told.length < MAX_TOLD) told.push({ id, partition, seq });
+}
+
+async function* pagesOf(
+  log: Log,
+  { topic, newest }: DualWriteCheckOptions,
+): AsyncGenerator<readonly StoredEvent[]> {
+  if (newest !== undefined) {
+    const events = await newestEvents(log, topic, newest);
+    for (let at = 0; at < events.length; at += PAGE) yield events.slice(at, at + PAGE);
+    return;
+  }
+  for (const { partition, head } of await headsOf(log, topic)) {
+    for (let after = 0; after < head; ) {
+      const { events, through } = await log.read(topic, partition, { after, limit: PAGE });
+      yield events.filter(({ seq }) => seq <= head);
+      after = through;
+    }
+  }
+}
+
+/** An event that cannot be brought to the version has no second form that could be right. */
+function isSecondOf(event: StoredEvent, second: StoredEvent, options: DualWriteCheckOptions): boolean {
+  try {
+    const { payload } = secondWrite(event.record, options);
+    return second.key === event.key && canonicalText(second.body.value) === canonicalText(payload);
+  } catch {
+    return false;
+  }
+}
