@@ -83,6 +83,10 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     summary: "schemas: status, check, register",
     load: async () => (await import("./commands/schema.js")).schemaCommand(),
   },
+  lint: {
+    summary: "check the topics, headers and schemas of a project",
+    load: async () => (await import("./commands/lint.js")).lintCommand(),
+  },
   outbox: {
     summary: "the outbox of a store: status, requeue",
     load: async () => (await import("./commands/outbox.js")).outboxCommand(),

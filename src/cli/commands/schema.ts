@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 import type { SchemaEntry } from "../../ports/registry.js";
 import type { JsonSchema } from "../../schema/schema-input.js";
+import type { TopicSchemaStatus } from "../../schema/schema-status.js";
 import type { Compat } from "../../schema/schema-version.js";
 import { parseJson, readText, wholeNumber } from "../arguments.js";
 import { failure } from "../exit.js";
@@ -27,26 +28,38 @@ export function schemaCommand(): Command {
 }
 
 function statusCommand(): Command {
-  const command = newCommand("status", "Lists the registered versions of each topic.", [
-    "promethean schema status",
-    "promethean schema status orders.placed --json",
-  ]).argument("[topic]", "one topic");
+  const command = newCommand(
+    "status",
+    "Where each topic stands on its way to the newest version of its schema.",
+    ["promethean schema status", "promethean schema status orders.placed --json"],
+  ).argument("[topic]", "one topic");
   return withConnection(command).action(perform<object, [string?]>(status));
 }
 
 async function status(session: Session, topic?: string): Promise<void> {
   const backend = await session.connect();
-  const { items } = await backend.get<{ items: SchemaEntry[] }>("/schemas", { topic });
+  const { items } = await backend.get<{ items: TopicSchemaStatus[] }>("/schema-status", { topic });
   session.out.table(
     items,
     [
-      { title: "TOPIC", cell: (entry) => entry.topic },
-      { title: "VERSION", align: "right", cell: ({ version }) => version },
-      { title: "COMPAT", cell: ({ compat }) => compat },
-      { title: "REGISTERED", cell: ({ createdMs }) => new Date(createdMs).toISOString() },
+      { title: "TOPIC", cell: (item) => item.topic },
+      { title: "STAGE", cell: ({ stage }) => stage },
+      { title: "VERSIONS", cell: ({ versions }) => versions.map(({ version }) => version).join(", ") },
+      { title: "COMPAT", cell: ({ versions }) => versions.at(-1)?.compat },
+      { title: "NEWEST EVENTS", cell: ({ counts }) => countsText(counts) },
+      { title: "READERS", align: "right", cell: ({ readers }) => readers.length },
     ],
     "No schemas are registered.",
   );
+  for (const { sentence } of items) session.out.note(sentence);
+}
+
+/** `120 × v1, 4 × v2`. */
+function countsText(counts: TopicSchemaStatus["counts"]): string | undefined {
+  const texts = Object.entries(counts).map(
+    ([version, count]) => `${count} × ${version === "none" ? "no version" : `v${version}`}`,
+  );
+  return texts.length === 0 ? undefined : texts.join(", ");
 }
 
 function withSchemaFlags(command: Command): Command {

@@ -62,12 +62,17 @@ async function* events(
         query,
         cursor === undefined ? {} : { "Last-Event-ID": cursor },
       );
-      const messages = messagesOf(body)[Symbol.asyncIterator]();
-      for (;;) {
-        const { value, done } = await Promise.race([messages.next(), over]);
-        if (done) break;
-        cursor = value.id ?? cursor;
-        if (value.data !== "") yield value.data;
+      const messages = messagesOf(body);
+      try {
+        for (;;) {
+          const { value, done } = await Promise.race([messages.next(), over]);
+          if (done) break;
+          cursor = value.id ?? cursor;
+          if (value.data !== "") yield value.data;
+        }
+      } finally {
+        // Lets go of the connection; a read that is still under way is ended by the same signal.
+        if (!signal.aborted) await messages.return(undefined);
       }
     } catch (error) {
       if (cursor === undefined && !signal.aborted) throw error;
