@@ -1,13 +1,18 @@
 /** A hub in a process of its own. Tells where it listens; SIGTERM ends it in good order. Args: one JSON object. */
 import { writeSync } from "node:fs";
 import { createBus } from "../../src/bus/create-bus.js";
+import type { HubLimits } from "../../src/hub/limits.js";
 import { startHub } from "../../src/hub/server.js";
+import type { Store } from "../../src/ports/store.js";
 import { embeddedStore } from "../../src/stores/embedded/index.js";
+import { memoryStore } from "../../src/stores/memory/index.js";
 import { mongoStore } from "../../src/stores/mongo/index.js";
 
 export interface HubProcessOptions {
   readonly mongo?: { readonly url: string; readonly db: string };
   readonly path?: string;
+  /** Unless one of these is named, the store is in memory. */
+  readonly limits?: Partial<HubLimits>;
   readonly leaseMs?: number;
   readonly drainMs?: number;
   readonly partitions?: number;
@@ -21,19 +26,25 @@ function tell(line: HubProcessLine): void {
 
 const {
   mongo,
-  path = "",
+  path,
+  limits = {},
   leaseMs = 10_000,
   drainMs = 5_000,
   partitions = 8,
 } = JSON.parse(process.argv[2] ?? "{}") as HubProcessOptions;
 
+function openedBy(): Store {
+  if (mongo !== undefined) return mongoStore({ ...mongo, onWarning: () => undefined });
+  return path === undefined ? memoryStore() : embeddedStore({ path });
+}
+
 const bus = await createBus({
-  store: mongo === undefined ? embeddedStore({ path }) : mongoStore({ ...mongo, onWarning: () => undefined }),
+  store: openedBy(),
   topics: [{ name: "orders", partitions }],
   leaseMs,
   onTrouble: () => undefined,
 });
-const hub = await startHub({ bus, auth: { tokens: { t: { scopes: ["*:*"] } } }, drainMs });
+const hub = await startHub({ bus, auth: { tokens: { t: { scopes: ["*:*"] } } }, drainMs, limits });
 
 process.once("SIGTERM", () => {
   process.once("SIGTERM", () => process.exit(1));
