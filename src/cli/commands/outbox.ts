@@ -4,7 +4,6 @@ import type { OutboxRow, OutboxStats } from "../../ports/outbox.js";
 import { gather } from "../arguments.js";
 import { demandConsent } from "../consent.js";
 import { factLines, tableLines } from "../output.js";
-import { demandBus } from "../own-bus.js";
 import { count, counted, duration } from "../quantities.js";
 import { newCommand, perform, type Session, withConnection, withConsent } from "../session.js";
 
@@ -17,12 +16,12 @@ interface RequeueOptions {
 const MAX_DEAD = 1_000;
 
 export function outboxCommand(): Command {
-  return newCommand("outbox", "The outbox of a store.", ["promethean outbox status --store bus.db"])
+  return newCommand("outbox", "The outbox of a store.", ["promethean outbox status"])
     .addCommand(
       withConnection(
         newCommand("status", "Counts entries by state, and lists those that were given up.", [
-          "promethean outbox status --store bus.db",
-          "promethean outbox status --store bus.db --json",
+          "promethean outbox status",
+          "promethean outbox status --json",
         ]),
       ).action(perform<object, []>(status)),
     )
@@ -30,19 +29,20 @@ export function outboxCommand(): Command {
       withConsent(
         withConnection(
           newCommand("requeue", "Lets entries that were given up be tried again.", [
-            "promethean outbox requeue --store bus.db --dry-run",
-            "promethean outbox requeue --store bus.db --id <entry> --yes",
+            "promethean outbox requeue --dry-run",
+            "promethean outbox requeue --id <entry> --yes",
           ]).option("--id <id>", "only this entry; may be given several times", gather),
         ),
       ).action(perform<RequeueOptions, []>(requeue)),
     );
 }
 
+type Outbox = OutboxStats & { readonly items: readonly OutboxRow[] };
+
 async function status(session: Session): Promise<void> {
-  const { outbox } = demandBus(await session.connect(), "outbox status").store;
-  const stats = await outbox.stats();
-  const dead = await outbox.list({ status: "dead", limit: MAX_DEAD });
-  session.out.value({ ...stats, dead: stats.dead, entries: dead }, words(stats, dead));
+  const backend = await session.connect();
+  const { items, ...stats } = await backend.get<Outbox>("/outbox", { status: "dead", limit: MAX_DEAD });
+  session.out.value({ ...stats, entries: items }, words(stats, items));
 }
 
 function words(
@@ -68,12 +68,15 @@ function words(
 
 async function requeue(session: Session<RequeueOptions>): Promise<void> {
   const { out, options, signal } = session;
-  const { outbox } = demandBus(await session.connect(), "outbox requeue").store;
-  const dead = await outbox.list({ status: "dead", limit: MAX_DEAD });
-  const found = dead.filter(({ id }) => options.id === undefined || options.id.includes(id));
-  const would = `${counted(found.length, "entry", "entries")} would be tried again.`;
-  if (options.dryRun || found.length === 0) return out.value({ wouldRequeue: found.length }, would);
+  const backend = await session.connect();
+  const { items, dead } = await backend.get<Outbox>("/outbox", { status: "dead", limit: MAX_DEAD });
+  const { id: ids } = options;
+  const found = ids === undefined ? dead : items.filter(({ id }) => ids.includes(id)).length;
+  const would = `${counted(found, "entry", "entries")} would be tried again.`;
+  if (options.dryRun || found === 0) return out.value({ wouldRequeue: found }, would);
   await demandConsent(`${would} Go on?`, { yes: options.yes ?? false, signal });
-  const requeued = await outbox.requeueDead(options.id);
-  out.value({ requeued }, `${counted(requeued, "entry", "entries")} will be tried again.`);
+  const done = await backend.post<{ requeued: number }>("/outbox/requeue", {
+    ...(ids !== undefined && { ids }),
+  });
+  out.value(done, `${counted(done.requeued, "entry", "entries")} will be tried again.`);
 }

@@ -5,8 +5,8 @@ import type { JsonSchema } from "../../schema/schema-input.js";
 import type { TopicSchemaStatus } from "../../schema/schema-status.js";
 import type { Compat } from "../../schema/schema-version.js";
 import { parseJson, readText, wholeNumber } from "../arguments.js";
+import type { Backend } from "../backend.js";
 import { failure } from "../exit.js";
-import { demandBus } from "../own-bus.js";
 import { newCommand, perform, type Session, withConnection, withConsent } from "../session.js";
 
 interface SchemaOptions {
@@ -84,7 +84,7 @@ function checkCommand(): Command {
 
 async function check(session: Session<SchemaOptions>, topic: string, file: string): Promise<void> {
   const backend = await session.connect();
-  const { items } = await backend.get<{ items: SchemaEntry[] }>("/schemas", { topic });
+  const { items } = await schemasOf(backend, topic);
   const { SchemaVersion } = await import("../../schema/schema-version.js");
   const { reportRegistration } = await import("../../schema/registration.js");
   const present = items.map((entry) => SchemaVersion.fromEntry(entry));
@@ -114,8 +114,8 @@ async function check(session: Session<SchemaOptions>, topic: string, file: strin
 
 function registerCommand(): Command {
   const command = newCommand("register", "Registers a version of a topic's schema, if it is compatible.", [
-    "promethean schema register orders.placed order-v1.json --store bus.db",
-    "promethean schema register orders.placed order-v2.json --store bus.db --compat full --dry-run",
+    "promethean schema register orders.placed order-v1.json",
+    "promethean schema register orders.placed order-v2.json --compat full --dry-run",
   ]).option("--waive <words>", "why it is compatible although that cannot be told");
   return withConsent(withConnection(withSchemaFlags(command))).action(
     perform<SchemaOptions, [string, string]>(register),
@@ -124,12 +124,20 @@ function registerCommand(): Command {
 
 async function register(session: Session<SchemaOptions>, topic: string, file: string): Promise<void> {
   if (session.options.dryRun) return check(session, topic, file);
-  const bus = demandBus(await session.connect(), "schema register");
-  const { StoredSchemaRegistry } = await import("../../schema/stored-registry.js");
-  const schemas = await StoredSchemaRegistry.open(bus.store.registry);
-  const latest = schemas.versions(topic).at(-1)?.version ?? 0;
-  const { version, compat } = await schemas.register(await wanted(session, topic, file, latest));
-  session.out.value({ topic, version, compat }, `Version ${version} of ${topic} is registered (${compat}).`);
+  const backend = await session.connect();
+  const { items } = await schemasOf(backend, topic);
+  const { topic: _, ...body } = await wanted(session, topic, file, items.at(-1)?.version ?? 0);
+  const done = await backend.post<{ version: number; compat: string }>(
+    `/schemas/${encodeURIComponent(topic)}`,
+    body,
+  );
+  session.out.value(done, `Version ${done.version} of ${topic} is registered (${done.compat}).`);
+}
+
+/** A topic may get its schema before its first event. */
+async function schemasOf(backend: Backend, topic: string): Promise<{ items: SchemaEntry[] }> {
+  const all = await backend.get<{ items: SchemaEntry[] }>("/schemas");
+  return { items: all.items.filter((entry) => entry.topic === topic) };
 }
 
 async function wanted({ options }: Session<SchemaOptions>, topic: string, file: string, latest: number) {

@@ -1,11 +1,12 @@
 /** `promethean view`: read models, as they are, as they were, and made anew. */
 import type { Command } from "commander";
+import type { Job } from "../../hub/jobs.js";
 import type { ViewInfo } from "../../ports/documents.js";
-import { type RebuildResult, rebuildView } from "../../project/rebuild.js";
+import type { RebuildResult } from "../../project/rebuild.js";
 import type { ViewPage, ViewRecord } from "../../project/view.js";
 import { gatherPairs, time, wholeNumber } from "../arguments.js";
 import { demandConsent } from "../consent.js";
-import { demandBus } from "../own-bus.js";
+import { finished } from "../jobs.js";
 import { Progress } from "../progress.js";
 import { count, counted } from "../quantities.js";
 import { newCommand, perform, type Session, withConnection, withConsent } from "../session.js";
@@ -17,8 +18,7 @@ interface ListOptions {
   readonly at?: number;
 }
 
-interface RebuildOptions {
-  readonly from?: string;
+interface ConsentOptions {
   readonly dryRun?: boolean;
   readonly yes?: boolean;
 }
@@ -28,7 +28,8 @@ export function viewCommand(): Command {
     .addCommand(getCommand())
     .addCommand(lsCommand())
     .addCommand(atCommand())
-    .addCommand(rebuildCommand());
+    .addCommand(rebuildCommand())
+    .addCommand(rollbackCommand());
 }
 
 function getCommand(): Command {
@@ -127,39 +128,51 @@ function atCommand(): Command {
 function rebuildCommand(): Command {
   const command = newCommand(
     "rebuild",
-    "Makes a view anew from its topic, compares it with the old one, and switches over.",
-    [
-      "promethean view rebuild totals --store bus.db --dry-run",
-      "promethean view rebuild totals --store bus.db --yes",
-    ],
-  ).argument("<view>", "the view; its projector has no code of its own, or runs in this process");
-  return withConsent(withConnection(command)).action(perform<RebuildOptions, [string]>(rebuild));
+    "Makes a view anew from its topic, compares it with the old one, and switches over; the old one is kept.",
+    ["promethean view rebuild totals --dry-run", "promethean view rebuild totals --yes"],
+  ).argument("<view>", "the view; a hub knows those whose projectors it runs, and those without code");
+  return withConsent(withConnection(command)).action(perform<ConsentOptions, [string]>(rebuild));
 }
 
-async function rebuild(session: Session<RebuildOptions>, view: string): Promise<void> {
+async function rebuild(session: Session<ConsentOptions>, view: string): Promise<void> {
   const { out, options, signal } = session;
-  const bus = demandBus(await session.connect(), "view rebuild");
+  const backend = await session.connect();
   if (!options.dryRun)
     await demandConsent(`The view ${view} will be made anew and put in place of the old one. Go on?`, {
       yes: options.yes ?? false,
       signal,
     });
-  const handle = await rebuildView(bus, view, { switch: !options.dryRun, actor: "cli" });
-  const stop = (): void => void handle.stop().catch(() => undefined);
-  signal.addEventListener("abort", stop, { once: true });
+  const path = `/views/${encodeURIComponent(view)}/rebuild`;
+  const { job } = await backend.post<{ job: Job }>(path, { switch: !options.dryRun });
   const progress = new Progress(`rebuild ${view}`, 1_000);
-  const watch = setInterval(() => {
-    const { events, total } = handle.stats();
-    progress.at(total === 0 ? 0 : Math.round((events / total) * 1_000));
-  }, 100);
   try {
-    const result = await handle.result;
+    const result = (await finished(
+      backend,
+      job,
+      (share) => progress.at(share * 1_000),
+      signal,
+    )) as RebuildResult;
     out.value(result, words(result));
   } finally {
-    clearInterval(watch);
     progress.end();
-    signal.removeEventListener("abort", stop);
   }
+}
+
+function rollbackCommand(): Command {
+  const command = newCommand("rollback", "Puts the view that a rebuild replaced back into its place.", [
+    "promethean view rollback totals --yes",
+  ]).argument("<view>", "the view");
+  return withConsent(withConnection(command)).action(perform<ConsentOptions, [string]>(rollback));
+}
+
+async function rollback(session: Session<ConsentOptions>, view: string): Promise<void> {
+  const { out, options, signal } = session;
+  const backend = await session.connect();
+  const would = `The view ${view} as it was before the last rebuild would be in use again.`;
+  if (options.dryRun) return out.value({ view, dryRun: true }, would);
+  await demandConsent(`${would} Go on?`, { yes: options.yes ?? false, signal });
+  const done = await backend.post<object>(`/views/${encodeURIComponent(view)}/rollback`, {});
+  out.value(done, `The ${view} of before is in use.`);
 }
 
 function words({ view, same, added, removed, changed, switched, samples }: RebuildResult): string {
