@@ -1,4 +1,6 @@
 /** The console's own build: hashed files into dist/console, nothing from elsewhere, each also packed for the wire. */
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { brotliCompressSync, gzipSync, constants as zlib } from "node:zlib";
 import tailwind from "@tailwindcss/vite";
@@ -6,26 +8,18 @@ import { defineConfig, type Plugin } from "vite";
 
 const PACKED = /\.(js|css|svg|html)$/;
 
-/** Packs every file once, at build time, so that the hub only has to choose. */
+/** Packs every file once, as it was written, so that the hub only has to choose. */
 function packed(): Plugin {
   return {
     name: "packed",
-    enforce: "post",
-    generateBundle(_, bundle) {
-      for (const file of Object.values(bundle)) {
-        if (!PACKED.test(file.fileName)) continue;
-        const source = Buffer.from(file.type === "chunk" ? file.code : file.source);
-        this.emitFile({
-          type: "asset",
-          fileName: `${file.fileName}.gz`,
-          source: gzipSync(source, { level: 9 }),
-        });
+    writeBundle({ dir = "" }, bundle) {
+      for (const { fileName } of Object.values(bundle)) {
+        if (!PACKED.test(fileName)) continue;
+        const path = join(dir, fileName);
+        const source = readFileSync(path);
+        writeFileSync(`${path}.gz`, gzipSync(source, { level: 9 }));
         const params = { [zlib.BROTLI_PARAM_QUALITY]: 11 };
-        this.emitFile({
-          type: "asset",
-          fileName: `${file.fileName}.br`,
-          source: brotliCompressSync(source, { params }),
-        });
+        writeFileSync(`${path}.br`, brotliCompressSync(source, { params }));
       }
     },
   };

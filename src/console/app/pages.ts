@@ -107,6 +107,9 @@ export function codeOf(page: Page): ComponentType<PageProps> | "failed" | undefi
 
 export async function fetchCode(page: Page): Promise<void> {
   if (typeof loaded.peek().get(page.name) === "function") return;
-  const code = await page.load().catch(() => "failed" as const);
+  const code = await page.load().catch((error: unknown) => {
+    console.error(error);
+    return "failed" as const;
+  });
   loaded.value = new Map(loaded.peek()).set(page.name, code);
 }

@@ -2,7 +2,7 @@
  * What goes on right now, as one stream for all who look: the last snapshot, and how the numbers went. The past that the
  * hub kept comes first, so that charts are full at once; numbers it does not keep begin when the page is opened.
  */
-import { effect, signal } from "@preact/signals";
+import { computed, effect, signal } from "@preact/signals";
 import { createParser } from "eventsource-parser";
 import { useEffect } from "preact/hooks";
 import { call, send } from "./api.js";
@@ -20,6 +20,7 @@ export const rings = new Rings();
 const KEPT = 300;
 const RETRY_MS = 1_000;
 const watchers = signal(0);
+const isWanted = computed(() => watchers.value > 0 && isRunning.value);
 
 /** Keeps the stream open while the component is there. */
 export function useStats(): Stats | undefined {
@@ -33,7 +34,7 @@ export function useStats(): Stats | undefined {
 }
 
 effect(() => {
-  if (watchers.value === 0 || !isRunning.value) return;
+  if (!isWanted.value) return;
   const over = new AbortController();
   void follow(over.signal);
   return () => over.abort();

@@ -77,6 +77,14 @@ function colorOf(name: string, alpha = 1): string {
   return found;
 }
 
+const SHORTEST_SECONDS = 30;
+
+/** Never less than half a minute, so that the first points do not fill the whole width. */
+function timeRange(_: uPlot, min: number | null, max: number | null): [number, number] {
+  const end = max ?? Date.now() / 1_000;
+  return [Math.min(min ?? end, end - SHORTEST_SECONDS), end];
+}
+
 function optionsOf(
   target: HTMLElement,
   series: readonly ChartSeries[],
@@ -96,7 +104,7 @@ function optionsOf(
     legend: { show: false },
     padding: [12, 16, 0, 4],
     cursor: { y: false, drag: { x: false, y: false }, sync: { key: "time" }, points: { size: 6 } },
-    scales: { x: { time: true }, y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] } },
+    scales: { x: { time: true, range: timeRange }, y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] } },
     axes: [
       {
         ...axis,
@@ -112,7 +120,7 @@ function optionsOf(
       ...series.map(({ name, color }) => ({
         label: name,
         stroke: colorOf(color),
-        fill: colorOf(color, 0.1),
+        ...(series.length === 1 && { fill: colorOf(color, 0.1) }),
         width: 1.5,
         spanGaps: true,
         points: { show: false },

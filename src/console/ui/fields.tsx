@@ -140,7 +140,7 @@ export function FilterBox(props: {
     return () => clearTimeout(timer);
   }, [text]);
   return (
-    <div class="relative w-full max-w-72 min-w-40">
+    <div class={`relative w-full min-w-36 ${main ? "max-w-64" : "max-w-44"}`}>
       <Search
         size={14}
         aria-hidden="true"

@@ -87,8 +87,8 @@ export function Figure(props: {
     <>
       <div class="label">{name}</div>
       <div class="flex items-end justify-between gap-3">
-        <div class={`text-2xl leading-9 font-semibold tracking-tight ${colour}`}>{value}</div>
-        <div class="min-w-0 shrink pb-1">{children}</div>
+        <div class={`text-2xl leading-9 font-semibold tracking-tight whitespace-nowrap ${colour}`}>{value}</div>
+        <div class="min-w-0 shrink overflow-hidden pb-1">{children}</div>
       </div>
       <div class="h-4 truncate text-xs text-faint">{detail}</div>
     </>

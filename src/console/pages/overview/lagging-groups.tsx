@@ -1,5 +1,5 @@
 /** The groups that are furthest behind, each with how its lag went. */
-import { go, to } from "../../app/router.js";
+import { to } from "../../app/router.js";
 import type { GroupStats } from "../../data/shapes.js";
 import { rings } from "../../data/stats.js";
 import { lagRing } from "../../data/stats-past.js";
@@ -8,7 +8,7 @@ import { Link } from "../../ui/link.js";
 import { Sparkline } from "../../ui/sparkline.js";
 import { Empty } from "../../ui/states.js";
 
-const SHOWN = 7;
+const SHOWN = 5;
 
 export function LaggingGroups({ groups }: { readonly groups: readonly GroupStats[] }) {
   const behind = groups
@@ -17,7 +17,7 @@ export function LaggingGroups({ groups }: { readonly groups: readonly GroupStats
     .slice(0, SHOWN);
   if (groups.length === 0) {
     return (
-      <Empty title="No groups yet" command="promethean tail orders.placed --group mailer">
+      <Empty title="No groups yet" command="promethean subscribe orders.placed --group mailer">
         A group appears when somebody subscribes under its name.
       </Empty>
     );
@@ -29,11 +29,11 @@ export function LaggingGroups({ groups }: { readonly groups: readonly GroupStats
         <li key={`${topic} ${group}`}>
           <Link
             href={to("groups", group, { topic })}
-            class="flex h-9 items-center gap-3 px-4 text-sm hover:bg-sunken"
-            onClick={() => go(to("groups", group, { topic }))}
+            class="flex h-11 items-center gap-3 px-4 text-sm hover:bg-sunken"
           >
-            <span class="min-w-0 flex-1 truncate" title={`${group} on ${topic}`}>
-              {group} <span class="text-faint">on {topic}</span>
+            <span class="min-w-0 flex-1 leading-tight" title={`${group} on ${topic}`}>
+              <span class="block truncate">{group}</span>
+              <span class="block truncate text-xs text-faint">{topic}</span>
             </span>
             <Sparkline values={rings.of(lagRing(topic, group))} color="lag" width={56} height={20} />
             <span class="w-12 text-right font-medium">{si(lag)}</span>

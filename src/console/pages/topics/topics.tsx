@@ -1,3 +1,9 @@
-export function TopicsPage() {
-  return null;
+/** Topics: the list, or one of them. */
+import type { PageProps } from "../../app/pages.js";
+import { TopicDetailPage } from "./topic-detail.js";
+import { TopicList } from "./topic-list.js";
+
+export function TopicsPage({ rest }: PageProps) {
+  const [topic] = rest;
+  return topic === undefined ? <TopicList /> : <TopicDetailPage key={topic} topic={topic} />;
 }

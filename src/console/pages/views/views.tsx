@@ -1,3 +1,12 @@
-export function ViewsPage() {
-  return null;
+/** Views: all of them, the documents of one, or one document. */
+import type { PageProps } from "../../app/pages.js";
+import { DocumentPage } from "./document-page.js";
+import { ViewDocuments } from "./view-documents.js";
+import { ViewList } from "./view-list.js";
+
+export function ViewsPage({ rest }: PageProps) {
+  const [view, key] = rest;
+  if (view === undefined) return <ViewList />;
+  if (key === undefined) return <ViewDocuments key={view} view={view} />;
+  return <DocumentPage key={`${view} ${key}`} view={view} documentKey={key} />;
 }

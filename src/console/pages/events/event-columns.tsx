@@ -1,0 +1,43 @@
+/** Events in rows, the same wherever they are listed. */
+import type { EventRecord } from "../../data/shapes.js";
+import { clock, count, moment, oneLine } from "../../ui/format.js";
+import { Ago } from "../../ui/now.js";
+import type { Column } from "../../ui/table.js";
+
+export const EVENT_COLUMNS: readonly Column<EventRecord>[] = [
+  {
+    id: "time",
+    head: "Time",
+    cell: ({ ts }) => (
+      <time class="mono" dateTime={String(ts)} title={moment(ts)}>
+        {clock(ts)}
+      </time>
+    ),
+  },
+  { id: "age", head: "Age", wide: true, cell: ({ ts }) => <span class="text-faint"><Ago ts={ts} /></span> },
+  {
+    id: "place",
+    head: "Place",
+    align: "right",
+    cell: ({ partition, seq }) => (
+      <span class="mono text-faint" title={`partition ${partition}, seq ${count(seq)}`}>
+        {partition}:{seq}
+      </span>
+    ),
+  },
+  {
+    id: "key",
+    head: "Key",
+    cell: ({ key }) => (
+      <span class="mono inline-block max-w-44 truncate align-bottom" title={key}>
+        {key ?? <span class="text-faint">–</span>}
+      </span>
+    ),
+  },
+  {
+    id: "payload",
+    head: "Payload",
+    grow: true,
+    cell: ({ payload }) => <span class="mono text-soft">{oneLine(payload)}</span>,
+  },
+];

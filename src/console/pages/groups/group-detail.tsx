@@ -1,0 +1,125 @@
+/** One group on one of its topics: how far, who owns what, what holds it up, and what can be done about it. */
+import { ListChecks, MoveHorizontal, Pause, Play } from "lucide-preact";
+import { useState } from "preact/hooks";
+import { query, setQuery, to } from "../../app/router.js";
+import { may } from "../../app/session.js";
+import { call, seg } from "../../data/api.js";
+import { refreshAll, useLive } from "../../data/live.js";
+import { problemFrom } from "../../data/problem.js";
+import type { GroupDetail, GroupLag } from "../../data/shapes.js";
+import { Button } from "../../ui/button.js";
+import { CopyCommand } from "../../ui/copy.js";
+import { SelectField } from "../../ui/fields.js";
+import { shellWord } from "../../ui/format.js";
+import { TextLink } from "../../ui/link.js";
+import { PageHead, Section } from "../../ui/page.js";
+import { Loaded } from "../../ui/states.js";
+import { toast } from "../../ui/toast.js";
+import { GroupFigures } from "./group-figures.js";
+import { GroupState } from "./group-columns.js";
+import { LagChart } from "./lag-chart.js";
+import { MoveDialog } from "./move-dialog.js";
+import { PartitionMap } from "./partition-map.js";
+import { VerifyDialog } from "./verify-dialog.js";
+import { WhySection } from "./why-section.js";
+
+export function GroupDetailPage({ group }: { readonly group: string }) {
+  const live = useLive<GroupDetail>(`/groups/${seg(group)}`, 2_000);
+  const topics = live.data?.topics ?? [];
+  const wanted = query("topic");
+  const worst = [...topics].sort((a, b) => b.lagSeconds - a.lagSeconds)[0];
+  const chosen = topics.find(({ topic }) => topic === wanted) ?? worst;
+  return (
+    <>
+      <PageHead
+        title={group}
+        mono
+        crumbs={[{ label: "Groups", href: to("groups") }]}
+        badges={chosen && <GroupState group={chosen} />}
+        actions={chosen && <Actions group={chosen} />}
+      >
+        {chosen && <OnTopic chosen={chosen.topic} topics={topics.map(({ topic }) => topic)} />}
+      </PageHead>
+      <Loaded live={live} rows={10}>
+        {() =>
+          chosen && (
+            <div key={chosen.topic} class="flex flex-col gap-4">
+              <WhySection topic={chosen.topic} group={group} />
+              <GroupFigures group={chosen} />
+              <div class="grid gap-4 lg:grid-cols-2">
+                <Section title="Partition map" note="colour: owner · fill: lag · ring: a key is blocked">
+                  <PartitionMap group={chosen} />
+                </Section>
+                <Section title="Lag" note="events, by partition">
+                  <LagChart group={chosen} atMs={live.atMs} />
+                </Section>
+              </div>
+            </div>
+          )
+        }
+      </Loaded>
+    </>
+  );
+}
+
+function OnTopic({ chosen, topics }: { readonly chosen: string; readonly topics: readonly string[] }) {
+  return (
+    <span class="flex items-center gap-2">
+      on
+      {topics.length > 1 ? (
+        <SelectField
+          bare
+          label="Topic"
+          value={chosen}
+          choices={topics.map((topic) => ({ value: topic, label: topic }))}
+          onChange={(topic) => setQuery({ topic }, { push: true })}
+        />
+      ) : (
+        <TextLink href={to("topics", chosen)}>{chosen}</TextLink>
+      )}
+    </span>
+  );
+}
+
+function Actions({ group: { group, topic, paused } }: { readonly group: GroupLag }) {
+  const [open, setOpen] = useState<"move" | "verify" | null>(null);
+  const [busy, setBusy] = useState(false);
+  const verb = paused === undefined ? "pause" : "resume";
+  const toggle = async (): Promise<void> => {
+    setBusy(true);
+    try {
+      await call(`/groups/${seg(group)}/${verb}`, { body: { topic } });
+      toast("good", `${group} is ${verb === "pause" ? "paused" : "going on"}`, `on ${topic}`);
+      refreshAll();
+    } catch (error) {
+      toast("bad", `Could not ${verb} ${group}`, problemFrom(error).message);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <>
+      <CopyCommand command={`promethean why ${shellWord(group)} --topic ${shellWord(topic)}`} />
+      <Button icon={ListChecks} onClick={() => setOpen("verify")}>
+        Verify
+      </Button>
+      {may("ops", "cursor") && (
+        <Button icon={MoveHorizontal} onClick={() => setOpen("move")}>
+          Move cursor
+        </Button>
+      )}
+      {may("ops", verb) && (
+        <Button
+          kind={verb === "resume" ? "primary" : "plain"}
+          icon={verb === "pause" ? Pause : Play}
+          busy={busy}
+          onClick={toggle}
+        >
+          {verb === "pause" ? "Pause" : "Resume"}
+        </Button>
+      )}
+      {open === "move" && <MoveDialog group={group} topic={topic} onClose={() => setOpen(null)} />}
+      {open === "verify" && <VerifyDialog group={group} topic={topic} onClose={() => setOpen(null)} />}
+    </>
+  );
+}

@@ -1,0 +1,56 @@
+/** The figures of a group on a topic. */
+import { seg } from "../../data/api.js";
+import { useLive } from "../../data/live.js";
+import type { GroupLag } from "../../data/shapes.js";
+import { rings, useStats } from "../../data/stats.js";
+import { deliveredRing, lagRing } from "../../data/stats-past.js";
+import { count, duration, milliseconds, rate, si } from "../../ui/format.js";
+import { Figure } from "../../ui/page.js";
+import { Sparkline } from "../../ui/sparkline.js";
+
+export function GroupFigures({ group: { topic, group, lag, lagSeconds, members, partitions } }: { readonly group: GroupLag }) {
+  const path = `/lag?topic=${seg(topic)}&group=${seg(group)}`;
+  const drain = useLive<{ drainSeconds: number | null }>(path, 5_000).data?.drainSeconds;
+  const own = useStats()?.groups.find((one) => one.topic === topic && one.group === group);
+  const inFlight = partitions.reduce((sum, one) => sum + one.inFlight, 0);
+  return (
+    <div class="grid grid-cols-2 gap-4 md:grid-cols-4">
+      <Figure
+        name="Lag"
+        value={si(lag)}
+        detail={drainText(lag, drain)}
+        tone={lagSeconds > 60 ? "warn" : undefined}
+      >
+        <Sparkline values={rings.of(lagRing(topic, group))} color="lag" width={80} />
+      </Figure>
+      <Figure
+        name="Behind"
+        value={lag === 0 ? "0 s" : duration(lagSeconds)}
+        detail="age of the oldest unsettled event"
+        tone={lagSeconds > 60 ? "warn" : undefined}
+      />
+      <Figure
+        name="Delivered"
+        value={own?.deliveredPerSecond === undefined ? "–" : rate(own.deliveredPerSecond)}
+        detail={
+          own?.handlerP99Ms === undefined || own.handlerP99Ms === null
+            ? "no deliveries on this hub lately"
+            : `p50 ${milliseconds(own.handlerP50Ms ?? 0)}, p99 ${milliseconds(own.handlerP99Ms)}`
+        }
+      >
+        <Sparkline values={rings.of(deliveredRing(topic, group))} color="delivered" width={80} />
+      </Figure>
+      <Figure
+        name="Members"
+        value={count(members.length)}
+        detail={members.length === 0 ? "nobody is subscribed" : `${count(inFlight)} events in flight`}
+        tone={members.length === 0 ? "warn" : undefined}
+      />
+    </div>
+  );
+}
+
+function drainText(lag: number, drain: number | null | undefined): string {
+  if (lag === 0) return "up to date";
+  return typeof drain === "number" ? `drains in ~${duration(drain)}` : "not draining now";
+}

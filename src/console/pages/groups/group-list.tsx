@@ -1,0 +1,60 @@
+/** All groups on all topics. */
+import { go, query, to } from "../../app/router.js";
+import { useLive } from "../../data/live.js";
+import type { GroupLag, Items } from "../../data/shapes.js";
+import { useStats } from "../../data/stats.js";
+import { CopyCommand } from "../../ui/copy.js";
+import { FilterBox, passes } from "../../ui/fields.js";
+import { count } from "../../ui/format.js";
+import { PageHead, Section } from "../../ui/page.js";
+import { Empty, Loaded } from "../../ui/states.js";
+import { Table } from "../../ui/table.js";
+import { GROUP_COLUMNS, groupRows } from "./group-columns.js";
+
+export function GroupList() {
+  const live = useLive<Items<GroupLag>>("/groups", 3_000);
+  const stats = useStats();
+  const filter = query("q") ?? "";
+  return (
+    <>
+      <PageHead title="Groups" actions={<CopyCommand command="promethean lag" />} />
+      <Section>
+        <Loaded live={live} rows={12}>
+          {({ items }) => {
+            const rows = groupRows(items, stats).filter(({ group, topic }) => passes(filter, group, topic));
+            return (
+              <>
+                <div class="flex flex-wrap items-center gap-3 border-b border-line px-4 py-2">
+                  <FilterBox placeholder="Filter groups and topics" />
+                  <span class="ml-auto text-xs text-faint">
+                    {count(rows.length)} of {count(items.length)}
+                  </span>
+                </div>
+                <Table
+                  name="groups"
+                  columns={GROUP_COLUMNS}
+                  rows={rows}
+                  rowKey={({ group, topic }) => `${group} ${topic}`}
+                  onOpen={({ group, topic }) => go(to("groups", group, { topic }))}
+                  sorted="-behind"
+                  rowTone={({ lagSeconds, paused, lag }) =>
+                    lag > 0 && lagSeconds > 60 && paused === undefined ? "bad" : undefined
+                  }
+                  empty={
+                    items.length > 0 ? (
+                      <Empty title="No group fits the filter" />
+                    ) : (
+                      <Empty title="No groups yet" command="promethean subscribe orders.placed --group mailer">
+                        A group appears when somebody subscribes under its name.
+                      </Empty>
+                    )
+                  }
+                />
+              </>
+            );
+          }}
+        </Loaded>
+      </Section>
+    </>
+  );
+}

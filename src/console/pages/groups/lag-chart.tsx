@@ -1,0 +1,45 @@
+/** Lag of each partition over time, from when the page was first opened; kept while one looks at other pages. */
+import { useEffect, useState } from "preact/hooks";
+import type { GroupLag } from "../../data/shapes.js";
+import { Chart } from "../../ui/chart.js";
+import { si } from "../../ui/format.js";
+
+interface Point {
+  readonly atMs: number;
+  readonly lags: readonly number[];
+}
+
+const KEPT = 300;
+const MAX_LINES = 8;
+const COLORS = ["lag", "delivered", "acked", "published", "handling", "dead", "good", "warn"];
+const pasts = new Map<string, readonly Point[]>();
+const MAX_GROUPS = 50;
+
+export function LagChart({ group, atMs }: { readonly group: GroupLag; readonly atMs: number }) {
+  const key = `${group.topic}\n${group.group}`;
+  const [points, setPoints] = useState<readonly Point[]>(pasts.get(key) ?? []);
+  useEffect(() => {
+    const next = [...points, { atMs, lags: group.partitions.map(({ lag }) => lag) }].slice(-KEPT);
+    if (pasts.size >= MAX_GROUPS) pasts.clear();
+    pasts.set(key, next);
+    setPoints(next);
+  }, [atMs]);
+  const worst = group.partitions
+    .map(({ partition, lag }, index) => ({ partition, lag, index }))
+    .sort((a, b) => b.lag - a.lag)
+    .slice(0, MAX_LINES)
+    .sort((a, b) => a.index - b.index);
+  return (
+    <Chart
+      label={`Lag of ${group.group} on ${group.topic}, by partition`}
+      height={190}
+      times={points.map((point) => point.atMs)}
+      format={si}
+      series={worst.map(({ partition, index }, i) => ({
+        name: `p${partition}`,
+        color: COLORS[i % COLORS.length] ?? "lag",
+        values: points.map(({ lags }) => lags[index] ?? null),
+      }))}
+    />
+  );
+}

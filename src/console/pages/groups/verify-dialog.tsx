@@ -1,0 +1,90 @@
+/** Every event of a group accounted for, or the holes. */
+import { CircleCheck, OctagonAlert } from "lucide-preact";
+import { seg } from "../../data/api.js";
+import { useLive } from "../../data/live.js";
+import type { Verified } from "../../data/shapes.js";
+import { Button } from "../../ui/button.js";
+import { CopyCommand } from "../../ui/copy.js";
+import { Dialog } from "../../ui/dialog.js";
+import { count, shellWord } from "../../ui/format.js";
+import { Loaded } from "../../ui/states.js";
+
+const COLUMNS = ["settled", "deadLettered", "removed", "inFlight", "pending"] as const;
+const HEADS = ["Settled", "Dead letters", "Removed", "In flight", "Pending"];
+
+export function VerifyDialog(props: {
+  readonly group: string;
+  readonly topic: string;
+  readonly onClose: () => void;
+}) {
+  const { group, topic, onClose } = props;
+  const live = useLive<Verified>(
+    `/groups/${seg(group)}/verify?topic=${seg(topic)}`,
+    Number.POSITIVE_INFINITY,
+  );
+  return (
+    <Dialog
+      wide
+      title={`Verify ${group} on ${topic}`}
+      onClose={onClose}
+      footer={
+        <>
+          <div class="mr-auto">
+            <CopyCommand command={`promethean verify ${shellWord(group)} --topic ${shellWord(topic)}`} />
+          </div>
+          <Button onClick={live.refresh}>Verify again</Button>
+          <Button kind="primary" onClick={onClose}>
+            Done
+          </Button>
+        </>
+      }
+    >
+      <Loaded live={live}>{(verified) => <Result verified={verified} />}</Loaded>
+    </Dialog>
+  );
+}
+
+function Result({ verified: { ok, partitions } }: { readonly verified: Verified }) {
+  const holes = partitions.flatMap((one) => one.holes.map((hole) => ({ ...hole, partition: one.partition })));
+  return (
+    <>
+      <p class={`mb-3 flex items-center gap-2 font-medium ${ok ? "text-good" : "text-bad"}`} data-verified={ok}>
+        {ok ? <CircleCheck size={17} aria-hidden="true" /> : <OctagonAlert size={17} aria-hidden="true" />}
+        {ok ? "Every event is accounted for." : `${count(holes.length)} stretches are not accounted for.`}
+      </p>
+      <table class="w-full text-right">
+        <thead class="text-xs text-soft">
+          <tr class="border-b border-line">
+            <th class="h-8 text-left font-medium">Partition</th>
+            {HEADS.map((head) => (
+              <th key={head} class="font-medium">
+                {head}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {partitions.map((one) => (
+            <tr key={one.partition} class="border-b border-line">
+              <td class="h-8 text-left">{one.partition}</td>
+              {COLUMNS.map((name) => (
+                <td key={name} class={one[name] === 0 ? "text-faint" : ""}>
+                  {count(one[name])}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {holes.length > 0 && (
+        <ul class="mt-3 text-bad">
+          {holes.map(({ partition, from, to, why }) => (
+            <li key={`${partition} ${from}`}>
+              partition {partition}, {count(from)} to {count(to)}: {why}
+            </li>
+          ))}
+        </ul>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,87 @@
+/** Why it is stuck: the sentence, and the events behind it. */
+import { CircleCheck, TriangleAlert } from "lucide-preact";
+import { setQuery, query, to } from "../../app/router.js";
+import { seg } from "../../data/api.js";
+import { useLive } from "../../data/live.js";
+import type { Blocked, Why } from "../../data/shapes.js";
+import { ago, count } from "../../ui/format.js";
+import { TextLink } from "../../ui/link.js";
+import { now } from "../../ui/now.js";
+import { Section } from "../../ui/page.js";
+import { Sentence } from "../../ui/sentence.js";
+import { type Column, Table } from "../../ui/table.js";
+import { EventPanel } from "../events/event-panel.js";
+
+export function WhySection({ topic, group }: { readonly topic: string; readonly group: string }) {
+  const why = useLive<Why>(`/groups/${seg(group)}/why?topic=${seg(topic)}`, 2_000).data;
+  if (why === undefined) return null;
+  const report = why.items[0];
+  const blocked = report?.blocked ?? [];
+  const isWell = blocked.length === 0 && (report?.lag === 0 || (report?.lagSeconds ?? 0) < 20);
+  const Icon = isWell ? CircleCheck : TriangleAlert;
+  const event = query("event");
+  return (
+    <Section>
+      <div class={`flex items-start gap-3 px-4 py-3 ${isWell ? "" : "bg-warn-wash"}`}>
+        <Icon size={18} aria-hidden="true" class={`mt-0.5 shrink-0 ${isWell ? "text-good" : "text-warn"}`} />
+        <p data-why class="text-base">
+          <Sentence text={why.sentence} />
+        </p>
+      </div>
+      {blocked.length > 0 && (
+        <div class="border-t border-line">
+          <Table
+            name="blocked"
+            columns={columnsOf(topic)}
+            rows={blocked}
+            rowKey={({ id, seq }) => `${id}${seq}`}
+            open={event === null ? null : `${event}`}
+            onOpen={({ id }) => setQuery({ event: id }, { push: true })}
+          />
+        </div>
+      )}
+      {event !== null && <EventPanel id={event} />}
+    </Section>
+  );
+}
+
+const columnsOf = (topic: string): readonly Column<Blocked>[] => [
+  {
+    id: "key",
+    head: "Blocked key",
+    cell: ({ key }) =>
+      key === undefined ? (
+        <span class="text-faint">none</span>
+      ) : (
+        <TextLink mono href={to("topics", topic, { tab: "key", key })}>
+          {key}
+        </TextLink>
+      ),
+  },
+  {
+    id: "place",
+    head: "Place",
+    wide: true,
+    cell: ({ partition, seq }) => (
+      <span class="mono text-faint">
+        {partition}:{seq}
+      </span>
+    ),
+  },
+  {
+    id: "tries",
+    head: "Failed",
+    align: "right",
+    cell: ({ failures, maxAttempts }) =>
+      maxAttempts === undefined ? count(failures) : `${count(failures)} of ${count(maxAttempts)}`,
+  },
+  { id: "error", head: "Last error", grow: true, cell: ({ error }) => <span title={error}>{error ?? "–"}</span> },
+  {
+    id: "next",
+    head: "Next try",
+    align: "right",
+    cell: ({ running, retryAtMs }) =>
+      running ? "now" : retryAtMs === undefined || retryAtMs <= now.value ? "soon" : ago(retryAtMs, now.value),
+  },
+  { id: "behind", head: "Wait behind", align: "right", cell: ({ behind }) => count(behind) },
+];

@@ -1,0 +1,64 @@
+/** The history of a key: its events, newest first, each against the one before. */
+import { query, setQuery } from "../../app/router.js";
+import { seg } from "../../data/api.js";
+import { useLive } from "../../data/live.js";
+import type { EventRecord, Items } from "../../data/shapes.js";
+import { FilterBox } from "../../ui/fields.js";
+import { count } from "../../ui/format.js";
+import { JsonView } from "../../ui/json-view.js";
+import { Ago, Moment } from "../../ui/now.js";
+import { Section } from "../../ui/page.js";
+import { Empty, Loaded } from "../../ui/states.js";
+import { Button } from "../../ui/button.js";
+
+export function KeyHistory({ topic }: { readonly topic: string }) {
+  const key = query("key") ?? "";
+  const path = key === "" ? null : `/topics/${seg(topic)}/keys/${seg(key)}?limit=50`;
+  const live = useLive<Items<EventRecord>>(path, 5_000);
+  return (
+    <Section>
+      <div class="flex flex-wrap items-center gap-3 border-b border-line px-4 py-2">
+        <FilterBox name="key" placeholder="Key" />
+        {live.data && <span class="text-xs text-faint">{count(live.data.items.length)} newest events</span>}
+      </div>
+      {key === "" ? (
+        <Empty title="Which key?">Type a key to see what happened to it, event by event.</Empty>
+      ) : (
+        <Loaded live={live}>
+          {({ items }) =>
+            items.length === 0 ? (
+              <Empty title="No events of this key">Keys are compared letter by letter.</Empty>
+            ) : (
+              <ol class="divide-y divide-line">
+                {items.map((event, i) => (
+                  <Step key={event.id} event={event} before={items[i + 1]} />
+                ))}
+              </ol>
+            )
+          }
+        </Loaded>
+      )}
+    </Section>
+  );
+}
+
+function Step({ event, before }: { readonly event: EventRecord; readonly before: EventRecord | undefined }) {
+  return (
+    <li class="grid gap-x-6 gap-y-2 px-4 py-3 md:grid-cols-[14rem_1fr]">
+      <div class="flex flex-col items-start gap-1 text-sm">
+        <Moment ts={event.ts} />
+        <span class="text-xs text-faint">
+          <Ago ts={event.ts} />, partition {event.partition}, seq {count(event.seq)}
+        </span>
+        <Button kind="quiet" class="-ml-3" onClick={() => setQuery({ event: event.id }, { push: true })}>
+          Open event
+        </Button>
+      </div>
+      {before === undefined ? (
+        <JsonView value={event.payload} label="payload" />
+      ) : (
+        <JsonView value={event.payload} before={before.payload} label="payload, against the event before" />
+      )}
+    </li>
+  );
+}

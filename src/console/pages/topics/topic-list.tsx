@@ -1,0 +1,205 @@
+/** All topics: how fast, how large, who reads them and how far behind these are. */
+import { Archive, Clock, FileCheck2, KeyRound } from "lucide-preact";
+import { go, query, setQuery, to } from "../../app/router.js";
+import { useLive } from "../../data/live.js";
+import type { GroupStats, Items, SchemaEntry, TopicRow } from "../../data/shapes.js";
+import { rings, useStats } from "../../data/stats.js";
+import { topicRing } from "../../data/stats-past.js";
+import { Badge } from "../../ui/badge.js";
+import { CopyCommand } from "../../ui/copy.js";
+import { FilterBox, passes } from "../../ui/fields.js";
+import { bytes, count, duration, rate, si } from "../../ui/format.js";
+import { Link } from "../../ui/link.js";
+import { PageHead, Section } from "../../ui/page.js";
+import { Sparkline } from "../../ui/sparkline.js";
+import { Empty, Loaded } from "../../ui/states.js";
+import { type Column, Table } from "../../ui/table.js";
+
+interface Row extends TopicRow {
+  readonly perSecond: number | undefined;
+  readonly groups: readonly GroupStats[];
+  readonly lag: number;
+  readonly schema: SchemaEntry | undefined;
+}
+
+export function TopicList() {
+  const topics = useLive<Items<TopicRow>>("/topics", 3_000);
+  const groups = useLive<Items<GroupStats>>("/groups", 3_000);
+  const schemas = useLive<Items<SchemaEntry>>("/schemas", 30_000);
+  const stats = useStats();
+  const filter = query("q") ?? "";
+  const derived = query("derived") === "1";
+  return (
+    <>
+      <PageHead
+        title="Topics"
+        actions={<CopyCommand command="promethean topics" />}
+      />
+      <Section>
+        <Loaded live={topics} rows={12}>
+          {({ items }) => {
+            const shown = items
+              .filter(({ name }) => derived || !isDerived(name))
+              .filter(({ name }) => passes(filter, name));
+            const rows = shown.map((topic): Row => {
+              const own = (groups.data?.items ?? []).filter((group) => group.topic === topic.name);
+              return {
+                ...topic,
+                groups: own,
+                lag: own.reduce((sum, { lag }) => sum + lag, 0),
+                perSecond: stats && (stats.topics.find((t) => t.topic === topic.name)?.publishedPerSecond ?? 0),
+                schema: schemas.data?.items.filter((one) => one.topic === topic.name).at(-1),
+              };
+            });
+            return (
+              <>
+                <div class="flex flex-wrap items-center gap-3 border-b border-line px-4 py-2">
+                  <FilterBox placeholder="Filter topics" />
+                  <label class="flex items-center gap-2 text-sm text-soft">
+                    <input
+                      type="checkbox"
+                      class="accent-ember-solid"
+                      checked={derived}
+                      onChange={(event) => setQuery({ derived: event.currentTarget.checked ? 1 : null })}
+                    />
+                    dead-letter and snapshot topics
+                  </label>
+                  <span class="ml-auto text-xs text-faint">
+                    {count(rows.length)} of {count(items.length)}
+                  </span>
+                </div>
+                <Table
+                  name="topics"
+                  columns={COLUMNS}
+                  rows={rows}
+                  rowKey={({ name }) => name}
+                  onOpen={({ name }) => go(to("topics", name))}
+                  sorted="name"
+                  empty={<NoTopics filtered={items.length > 0} />}
+                />
+              </>
+            );
+          }}
+        </Loaded>
+      </Section>
+    </>
+  );
+}
+
+const COLUMNS: readonly Column<Row>[] = [
+  {
+    id: "name",
+    head: "Topic",
+    sort: ({ name }) => name,
+    cell: ({ name }) => (
+      <Link href={to("topics", name)} class="rounded-sm font-medium hover:underline">
+        {name}
+      </Link>
+    ),
+  },
+  {
+    id: "kind",
+    head: "",
+    grow: true,
+    wide: true,
+    cell: (row) => <TopicBadges topic={row} schema={row.schema} />,
+  },
+  {
+    id: "rate",
+    head: "Published",
+    align: "right",
+    sort: ({ perSecond = 0 }) => perSecond,
+    cell: ({ name, perSecond }) => (
+      <span class="inline-flex items-center justify-end gap-2.5">
+        <Sparkline values={rings.of(topicRing(name))} color="published" width={56} height={18} />
+        <span class="w-14">{perSecond === undefined ? "–" : rate(perSecond)}</span>
+      </span>
+    ),
+  },
+  { id: "events", head: "Events", align: "right", sort: ({ events }) => events, cell: ({ events }) => si(events) },
+  {
+    id: "bytes",
+    head: "Size",
+    align: "right",
+    wide: true,
+    sort: (row) => row.bytes,
+    cell: (row) => bytes(row.bytes),
+  },
+  {
+    id: "partitions",
+    head: "Partitions",
+    align: "right",
+    wide: true,
+    sort: ({ partitions }) => partitions,
+    cell: ({ partitions }) => partitions,
+  },
+  {
+    id: "lag",
+    head: "Groups and lag",
+    align: "right",
+    sort: ({ lag }) => lag,
+    cell: ({ groups, lag }) => <GroupsInRow groups={groups} lag={lag} />,
+  },
+];
+
+function GroupsInRow({ groups, lag }: { readonly groups: readonly GroupStats[]; readonly lag: number }) {
+  if (groups.length === 0) return <span class="text-faint">no groups</span>;
+  const worst = [...groups].sort((a, b) => b.lagSeconds - a.lagSeconds)[0];
+  const late = (worst?.lagSeconds ?? 0) > 60;
+  return (
+    <span title={groups.map((group) => `${group.group}: ${count(group.lag)}`).join("\n")}>
+      <span class="text-faint">{count(groups.length)} · </span>
+      {lag === 0 ? (
+        "up to date"
+      ) : (
+        <span class={late ? "text-warn" : ""}>
+          {si(lag)} · {duration(worst?.lagSeconds ?? 0)}
+        </span>
+      )}
+    </span>
+  );
+}
+
+export function TopicBadges(props: {
+  readonly topic: Pick<TopicRow, "retentionMs" | "retentionBytes" | "compaction" | "keyed">;
+  readonly schema: { readonly version: number; readonly compat: string } | undefined;
+}) {
+  const { topic, schema } = props;
+  return (
+    <span class="inline-flex flex-wrap gap-1.5 align-middle">
+      {schema !== undefined && (
+        <Badge icon={FileCheck2} title={`Schema version ${schema.version}, compatibility ${schema.compat}`}>
+          schema v{schema.version}
+        </Badge>
+      )}
+      {topic.compaction && (
+        <Badge icon={KeyRound} title="The newest event of each key is kept">
+          compacted
+        </Badge>
+      )}
+      {topic.retentionMs !== undefined && (
+        <Badge icon={Clock} title="Older events are removed">
+          {duration(topic.retentionMs / 1_000)}
+        </Badge>
+      )}
+      {topic.retentionBytes !== undefined && (
+        <Badge icon={Archive} title="What goes beyond is removed, the oldest first">
+          {bytes(topic.retentionBytes)}
+        </Badge>
+      )}
+    </span>
+  );
+}
+
+function isDerived(name: string): boolean {
+  return name.startsWith("dlq.") || name.endsWith(".snapshot");
+}
+
+function NoTopics({ filtered }: { readonly filtered: boolean }) {
+  if (filtered) return <Empty title="No topic fits the filter" />;
+  return (
+    <Empty title="No topics yet" command={`promethean publish orders.placed '{"order":7}' --key customer-42`}>
+      A topic comes into being with its first event.
+    </Empty>
+  );
+}

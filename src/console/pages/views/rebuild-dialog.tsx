@@ -1,0 +1,117 @@
+/** Rebuilding a view beside the one in use: progress, the differences, and only then, if wanted, the switch. */
+import { useState } from "preact/hooks";
+import { call, seg } from "../../data/api.js";
+import { refreshAll, useLive } from "../../data/live.js";
+import type { Job } from "../../data/shapes.js";
+import { Button } from "../../ui/button.js";
+import { CopyCommand } from "../../ui/copy.js";
+import { ActionDialog, Dialog } from "../../ui/dialog.js";
+import { count, duration, shellWord } from "../../ui/format.js";
+import { JsonView } from "../../ui/json-view.js";
+import { Progress } from "../../ui/progress.js";
+import { sentence } from "../../ui/states.js";
+
+interface RebuildResult {
+  readonly switched: boolean;
+  readonly same: number;
+  readonly added: number;
+  readonly removed: number;
+  readonly changed: number;
+  readonly samples: readonly { readonly key: string; readonly before: unknown; readonly after: unknown }[];
+}
+
+export function RebuildDialog({ view, onClose }: { readonly view: string; readonly onClose: () => void }) {
+  const [switchOver, setSwitchOver] = useState(false);
+  const [job, setJob] = useState<string | null>(null);
+  if (job !== null) return <Running id={job} view={view} onClose={onClose} />;
+  const start = async (): Promise<void> => {
+    const body = { switch: switchOver, samples: 10 };
+    setJob((await call<{ job: Job }>(`/views/${seg(view)}/rebuild`, { body })).job.id);
+  };
+  return (
+    <ActionDialog
+      title={`Rebuild ${view}`}
+      verb={switchOver ? `Rebuild ${view} and switch over` : `Rebuild ${view} and compare`}
+      act={start}
+      onClose={onClose}
+      extra={<CopyCommand command={`promethean view rebuild ${shellWord(view)} --dry-run`} />}
+    >
+      <p class="mb-3">
+        Makes the view anew from its log, beside the one in use, and compares the two. Readers notice nothing.
+      </p>
+      <label class="flex items-start gap-2">
+        <input
+          type="checkbox"
+          class="mt-1 accent-ember-solid"
+          checked={switchOver}
+          onChange={(event) => setSwitchOver(event.currentTarget.checked)}
+        />
+        <span>
+          Switch readers over when it is done
+          <span class="block text-xs text-faint">The old one stays, for a way back.</span>
+        </span>
+      </label>
+    </ActionDialog>
+  );
+}
+
+function Running(props: { readonly id: string; readonly view: string; readonly onClose: () => void }) {
+  const { id, view, onClose } = props;
+  const job = useLive<Job>(`/jobs/${seg(id)}`, 700).data;
+  const isOver = job !== undefined && job.state !== "running";
+  const { events = 0, total = 0, etaSeconds } = (job?.progress ?? {}) as {
+    events?: number;
+    total?: number;
+    etaSeconds?: number | null;
+  };
+  const close = (): void => {
+    refreshAll();
+    onClose();
+  };
+  return (
+    <Dialog
+      wide
+      title={isOver ? `Rebuild of ${view}: ${job.state}` : `Rebuilding ${view}…`}
+      onClose={close}
+      footer={
+        <>
+          {!isOver && <Button onClick={() => call(`/jobs/${seg(id)}/stop`, { body: {} })}>Stop</Button>}
+          <Button kind="primary" onClick={close}>
+            {isOver ? "Done" : "Go on in the background"}
+          </Button>
+        </>
+      }
+    >
+      <div data-job={job?.state}>
+        {!isOver && <Progress done={events} total={total} label={etaWords(etaSeconds)} />}
+        {job?.error !== undefined && <p class="text-bad">{sentence(job.error.detail)}</p>}
+        {job?.state === "done" && <Differences result={job.result as RebuildResult} />}
+      </div>
+    </Dialog>
+  );
+}
+
+function etaWords(eta: number | null | undefined): string {
+  return typeof eta === "number" ? `Events taken in, about ${duration(eta)} to go` : "Events taken in";
+}
+
+function Differences({ result }: { readonly result: RebuildResult }) {
+  const { same, added, removed, changed, samples, switched } = result;
+  const differing = added + removed + changed;
+  return (
+    <>
+      <p class="mb-3">
+        {differing === 0
+          ? `All ${count(same)} documents came out the same.`
+          : `${count(same)} the same, ${count(changed)} changed, ${count(added)} added, ${count(removed)} gone.`}{" "}
+        {switched ? "Readers see the new one." : "The old view stays in use."}
+      </p>
+      {samples.map(({ key, before, after }) => (
+        <div key={key} class="mb-3">
+          <p class="mono mb-1">{key}</p>
+          <JsonView value={after} before={before} label={`difference of ${key}`} maxHeight="max-h-56" />
+        </div>
+      ))}
+    </>
+  );
+}

@@ -1,0 +1,75 @@
+/** Through time by hand: a mark for each change, and the document as it was where one stands. */
+import { ChevronLeft, ChevronRight } from "lucide-preact";
+import type { EventRecord } from "../../data/shapes.js";
+import { Button } from "../../ui/button.js";
+import { moment } from "../../ui/format.js";
+
+interface SliderProps {
+  /** Oldest first. */
+  readonly changes: readonly EventRecord[];
+  readonly at: number | null;
+  readonly onAt: (ts: number | null) => void;
+}
+
+export function TimeSlider({ changes, at, onAt }: SliderProps) {
+  const first = changes[0]?.ts ?? 0;
+  const last = changes.at(-1)?.ts ?? first;
+  const margin = Math.max(1_000, (last - first) * 0.04);
+  const [from, until] = [first - margin, last + margin];
+  const share = (ts: number): string => `${((ts - from) / (until - from)) * 100}%`;
+  const place = at ?? until;
+  const earlier = changes.filter(({ ts }) => ts < (at ?? Number.POSITIVE_INFINITY)).at(at === null ? -2 : -1);
+  const later = changes.find(({ ts }) => at !== null && ts > at);
+  return (
+    <div class="border-t border-line px-4 py-3">
+      <div class="flex items-center gap-2">
+        <Button
+          kind="quiet"
+          icon={ChevronLeft}
+          aria-label="Change before"
+          disabled={earlier === undefined}
+          onClick={() => earlier && onAt(earlier.ts)}
+        />
+        <div class="relative h-8 flex-1">
+          <div class="absolute inset-x-0 top-1/2 h-px bg-line-strong" aria-hidden="true" />
+          {changes.map(({ id, ts }) => (
+            <span
+              key={id}
+              aria-hidden="true"
+              class={`absolute top-1/2 h-3.5 w-0.5 -translate-x-1/2 -translate-y-1/2 rounded ${ts <= place ? "bg-ember" : "bg-faint/50"}`}
+              style={{ left: share(ts) }}
+            />
+          ))}
+          <input
+            type="range"
+            aria-label="Time"
+            aria-valuetext={at === null ? "now" : moment(at)}
+            class="absolute inset-0 w-full cursor-pointer appearance-none bg-transparent [&::-moz-range-thumb]:size-3.5 [&::-moz-range-thumb]:rounded-full [&::-moz-range-thumb]:border-2 [&::-moz-range-thumb]:border-surface [&::-moz-range-thumb]:bg-ink [&::-webkit-slider-thumb]:size-4 [&::-webkit-slider-thumb]:appearance-none [&::-webkit-slider-thumb]:rounded-full [&::-webkit-slider-thumb]:border-2 [&::-webkit-slider-thumb]:border-surface [&::-webkit-slider-thumb]:bg-ink"
+            min={Math.floor(from)}
+            max={Math.ceil(until)}
+            value={place}
+            onInput={(event) => {
+              const ts = Number(event.currentTarget.value);
+              onAt(ts >= Math.ceil(until) - 1 ? null : ts);
+            }}
+          />
+        </div>
+        <Button
+          kind="quiet"
+          icon={ChevronRight}
+          aria-label="Change after"
+          disabled={later === undefined}
+          onClick={() => later && onAt(later.ts)}
+        />
+        <Button onClick={() => onAt(null)} disabled={at === null}>
+          Now
+        </Button>
+      </div>
+      <div class="flex justify-between px-10 text-2xs text-faint">
+        <span>{moment(first).slice(0, 19)}</span>
+        <span>{at === null ? "" : moment(at)}</span>
+        <span>{moment(last).slice(0, 19)}</span>
+      </div>
+    </div>
+  );
+}

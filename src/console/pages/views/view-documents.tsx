@@ -1,0 +1,160 @@
+/** The documents of a view: searched by field, ordered, page by page. */
+import { RotateCw } from "lucide-preact";
+import { useState } from "preact/hooks";
+import { go, query, setQuery, to } from "../../app/router.js";
+import { may } from "../../app/session.js";
+import { seg, withQuery } from "../../data/api.js";
+import { useLive } from "../../data/live.js";
+import type { GroupLag, Items, ViewInfo, ViewRecord } from "../../data/shapes.js";
+import { Button } from "../../ui/button.js";
+import { CopyCommand } from "../../ui/copy.js";
+import { FilterBox } from "../../ui/fields.js";
+import { count, lagText, oneLine, shellWord } from "../../ui/format.js";
+import { Link, TextLink } from "../../ui/link.js";
+import { Ago } from "../../ui/now.js";
+import { PageHead, Section } from "../../ui/page.js";
+import { Empty, Loaded } from "../../ui/states.js";
+import { type Column, Table } from "../../ui/table.js";
+import { feederOf } from "./feeder.js";
+import { RebuildDialog } from "./rebuild-dialog.js";
+import { whereOf } from "./where.js";
+
+type Page = Items<ViewRecord> & { readonly next: string | null };
+
+const LIMIT = 200;
+const MAX_FIELDS = 6;
+
+export function ViewDocuments({ view }: { readonly view: string }) {
+  const info = useLive<Items<ViewInfo>>("/views", 10_000).data?.items.find((one) => one.view === view);
+  const groups = useLive<Items<GroupLag>>("/groups", 4_000).data?.items ?? [];
+  const where = whereOf(query("where") ?? "");
+  const path = withQuery(`/snap/${seg(view)}`, { ...where.params, limit: LIMIT, order: query("order") });
+  const live = useLive<Page>(where.wrong === undefined ? path : null, 3_000);
+  const [rebuilding, setRebuilding] = useState(false);
+  const feeder = info && feederOf(info, groups);
+  return (
+    <>
+      <PageHead
+        title={view}
+        mono
+        crumbs={[{ label: "Views", href: to("views") }]}
+        actions={
+          <>
+            <CopyCommand command={`promethean view ls ${shellWord(view)}`} />
+            {may("ops", "rebuild") && info?.topic != null && (
+              <Button icon={RotateCw} onClick={() => setRebuilding(true)}>
+                Rebuild…
+              </Button>
+            )}
+          </>
+        }
+      >
+        {info !== undefined && (
+          <>
+            {count(info.documents)} documents
+            {info.topic != null && (
+              <>
+                {" "}
+                made of <TextLink href={to("topics", info.topic)}>{info.topic}</TextLink>
+              </>
+            )}
+            {feeder !== undefined && <>, {lagText(feeder)}</>}
+          </>
+        )}
+      </PageHead>
+      <Section>
+        <div class="flex flex-wrap items-center gap-3 border-b border-line px-4 py-2">
+          <FilterBox name="where" placeholder="status=paid total>100" />
+          <GoToKey view={view} />
+          {where.wrong !== undefined && <span class="text-sm text-bad">{where.wrong}</span>}
+        </div>
+        <Loaded live={live} rows={10}>
+          {({ items, next }) => (
+            <>
+              <Table
+                name="documents"
+                columns={columnsOf(view, items)}
+                rows={items}
+                rowKey={({ _key }) => _key}
+                onOpen={({ _key }) => go(to("views", view, _key))}
+                empty={<Empty title={query("where") === null ? "No documents" : "No document fits"} />}
+              />
+              {next !== null && (
+                <p class="border-t border-line px-4 py-2 text-xs text-faint">
+                  The first {count(items.length)} are shown; narrow the search to see others.
+                </p>
+              )}
+            </>
+          )}
+        </Loaded>
+      </Section>
+      {rebuilding && <RebuildDialog view={view} onClose={() => setRebuilding(false)} />}
+    </>
+  );
+}
+
+function GoToKey({ view }: { readonly view: string }) {
+  const [key, setKey] = useState("");
+  return (
+    <form
+      class="flex items-center gap-2"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (key !== "") go(to("views", view, key));
+      }}
+    >
+      <input
+        class="field w-44 font-mono"
+        aria-label="Document key"
+        placeholder="Open a key"
+        spellcheck={false}
+        value={key}
+        onInput={(event) => setKey(event.currentTarget.value)}
+      />
+    </form>
+  );
+}
+
+/** The fields that most of the first documents have, as columns; a click on a head orders by it, in the store. */
+function columnsOf(view: string, items: readonly ViewRecord[]): Column<ViewRecord>[] {
+  const counts = new Map<string, number>();
+  for (const item of items.slice(0, 50)) {
+    for (const [name, value] of Object.entries(item)) {
+      if (!name.startsWith("_") && typeof value !== "object") counts.set(name, (counts.get(name) ?? 0) + 1);
+    }
+  }
+  const fields = [...counts.keys()].slice(0, MAX_FIELDS);
+  return [
+    {
+      id: "key",
+      head: "Key",
+      cell: ({ _key }) => (
+        <Link href={to("views", view, _key)} class="mono inline-block max-w-72 truncate rounded-sm align-bottom hover:underline">
+          {_key}
+        </Link>
+      ),
+    },
+    ...fields.map(
+      (field, i): Column<ViewRecord> => ({
+        id: field,
+        head: <OrderBy field={field} />,
+        wide: i > 1,
+        grow: i === fields.length - 1,
+        cell: (row) => <span class="text-soft">{oneLine(row[field] ?? "", 60)}</span>,
+      }),
+    ),
+    { id: "version", head: "Version", align: "right", wide: true, cell: ({ _v }) => count(_v) },
+    { id: "age", head: "Changed", align: "right", cell: ({ _ts }) => <Ago ts={_ts} /> },
+  ];
+}
+
+function OrderBy({ field }: { readonly field: string }) {
+  const order = query("order");
+  const next = order === field ? `-${field}` : order === `-${field}` ? null : field;
+  return (
+    <button type="button" class="rounded-sm hover:text-ink" onClick={() => setQuery({ order: next })}>
+      {field}
+      {order === field ? " ↑" : order === `-${field}` ? " ↓" : ""}
+    </button>
+  );
+}
