@@ -32,8 +32,19 @@ export interface BlockedPartition extends Blocked {
   readonly partition: number;
 }
 
+/** A key whose newer events wait among the dead letters behind one that the group gave up. */
+export interface HeldKeyReport {
+  readonly partition: number;
+  readonly key: string;
+  /** How many of its events wait there. */
+  readonly depth: number;
+  readonly ageSeconds: number;
+}
+
 export interface WhyReport extends GroupLag {
   readonly blocked: readonly BlockedPartition[];
+  /** The deepest first. */
+  readonly held: readonly HeldKeyReport[];
   /** The whole answer in a sentence or two. */
   readonly sentence: string;
 }
@@ -90,7 +101,20 @@ export class Admin {
     const blocked: BlockedPartition[] = [];
     for (const lease of state.leases) blocked.push(...(await this.#blockedIn(ref, lease)));
     blocked.sort((a, b) => b.behind - a.behind || a.seq - b.seq);
-    return { ...lag, blocked, sentence: sentenceOf(lag, blocked, clock.now()) };
+    const held = state.leases.flatMap((lease) => this.#heldIn(ref, lease)).sort((a, b) => b.depth - a.depth);
+    return { ...lag, blocked, held, sentence: sentenceOf(lag, blocked, held, clock.now()) };
+  }
+
+  #heldIn(ref: GroupRef, { partition, epoch, cursor }: Lease): HeldKeyReport[] {
+    const { clock } = this.#core.settings;
+    const shell = this.#core.subscriptions.runner(ref)?.shells.get(partition);
+    const held = shell?.epoch === epoch ? [...shell.state.heldKeys.values()] : (cursor.held ?? []);
+    return held.map(({ key, depth, sinceMs }) => ({
+      partition,
+      key,
+      depth,
+      ageSeconds: Math.max(0, Math.round((clock.steady() - sinceMs) / 1_000)),
+    }));
   }
 
   async #lagOf(ref: GroupRef): Promise<GroupLag> {
@@ -148,9 +172,17 @@ export class Admin {
   }
 }
 
-function sentenceOf(lag: GroupLag, blocked: readonly BlockedPartition[], nowMs: number): string {
+function sentenceOf(
+  lag: GroupLag,
+  blocked: readonly BlockedPartition[],
+  held: readonly HeldKeyReport[],
+  nowMs: number,
+): string {
   const { group, topic } = lag;
   const [worst] = blocked;
+  const [deepest] = held;
+  if (lag.lag === 0 && deepest !== undefined)
+    return `${group} is up to date on ${topic} but holds ${count(held.length, "key")}: ${count(deepest.depth, "event")} of key ${deepest.key} wait among its dead letters to be redriven or discarded.`;
   if (lag.lag === 0) return `${group} is up to date on ${topic}.`;
   const behind = `${count(lag.lag, "event")} behind on ${topic}`;
   if (lag.paused !== undefined)

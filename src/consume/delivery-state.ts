@@ -32,6 +32,8 @@ export interface HoldPolicy {
   readonly maxKeys: number;
   /** How long newer events wait for the next dead letter of their key while they come back. */
   readonly releaseMs: number;
+  /** Events taken in beyond which they do not wait: what they wait for would find no room. */
+  readonly maxWaiting: number;
 }
 
 /** How a group takes events in; the same for all its subscribers. */
@@ -120,7 +122,7 @@ export interface Delivery {
   /** Keys that are held, and entries that such a key has just let go of: to be buried, or passed over. */
   readonly heldKeys: Map<string, Held>;
   readonly letGo: { readonly entry: Entry; readonly verdict: "follow" | "skip" }[];
-  readonly releaseMs: number;
+  readonly hold: HoldPolicy | undefined;
   /** Unsettled entries and their bytes. */
   buffered: number;
   bufferedBytes: number;
@@ -176,7 +178,7 @@ export function createDelivery(cursor: Cursor, clean: boolean, head: Seq, hold?:
     burying: new Set(),
     heldKeys: hold === undefined ? new Map() : heldKeysOf(cursor),
     letGo: [],
-    releaseMs: hold?.releaseMs ?? 0,
+    hold,
     buffered: 0,
     bufferedBytes: 0,
     past,

@@ -20,14 +20,17 @@ export function verdictOn(state: Delivery, entry: Entry, nowMs: number): Verdict
   const { redriven } = entry;
   if (held === undefined || redriven?.foreign) return "go";
   if (state.phase === "draining") return "wait";
-  if (redriven === null) return nowMs < held.releaseUntilMs ? "wait" : "follow";
+  if (redriven === null) {
+    const roomy = state.buffered <= (state.hold?.maxWaiting ?? 0);
+    return roomy && nowMs < held.releaseUntilMs ? "wait" : "follow";
+  }
   if (redriven.root <= held.after) return redriven.skip ? "skip" : "go";
   return redriven.after > held.after ? "follow" : redriven.skip ? "skip" : "go";
 }
 
 /** A dead letter is on its way back: newer events of its key wait for the next ones. */
 export function expectMore(state: Delivery, held: Held, nowMs: number): void {
-  held.releaseUntilMs = nowMs + state.releaseMs;
+  held.releaseUntilMs = nowMs + (state.hold?.releaseMs ?? 0);
   if (held.releaseUntilMs < state.dueMs) state.dueMs = held.releaseUntilMs;
 }
 

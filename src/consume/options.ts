@@ -140,7 +140,9 @@ export function groupMode(options: SubscribeOptions): GroupMode {
 
 export function groupPolicy({ ordering, hold }: GroupMode, group: string, limits: Limits): GroupPolicy {
   return {
-    ...(hold && { hold: { group, maxKeys: 1_000, releaseMs: 30_000 } }),
+    ...(hold && {
+      hold: { group, maxKeys: 1_000, releaseMs: 30_000, maxWaiting: limits.maxBufferedEvents >>> 2 },
+    }),
     ordering,
     maxBufferedEvents: limits.maxBufferedEvents,
     maxBufferedBytes: limits.maxBufferedBytes,

@@ -5,9 +5,12 @@
 
 import type { DeadLetter } from "../model/dead-letter.js";
 import { BusError } from "../model/errors.js";
-import type { StoredEvent } from "../model/event.js";
+import type { Seq, StoredEvent } from "../model/event.js";
+import { derivedId } from "../model/ids.js";
+import { type Redriven, redriveHeaders, withoutRedrive } from "../model/redrive.js";
 import { checkTopicName, deadLetterTopic } from "../model/topic.js";
 import type { Documents, ViewDocument } from "../ports/documents.js";
+import { Chains, endOf } from "./held-letters.js";
 import type { Host } from "./host.js";
 
 export type LetterStatus = "open" | "redriven" | "discarded";
@@ -17,6 +20,9 @@ export interface Letter extends DeadLetter {
   readonly id: string;
   readonly key?: string;
   readonly ts: number;
+  /** Its place in the dead-letter topic. */
+  readonly partition: number;
+  readonly seq: Seq;
   readonly status: LetterStatus;
   /** Errors of one class have the same text but for numbers and quoted parts. */
   readonly errorClass: string;
@@ -52,20 +58,30 @@ export async function* deadLetters(
   query: LetterQuery = {},
 ): AsyncGenerator<Letter> {
   checkTopicName(topic);
+  for await (const letter of lettersBehind(host, topic, new Map())) if (fits(letter, query)) yield letter;
+}
+
+/** All letters behind these places, by partition; the places move on with them. */
+export async function* lettersBehind(
+  host: Host,
+  topic: string,
+  places: Map<number, Seq>,
+): AsyncGenerator<Letter> {
   const name = deadLetterTopic(topic);
   const { log, registry, documents } = host.store;
   if ((await registry.topic(name)) === null) return;
   for (const { partition, head } of await log.heads(name)) {
-    for (let after = 0; after < head; ) {
+    for (let after = places.get(partition) ?? 0; after < head; ) {
       const page = await log.read(name, partition, { after, limit: PAGE });
       after = Math.max(page.through, after + 1);
+      places.set(partition, after);
       const outcomes = await documents.get(
         outcomesView(topic),
         page.events.map(({ id }) => id),
       );
       for (const event of page.events) {
         const letter = letterOf(event, outcomes.get(event.id));
-        if (letter !== null && fits(letter, query)) yield letter;
+        if (letter !== null) yield letter;
       }
     }
   }
@@ -102,10 +118,13 @@ export async function discardDeadLetters(
     throw new BusError("INVALID_OPTION", "discarding dead letters needs a reason");
   }
   let discarded = 0;
+  const held = new Set<string>();
   for await (const letter of deadLetters(host, topic, query)) {
     await settleLetter(host, topic, letter, "discarded", query.reason);
+    if (letter.hold !== undefined) held.add(keyName(letter));
     discarded++;
   }
+  if (held.size > 0) await endChains(host, topic, (letter) => held.has(keyName(letter)));
   await host.store.registry.audit({
     atMs: host.clock.now(),
     actor: query.actor ?? "bus",
@@ -114,6 +133,49 @@ export async function discardDeadLetters(
     details: { discarded, reason: query.reason },
   });
   return discarded;
+}
+
+/** Groups that wait for letters of these keys, of which no more will come, are told so. */
+export async function endChains(
+  host: Host,
+  topic: string,
+  wanted: (letter: Letter) => boolean,
+): Promise<void> {
+  const chains = new Chains();
+  for await (const letter of deadLetters(host, topic, { status: "any", filter: wanted })) chains.add(letter);
+  for (const chain of chains.all()) {
+    const end = endOf(chain);
+    const last = chain.letters.at(-1);
+    const letter = end && last && (await letterAt(host, topic, last));
+    if (end !== null && letter) await publishEnd(host, topic, letter, end);
+  }
+}
+
+async function publishEnd(host: Host, topic: string, letter: Letter, end: Redriven): Promise<void> {
+  const { event } = letter;
+  await host.publish(topic, event.payload, {
+    id: derivedId("redrive", letter.id, `end ${end.after}`),
+    ...(event.key === undefined ? undefined : { key: event.key }),
+    caused_by: [letter.id, event.id],
+    headers: { ...withoutRedrive(event.headers), ...redriveHeaders(end) },
+  });
+}
+
+/** The letter at this place, if it is still there. */
+export async function letterAt(
+  host: Host,
+  topic: string,
+  { partition, seq }: { readonly partition: number; readonly seq: Seq },
+): Promise<Letter | null> {
+  const page = await host.store.log.read(deadLetterTopic(topic), partition, { after: seq - 1, limit: 1 });
+  const event = page.events.find((candidate) => candidate.seq === seq);
+  if (event === undefined) return null;
+  const outcome = (await host.store.documents.get(outcomesView(topic), [event.id])).get(event.id);
+  return letterOf(event, outcome);
+}
+
+export function keyName(letter: Letter): string {
+  return `${letter.origin.group}\n${letter.key}`;
 }
 
 /** Writes down what became of a letter; the first word stands. */
@@ -147,6 +209,8 @@ function letterOf(event: StoredEvent, outcome: ViewDocument | undefined): Letter
     ...letter,
     id: event.id,
     ts: event.ts,
+    partition: event.partition,
+    seq: event.seq,
     ...(event.key === undefined ? undefined : { key: event.key }),
     status: (outcome?.fields["status"] as LetterStatus | undefined) ?? "open",
     errorClass: classOf(letter.error),
@@ -159,7 +223,7 @@ function classOf(error: DeadLetter["error"]): string {
   return `${error.code ?? error.name ?? "Error"}: ${text.slice(0, 120)}`;
 }
 
-function fits(letter: Letter, query: LetterQuery): boolean {
+export function fits(letter: Letter, query: LetterQuery): boolean {
   const { status = "open" } = query;
   return (
     (status === "any" || letter.status === status) &&

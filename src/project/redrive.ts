@@ -11,8 +11,19 @@ import { BusError } from "../model/errors.js";
 import type { EventRecord } from "../model/event.js";
 import { derivedId } from "../model/ids.js";
 import type { JsonObject } from "../model/json.js";
-import { REDRIVE_GROUP_HEADER } from "../model/topic.js";
-import { deadLetters, type Letter, type LetterQuery, settleLetter } from "./dead-letters.js";
+import { type Redriven, redriveHeaders, withoutRedrive } from "../model/redrive.js";
+import { checkTopicName, REDRIVE_GROUP_HEADER } from "../model/topic.js";
+import {
+  endChains,
+  fits,
+  keyName,
+  type Letter,
+  type LetterQuery,
+  letterAt,
+  lettersBehind,
+  settleLetter,
+} from "./dead-letters.js";
+import { type BroughtBack, type Chain, Chains, standingOf, turnsOf } from "./held-letters.js";
 import type { Host } from "./host.js";
 import { GatheredWrites, type Transaction } from "./transaction.js";
 
@@ -49,6 +60,8 @@ export interface RedriveResult {
   readonly passedOver: number;
   /** Passed over because a newer event of their key exists in a compacted topic. */
   readonly superseded: number;
+  /** Keys whose newer events are held back still: a letter failed again, or nobody works for the group now. */
+  readonly held?: number;
   /** Ids of the letters that would be redriven, and what the handler did with each, of a dry run. */
   readonly preview?: readonly {
     readonly letter: string;
@@ -62,30 +75,134 @@ export interface RedriveResult {
  * await redrive(bus, { topic: "orders.placed", group: "mailer", rate: 50 });
  */
 export async function redrive(host: Host, options: RedriveOptions): Promise<RedriveResult> {
-  const target = options.to ?? options.topic;
-  const compacted = (await host.store.registry.topic(target))?.compaction === true;
-  const counts = { redriven: 0, passedOver: 0, superseded: 0 };
-  const preview: NonNullable<RedriveResult["preview"]>[number][] = [];
-  for await (const letter of deadLetters(host, options.topic, options)) {
-    if (options.signal?.aborted || counts.redriven >= (options.limit ?? Number.POSITIVE_INFINITY)) break;
-    const changed = options.transform === undefined ? letter.event : options.transform(letter.event, letter);
-    const superseded = compacted && (await isSuperseded(host, target, letter));
-    if (changed === null || superseded) {
-      counts.passedOver++;
-      if (superseded) counts.superseded++;
-      continue;
-    }
-    if (options.dryRun)
-      preview.push({ letter: letter.id, ...(await tryOut(host, { ...letter.event, ...changed }, options)) });
-    else await republish(host, target, letter, changed, options);
-    counts.redriven++;
-    options.onProgress?.(counts);
-    if (options.rate !== undefined && !options.dryRun)
-      await pause(host.clock, 1_000 / options.rate, options.signal);
-  }
-  if (options.dryRun) return { topic: options.topic, ...counts, preview };
-  await audit(host, options, target, counts);
+  const run = new RedriveRun(host, options);
+  const held = await run.all();
+  const counts = { ...run.counts, ...(held > 0 && { held }) };
+  if (options.dryRun) return { topic: options.topic, ...counts, preview: run.preview };
+  await audit(host, options, options.to ?? options.topic, counts);
   return { topic: options.topic, ...counts };
+}
+
+type Preview = NonNullable<RedriveResult["preview"]>[number];
+
+/** How long to wait for a group that holds keys to take its letters, and how often to look. */
+const RELEASE_WAIT_MS = 5_000;
+const LOOK_MS = 20;
+
+class RedriveRun {
+  readonly counts = { redriven: 0, passedOver: 0, superseded: 0 };
+  readonly preview: Preview[] = [];
+  readonly #host: Host;
+  readonly #options: RedriveOptions;
+  readonly #target: string;
+  /** Letters of held keys, and how far the dead letters have been read. */
+  readonly #chains = new Chains();
+  readonly #places = new Map<number, number>();
+  /** The last event of each group and partition that brought a letter of a held key back. */
+  readonly #back = new Map<string, BroughtBack>();
+  #compacted = false;
+
+  constructor(host: Host, options: RedriveOptions) {
+    this.#host = host;
+    this.#options = options;
+    this.#target = options.to ?? options.topic;
+  }
+
+  /** Returns how many keys are held still. */
+  async all(): Promise<number> {
+    const { topic, dryRun } = this.#options;
+    checkTopicName(topic);
+    this.#compacted = (await this.#host.store.registry.topic(this.#target))?.compaction === true;
+    await this.#read((letter) =>
+      fits(letter, this.#options) && !this.#over ? this.#redriveOne(letter, null) : Promise.resolve(false),
+    );
+    const touched = new Set<string>();
+    for (const chain of this.#chains.all()) if (await this.#redriveChain(chain)) touched.add(nameOf(chain));
+    if (dryRun || touched.size === 0) return 0;
+    if (this.#target === topic) return this.#release(touched);
+    await endChains(this.#host, topic, (letter) => touched.has(keyName(letter)));
+    return 0;
+  }
+
+  get #over(): boolean {
+    const { signal, limit = Number.POSITIVE_INFINITY } = this.#options;
+    return signal?.aborted === true || this.counts.redriven >= limit;
+  }
+
+  /** Letters that were not read yet: those of held keys join their chains, the others are for `take`. */
+  async #read(take: (letter: Letter) => Promise<unknown>): Promise<void> {
+    for await (const letter of lettersBehind(this.#host, this.#options.topic, this.#places)) {
+      if (letter.hold === undefined) await take(letter);
+      else this.#chains.add(letter);
+    }
+  }
+
+  /**
+   * Events that were on their way when the first letter came back have become letters too: brings these back, until the
+   * keys are free. One that fails again is left to a person, and its key stays held.
+   */
+  async #release(touched: ReadonlySet<string>): Promise<number> {
+    const { clock } = this.#host;
+    const { topic, signal } = this.#options;
+    for (let quietMs = clock.steady(); ; await pause(clock, LOOK_MS, signal)) {
+      const { pending, held, worked } = await standingOf(this.#host, topic, [...this.#back.values()]);
+      const left = [...touched].filter((name) => held.has(name));
+      if (!pending && left.length === 0) return 0;
+      await this.#read(() => Promise.resolve());
+      const chains = this.#chains.all().filter((chain) => touched.has(nameOf(chain)));
+      const going = chains.filter((chain) => turnsOf(chain)[0]?.letter.waiting === true);
+      for (const chain of going) if (await this.#redriveChain(chain)) quietMs = clock.steady();
+      const idle = worked.size === 0 || clock.steady() - quietMs > RELEASE_WAIT_MS;
+      const stuck = !pending && going.length === 0 && chains.some((chain) => turnsOf(chain).length > 0);
+      const over = signal?.aborted === true || (this.#over && !pending);
+      if (idle || stuck || over) return left.length;
+    }
+  }
+
+  /** In order, up to the first one that is not to be redriven: what is behind it would only be held again. */
+  async #redriveChain(chain: Chain): Promise<boolean> {
+    let any = false;
+    for (const { letter: place, turn } of turnsOf(chain)) {
+      if (this.#over) break;
+      const letter = await letterAt(this.#host, this.#options.topic, place);
+      if (letter === null || !fits(letter, this.#options)) break;
+      if (!(await this.#redriveOne(letter, this.#target === this.#options.topic ? turn : null))) break;
+      place.status = "redriven";
+      any = true;
+    }
+    return any;
+  }
+
+  /** False if it was passed over. */
+  async #redriveOne(letter: Letter, turn: Redriven | null): Promise<boolean> {
+    const { transform, dryRun, rate, signal, onProgress } = this.#options;
+    const changed = transform === undefined ? letter.event : transform(letter.event, letter);
+    const superseded = this.#compacted && (await isSuperseded(this.#host, this.#target, letter));
+    if (changed === null || superseded) {
+      this.counts.passedOver++;
+      if (superseded) this.counts.superseded++;
+      return false;
+    }
+    if (dryRun) {
+      const outcome = await tryOut(this.#host, { ...letter.event, ...changed }, this.#options);
+      this.preview.push({ letter: letter.id, ...outcome });
+    } else {
+      const { partition, seq } = await republish(
+        this.#host,
+        this.#target,
+        letter,
+        changed,
+        turn,
+        this.#options,
+      );
+      const { group } = letter.origin;
+      if (turn !== null) this.#back.set(`${group}\n${partition}`, { group, partition, seq });
+    }
+    this.counts.redriven++;
+    onProgress?.(this.counts);
+    if (rate !== undefined && !dryRun) await pause(this.#host.clock, 1_000 / rate, signal);
+    return true;
+  }
 }
 
 async function republish(
@@ -93,23 +210,34 @@ async function republish(
   target: string,
   letter: Letter,
   changed: { payload: unknown; key?: string },
+  turn: Redriven | null,
   options: RedriveOptions,
-): Promise<void> {
+): Promise<EventRecord> {
   const { event, origin } = letter;
-  const key = changed.key ?? event.key;
+  // A held key is released under its own name.
+  const key = turn === null ? (changed.key ?? event.key) : event.key;
   const id = derivedId("redrive", letter.id, target);
-  await host.publish(target, changed.payload, {
+  const published = await host.publish(target, changed.payload, {
     id,
     ...(key === undefined ? undefined : { key }),
     ...(event.tags === undefined ? undefined : { tags: event.tags }),
     ...(event.sid === undefined ? undefined : { sid: event.sid }),
     caused_by: [letter.id, event.id],
     headers: {
-      ...event.headers,
-      ...(options.allGroups ? undefined : { [REDRIVE_GROUP_HEADER]: origin.group }),
+      ...withoutRedrive(event.headers),
+      ...(turn !== null
+        ? redriveHeaders(turn)
+        : options.allGroups
+          ? undefined
+          : { [REDRIVE_GROUP_HEADER]: origin.group }),
     },
   });
   await settleLetter(host, options.topic, letter, "redriven", id);
+  return published;
+}
+
+function nameOf({ group, key }: Chain): string {
+  return `${group}\n${key}`;
 }
 
 async function isSuperseded(host: Host, topic: string, letter: Letter): Promise<boolean> {

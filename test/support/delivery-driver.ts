@@ -69,7 +69,7 @@ export class DeliveryDriver {
     this.handling = { ...HANDLING, ...options.handling };
     this.#autoCommit = options.autoCommit ?? true;
     this.nowMs = options.nowMs ?? 10_000;
-    this.state = createDelivery(this.stored, options.clean ?? true, options.head ?? 0);
+    this.state = createDelivery(this.stored, options.clean ?? true, options.head ?? 0, this.policy.hold);
     this.#note(begin(this.state, this.policy));
   }
 

@@ -1,5 +1,5 @@
 /** Events and drafts made by hand, for tests below the bus. */
-import { type EventDraft, StoredEvent } from "../../src/model/event.js";
+import { type EventDraft, type EventMeta, StoredEvent } from "../../src/model/event.js";
 import { JsonBody, jsonBody } from "../../src/model/json.js";
 
 const LIMITS = { maxBytes: 1_000_000, maxDepth: 64 };
@@ -10,15 +10,16 @@ export interface EventSketch {
   readonly topic?: string;
   readonly partition?: number;
   readonly ts?: number;
+  readonly meta?: EventMeta;
 }
 
 export function storedEvent(seq: number, sketch: EventSketch = {}): StoredEvent {
-  const { key, payload = seq, topic = "t.a", partition = 0, ts = seq } = sketch;
+  const { key, payload = seq, topic = "t.a", partition = 0, ts = seq, meta } = sketch;
   return new StoredEvent(topic, partition, seq, {
     id: `${topic}/${partition}/${seq}`,
     ts,
     key,
-    meta: undefined,
+    meta,
     body: JsonBody.ofText(JSON.stringify(payload)),
   });
 }

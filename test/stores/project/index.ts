@@ -4,6 +4,7 @@ import type { StoreFixture } from "../../../src/testing/conformance/fixture.js";
 import { ProjectBench } from "./bench.js";
 import { describeCompaction } from "./compaction.js";
 import { describeDeadLetters } from "./dead-letters.js";
+import { describeHeldKeys } from "./held-keys.js";
 import { describeOutboxDrainer } from "./outbox.js";
 import { describeProjectors } from "./projectors.js";
 import { describeRebuild } from "./rebuild.js";
@@ -19,6 +20,7 @@ export function describeProject(fixture: StoreFixture): void {
     const bench = new ProjectBench(fixture);
     describeProjectors(bench);
     describeDeadLetters(bench);
+    describeHeldKeys(bench);
     describeOutboxDrainer(bench);
     describeRebuild(bench);
     describeCompaction(bench);
