@@ -15,6 +15,7 @@ import { jobRoutes } from "./jobs.js";
 import { operationRoutes } from "./operations.js";
 import { outboxRoutes } from "./outbox.js";
 import { publishRoutes } from "./publish.js";
+import { schemaStatusRoute } from "./schema-status.js";
 import { schemaRoutes } from "./schemas.js";
 import { specRoutes } from "./specs.js";
 import { statsRoutes } from "./stats.js";
@@ -51,6 +52,7 @@ export function createHttp(hub: HubContext): RequestListener {
   browseRoutes(app, hub);
   traceRoutes(app, hub);
   schemaRoutes(app, hub);
+  schemaStatusRoute(app, hub);
   rebuildRoutes(app, hub);
   jobRoutes(app, hub);
   outboxRoutes(app, hub);
