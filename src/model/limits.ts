@@ -34,7 +34,7 @@ export const DEFAULT_LIMITS: Limits = {
   maxPayloadDepth: 64,
   maxQueuedEvents: 100_000,
   maxQueuedBytes: 128 * 1_048_576,
-  maxBatchEvents: 1_000,
+  maxBatchEvents: 512,
   maxBatchBytes: 4 * 1_048_576,
   maxPartitions: 1_024,
   maxBufferedEvents: 4_000,

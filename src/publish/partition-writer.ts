@@ -69,9 +69,11 @@ export class PartitionWriter {
     // One turn of the microtask queue: a caller that publishes in a loop fills the first batch too.
     await null;
     while (this.#queue.length > 0) {
-      await this.#appendBatch(this.#takeBatch());
-      // Those who were just answered publish their next ones in this turn: together they make one batch, not two.
-      await turn();
+      const batch = this.#takeBatch();
+      await this.#appendBatch(batch);
+      // Those who were just answered publish their next ones in this turn: together they make one batch, not two. When
+      // enough wait already, they gather while those are written.
+      if (this.#queue.length < batch.length) await turn();
     }
     this.#running = null;
   }
