@@ -8,7 +8,9 @@ import type { Suite } from "./suite.js";
 const SUITES: Readonly<Record<string, () => Promise<{ readonly suite: Suite }>>> = {
   core: () => import("./suites/core.js"),
   embedded: () => import("./suites/embedded.js"),
+  hub: () => import("./suites/hub.js"),
   mongo: () => import("./suites/mongo.js"),
+  schema: () => import("./suites/schema.js"),
 };
 
 const CLEAR_LINE = "\r\x1b[K";
