@@ -1,0 +1,95 @@
+/** Redrives and rebuilds that were asked for, on any hub. */
+import { useState } from "preact/hooks";
+import { may } from "../../app/session.js";
+import { call, seg } from "../../data/api.js";
+import { refreshAll, useLive } from "../../data/live.js";
+import { problemFrom } from "../../data/problem.js";
+import type { Items, Job } from "../../data/shapes.js";
+import { Badge, type Tone } from "../../ui/badge.js";
+import { Button } from "../../ui/button.js";
+import { count, duration } from "../../ui/format.js";
+import { Ago } from "../../ui/now.js";
+import { Section } from "../../ui/page.js";
+import { Empty, Loaded } from "../../ui/states.js";
+import { type Column, Table } from "../../ui/table.js";
+import { toast } from "../../ui/toast.js";
+
+export function JobList() {
+  const live = useLive<Items<Job>>("/jobs", 2_000);
+  return (
+    <Section>
+      <Loaded live={live}>
+        {({ items }) => (
+          <Table
+            name="jobs"
+            columns={COLUMNS}
+            rows={items}
+            rowKey={({ id }) => id}
+            empty={
+              <Empty title="No jobs yet">Redrives and rebuilds that you start are listed here with their progress.</Empty>
+            }
+          />
+        )}
+      </Loaded>
+    </Section>
+  );
+}
+
+const TONES: Readonly<Record<Job["state"], Tone>> = {
+  running: "ember",
+  done: "good",
+  failed: "bad",
+  stopped: "neutral",
+  lost: "warn",
+};
+
+const COLUMNS: readonly Column<Job>[] = [
+  { id: "kind", head: "Job", cell: ({ kind }) => <span class="font-medium">{kind}</span> },
+  { id: "target", head: "Of", cell: ({ target }) => target },
+  { id: "state", head: "State", cell: ({ state }) => <Badge tone={TONES[state]}>{state}</Badge> },
+  {
+    id: "progress",
+    head: "Progress",
+    grow: true,
+    cell: ({ progress, error }) =>
+      error === undefined ? <span class="text-soft">{progressWords(progress)}</span> : <span class="text-bad">{error.detail}</span>,
+  },
+  { id: "actor", head: "By", wide: true, cell: ({ actor }) => <span class="text-soft">{actor}</span> },
+  { id: "started", head: "Started", align: "right", cell: ({ startedMs }) => <Ago ts={startedMs} /> },
+  {
+    id: "took",
+    head: "Took",
+    align: "right",
+    wide: true,
+    cell: ({ startedMs, endedMs }) => (endedMs === undefined ? "–" : duration((endedMs - startedMs) / 1_000)),
+  },
+  { id: "stop", head: "", align: "right", cell: (job) => <StopButton job={job} /> },
+];
+
+function StopButton({ job: { id, kind, state, stopping } }: { readonly job: Job }) {
+  const [busy, setBusy] = useState(false);
+  if (state !== "running" || !may("ops", kind)) return null;
+  const stop = async (): Promise<void> => {
+    setBusy(true);
+    try {
+      await call(`/jobs/${seg(id)}/stop`, { body: {} });
+      refreshAll();
+    } catch (error) {
+      toast("bad", "Could not stop it", problemFrom(error).message);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <Button kind="quiet" busy={busy || stopping === true} onClick={stop}>
+      Stop
+    </Button>
+  );
+}
+
+function progressWords(progress: Job["progress"]): string {
+  return Object.entries(progress)
+    .filter(([, value]) => typeof value === "number" || typeof value === "string")
+    .map(([name, value]) => `${name} ${typeof value === "number" ? count(value) : String(value)}`)
+    .join(" · ");
+}
