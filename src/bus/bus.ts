@@ -20,6 +20,7 @@ import type {
   PublishedRecord,
   PublishItem,
   PublishOptions,
+  PublishWaiter,
   ReadPosition,
   Stop,
   SubscribeOptions,
@@ -116,6 +117,18 @@ export class Bus implements EventBus {
   ): Promise<PublishedRecord<T>> {
     if (this.#middleware.all.length > 0) return this.#publishLayered(topic, payload, options);
     return this.#core.publish(topic, payload, options) as Promise<PublishedRecord<T>>;
+  }
+
+  /** As publish, told by callbacks: for gateways that answer thousands of publishes in one write. */
+  submit(topic: string, payload: unknown, options: PublishOptions, waiter: PublishWaiter): void {
+    if (this.#middleware.all.length === 0) {
+      this.#core.submit(topic, payload, options, waiter);
+      return;
+    }
+    this.#publishLayered(topic, payload, options).then(
+      (record) => waiter.done(record, record.duplicate === true),
+      (error: unknown) => waiter.fail(error),
+    );
   }
 
   /** Publishes many events of one topic; resolves when all are durable. Fails if one fails; `details.failed` says which. */

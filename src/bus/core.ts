@@ -23,6 +23,7 @@ import type { Fence } from "../ports/groups.js";
 import type { Signal } from "../ports/store.js";
 import { ViewPointers } from "../project/view-pointer.js";
 import { checkPublishOptions, makeDraft } from "../publish/draft.js";
+import type { Waiter } from "../publish/partition-writer.js";
 import { Publisher } from "../publish/publisher.js";
 import { Arrivals } from "./arrivals.js";
 import { GroupPauses } from "./group-pauses.js";
@@ -131,6 +132,22 @@ export class BusCore {
     if (!emitted) this.checkOpen();
     const draft = this.#draft(topic, payload, options);
     return this.#arrivals.with(topic, (config) => this.#send(config, options.partition, draft));
+  }
+
+  /** As publish, without a promise: for those who answer many at once. `waiter` is told once, sooner or later. */
+  submit(topic: TopicRef, payload: unknown, options: PublishOptions, waiter: Waiter): void {
+    try {
+      this.checkOpen();
+      const draft = this.#draft(topic, payload, options);
+      const queued = this.#arrivals.with(topic, (config) => {
+        checkPartition(config, options.partition);
+        this.publisher.admit([draft]);
+        this.publisher.add(config, options.partition, draft, waiter);
+      });
+      queued?.catch((error: unknown) => waiter.fail(BusError.from(error)));
+    } catch (error) {
+      waiter.fail(BusError.from(error));
+    }
   }
 
   #send(config: TopicConfig, partition: number | undefined, draft: EventDraft): Promise<PublishedRecord> {

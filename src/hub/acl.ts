@@ -23,8 +23,12 @@ export interface Grants {
 
 const VERBS: ReadonlySet<string> = new Set(["publish", "subscribe", "read", "ops", "*"]);
 
+const MAX_REMEMBERED = 1_000;
+
 export class Acl {
   readonly #rules: readonly Rule[];
+  /** Answers given before: the rules do not change, and publishers ask for the same topic again and again. */
+  readonly #answers = new Map<Verb, Map<string, boolean>>();
 
   constructor(grants: Grants) {
     this.#rules = [...(grants.scopes ?? []).map(ruleOf), ...(grants.rules ?? []).map(checkedRule)];
@@ -32,6 +36,21 @@ export class Acl {
 
   /** Whether this may be done with this topic (or this ops action). */
   allows(verb: Verb, resource: string): boolean {
+    let answers = this.#answers.get(verb);
+    if (answers === undefined) {
+      answers = new Map();
+      this.#answers.set(verb, answers);
+    }
+    let answer = answers.get(resource);
+    if (answer === undefined) {
+      answer = this.#decide(verb, resource);
+      if (answers.size >= MAX_REMEMBERED) answers.clear();
+      answers.set(resource, answer);
+    }
+    return answer;
+  }
+
+  #decide(verb: Verb, resource: string): boolean {
     const name = verb === "ops" ? resource : baseTopic(resource);
     let allowed = false;
     for (const rule of this.#rules) {

@@ -4,12 +4,12 @@
  */
 import type { RawData, WebSocket } from "ws";
 import type { Bus } from "../bus/bus.js";
-import type { Subscription } from "../bus/subscriptions.js";
 import type { Delivered } from "../consume/context.js";
 import type { CancelTimer } from "../model/clock.js";
 import type { StoredEvent } from "../model/event.js";
-import type { PublishOptions, SubscribeOptions } from "../model/event-bus.js";
+import type { Place, PublishOptions, SubscribeOptions } from "../model/event-bus.js";
 import type { Authenticator, Caller } from "./auth.js";
+import { Feed } from "./feed.js";
 import { checkFrame, parseMessage } from "./frames.js";
 import type { HubLimits } from "./limits.js";
 import { Outgoing } from "./outgoing.js";
@@ -33,6 +33,8 @@ import {
   stepSession,
 } from "./session.js";
 
+const DEFAULT_ACK_TIMEOUT_MS = 30_000;
+
 /** How long a reader that was cut off has to learn of it. */
 const LAST_WORDS_MS = 5_000;
 
@@ -45,16 +47,6 @@ export interface SessionOptions {
   /** False if this subject has as many connections as it may. */
   readonly onIdentified: (caller: Caller) => boolean;
   readonly onEnded: () => void;
-}
-
-/** A subscription of this connection. */
-interface Feed {
-  readonly topic: string;
-  readonly group: string;
-  subscription: Subscription | null;
-  ended: boolean;
-  paused: boolean;
-  readonly leases: Map<string, Delivered>;
 }
 
 export class SessionShell {
@@ -148,7 +140,7 @@ export class SessionShell {
         this.#expireAt(effect.atMs);
         return;
       case "publish":
-        void this.#publish(effect.frame);
+        this.#publish(effect.frame);
         return;
       case "subscribe":
         void this.#subscribe(effect.key, effect.frame);
@@ -157,7 +149,7 @@ export class SessionShell {
         void this.#unsubscribe(effect.key, effect.corr);
         return;
       case "settle":
-        void this.#settle(effect.key, effect.frame);
+        this.#settle(effect.key, effect.frame);
         return;
       case "extend":
         this.#extend(effect.key, effect.frame);
@@ -194,30 +186,31 @@ export class SessionShell {
     );
   }
 
-  async #publish(frame: PublishFrame): Promise<void> {
-    const { type: _type, topic, payload, corr, ...options } = frame;
+  #publish(frame: PublishFrame): void {
+    const { topic, payload, corr } = frame;
     this.#publishing++;
-    try {
-      const { id, partition, seq, duplicate } = await this.#options.bus.publish(
-        topic,
-        payload,
-        options as PublishOptions,
-      );
-      this.#perform(ok(corr, { id, topic, partition, seq, ...(duplicate && { duplicate }) }));
-    } catch (error) {
-      this.#complain(error, corr);
-    }
+    this.#options.bus.submit(topic, payload, publishOptions(frame), {
+      done: (place, duplicate) => {
+        this.#out.send(placedText(corr, topic, place, duplicate));
+        this.#answered();
+      },
+      fail: (error) => {
+        this.#complain(error, corr);
+        this.#answered();
+      },
+    });
+  }
+
+  #answered(): void {
     if (--this.#publishing === 0) this.#onAnswered?.();
   }
 
   async #subscribe(key: string, { topic, group, opts, corr }: SubscribeFrame): Promise<void> {
-    const feed: Feed = { topic, group, subscription: null, ended: false, paused: false, leases: new Map() };
+    const feed = new Feed(topic, group, opts?.ackTimeoutMs ?? DEFAULT_ACK_TIMEOUT_MS);
     this.#feeds.set(key, feed);
     const maxInFlight = Math.min(opts?.maxInFlight ?? 100, this.#options.limits.maxInFlightPerSubscription);
     const options = { ...opts, maxInFlight, manualAck: true } as SubscribeOptions;
-    const ackTimeoutMs = options.ackTimeoutMs ?? 30_000;
-    const handler = (event: StoredEvent, delivery: Delivered): void =>
-      this.#deliver(feed, event, delivery, ackTimeoutMs);
+    const handler = (event: StoredEvent, delivery: Delivered): void => this.#deliver(feed, event, delivery);
     try {
       feed.subscription = await this.#options.bus.attach(topic, {
         group,
@@ -240,41 +233,34 @@ export class SessionShell {
     if (!feed.ended && !this.#session.leaving) this.#send({ type: "fenced" });
   }
 
-  #deliver(feed: Feed, event: StoredEvent, delivery: Delivered, ackTimeoutMs: number): void {
+  #deliver(feed: Feed, event: StoredEvent, delivery: Delivered): void {
     feed.leases.set(event.id, delivery);
-    if (feed.leases.size > 2 * this.#options.limits.maxInFlightPerSubscription) dropOver(feed.leases);
-    const { attempt, maxAttempts, fence } = delivery;
-    const ctx = { attempt, max_attempts: maxAttempts, epoch: fence.epoch, ack_deadline_ms: ackTimeoutMs };
-    const head = `{"type":"EVENT","topic":${JSON.stringify(event.topic)},"group":${JSON.stringify(feed.group)}`;
-    const subscribed = feed.topic === event.topic ? "" : `,"subscription":${JSON.stringify(feed.topic)}`;
-    this.#out.send(`${head}${subscribed},"event":${event.json},"ctx":${JSON.stringify(ctx)}}`);
+    if (feed.leases.size > 2 * this.#options.limits.maxInFlightPerSubscription) feed.dropOver();
+    this.#out.send(feed.frame(event, delivery));
   }
 
-  async #settle(key: string, frame: AckFrame | NackFrame): Promise<void> {
+  #settle(key: string, frame: AckFrame | NackFrame): void {
+    const { id, corr } = frame;
     const delivery = this.#lease(key, frame);
-    if (delivery === null) {
-      this.#perform(
-        err("LEASE_LOST", `event ${frame.id} is not leased to this connection in that attempt`, frame.corr),
-      );
-      return;
-    }
-    this.#feeds.get(key)?.leases.delete(frame.id);
-    const answer = frame.type === "ACK" ? await delivery.ack() : await delivery.nack(frame.reason);
-    if (!answer.ok) this.#perform(err("LEASE_LOST", answer.err ?? "the lease is gone", frame.corr));
-    else if (frame.corr !== undefined) this.#perform(ok(frame.corr));
+    if (delivery !== null) this.#feeds.get(key)?.leases.delete(id);
+    const settled =
+      delivery !== null &&
+      (frame.type === "ACK"
+        ? delivery.source.handled(delivery)
+        : delivery.source.failed(delivery, { error: frame.reason ?? "nacked" }));
+    if (!settled) this.#leaseLost(id, corr);
+    else if (corr !== undefined) this.#perform(ok(corr));
+  }
+
+  #leaseLost(id: string, corr: Corr | undefined): void {
+    this.#perform(err("LEASE_LOST", `event ${id} is not leased to this connection in that attempt`, corr));
   }
 
   #extend(key: string, frame: ModackFrame): void {
-    try {
-      const delivery = this.#lease(key, frame);
-      if (delivery === null) throw new Error("lost");
-      delivery.extend(frame.extend_ms);
-      if (frame.corr !== undefined) this.#perform(ok(frame.corr));
-    } catch {
-      this.#perform(
-        err("LEASE_LOST", `event ${frame.id} is not leased to this connection in that attempt`, frame.corr),
-      );
-    }
+    const delivery = this.#lease(key, frame);
+    if (delivery === null || !delivery.source.extend(delivery, frame.extend_ms))
+      this.#leaseLost(frame.id, frame.corr);
+    else if (frame.corr !== undefined) this.#perform(ok(frame.corr));
   }
 
   /** The delivery that a frame names; null if its attempt or epoch is over (P6). */
@@ -282,7 +268,7 @@ export class SessionShell {
     const delivery = this.#feeds.get(key)?.leases.get(frame.id);
     if (delivery === undefined) return null;
     if (frame.attempt !== undefined && frame.attempt !== delivery.attempt) return null;
-    return frame.epoch !== undefined && frame.epoch !== delivery.fence.epoch ? null : delivery;
+    return frame.epoch !== undefined && frame.epoch !== delivery.source.epoch ? null : delivery;
   }
 
   async #unsubscribe(key: string, corr: Corr | undefined): Promise<void> {
@@ -359,7 +345,20 @@ export class SessionShell {
   }
 }
 
-/** Leases whose deadline passed and whose event went elsewhere. */
-function dropOver(leases: Map<string, Delivered>): void {
-  for (const [id, delivery] of leases) if (!delivery.live) leases.delete(id);
+/** All of the frame but what is not for the bus: it refuses what it does not know. */
+function publishOptions(frame: PublishFrame): PublishOptions {
+  const options: Record<string, unknown> = {};
+  for (const name in frame) {
+    if (name === "type" || name === "topic" || name === "payload" || name === "corr") continue;
+    options[name] = frame[name as keyof PublishFrame];
+  }
+  return options;
+}
+
+/** The answer to a publish, as text: there are many of them. The topic's name was checked, an id may be anybody's. */
+function placedText(corr: Corr | undefined, topic: string, place: Place, duplicate: boolean): string {
+  const { id, partition, seq } = place;
+  const to = corr === undefined ? "" : `"corr":${typeof corr === "number" ? corr : JSON.stringify(corr)},`;
+  const again = duplicate ? ',"duplicate":true' : "";
+  return `{"type":"OK",${to}"result":{"id":${JSON.stringify(id)},"topic":"${topic}","partition":${partition},"seq":${seq}${again}}}`;
 }

@@ -24,6 +24,15 @@ export interface PublishItem<T = unknown> extends PublishOptions {
 /** An event as published; `duplicate` if the id was there before and said the same. */
 export type PublishedRecord<T = unknown> = EventRecord<T> & { readonly duplicate?: true };
 
+/** Where an event stands. */
+export type Place = Pick<EventRecord, "id" | "partition" | "seq" | "ts">;
+
+/** Who waits for a publish. Exactly one of the two is called, once. */
+export interface PublishWaiter {
+  done(place: Place, duplicate: boolean): void;
+  fail(error: unknown): void;
+}
+
 export interface CursorPosition {
   readonly topic: string;
   /** The newest event below which everything is settled. */

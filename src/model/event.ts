@@ -75,17 +75,11 @@ export class StoredEvent {
   /** The event as JSON text, for those who pass it on; the payload's own text is not made anew. */
   get json(): string {
     if (this.#json === undefined) {
-      const { body, meta, key, id, topic, partition, seq, ts } = this;
-      const rest = JSON.stringify({
-        id,
-        topic,
-        partition,
-        seq,
-        ts,
-        ...(key === undefined ? undefined : { key }),
-        ...meta,
-      });
-      this.#json = `${rest.slice(0, -1)},"payload":${body.text}}`;
+      const { meta, key } = this;
+      const head = `{"id":${JSON.stringify(this.id)},"topic":"${this.topic}","partition":${this.partition},"seq":${this.seq},"ts":${this.ts}`;
+      const keyed = key === undefined ? "" : `,"key":${JSON.stringify(key)}`;
+      const rest = meta === undefined ? "" : JSON.stringify(meta).slice(1, -1);
+      this.#json = `${head}${keyed}${rest === "" ? "" : `,${rest}`},"payload":${this.body.text}}`;
     }
     return this.#json;
   }
