@@ -2,7 +2,7 @@
 import { Readable } from "node:stream";
 import { describeThrown } from "../model/errors.js";
 import type { Backend, Query } from "./backend.js";
-import { type CliError, failure } from "./exit.js";
+import { CliError, failure } from "./exit.js";
 
 export interface HubApiOptions {
   readonly url: string;
@@ -128,6 +128,9 @@ function hintFor(code: string): { hint?: string } {
 
 function unreachable(url: string, error: unknown): CliError {
   const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
+  // What was to be sent could not be had: that is no fault of the hub.
+  const own = [error, cause].find((each) => each instanceof CliError);
+  if (own !== undefined) return own as CliError;
   const why = (cause as { code?: string }).code ?? describeThrown(cause);
   return failure("STORE_UNAVAILABLE", `no hub answers at ${url} (${why})`, {
     cause: error,

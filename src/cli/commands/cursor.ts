@@ -19,7 +19,7 @@ export function cursorCommand(): Command {
     [
       "promethean cursor set mailer earliest --topic orders.placed --dry-run",
       "promethean cursor set mailer latest --topic orders.placed --yes",
-      "promethean cursor set mailer -- -15m --topic orders.placed",
+      "promethean cursor set mailer --topic orders.placed --dry-run -- -15m",
     ],
   )
     .argument("<group>", "the group")

@@ -26,7 +26,7 @@ export function exportCommand(): Command {
     [
       "promethean export orders.placed > orders.ndjson",
       "promethean export orders.placed --from 2024-05-01 --until 2024-06-01 --output may.ndjson",
-      "promethean export orders.placed | promethean import orders.copied",
+      "promethean export orders.placed | grep customer-42 | wc -l",
     ],
   )
     .argument("<topic>", "the topic")

@@ -18,8 +18,8 @@ export function importCommand(): Command {
     "Reads lines of an export, from a file or stdin. The same lines again add nothing.",
     [
       "promethean import orders.placed orders.ndjson",
-      "promethean export orders.placed --url http://old:8420 | promethean import orders.placed --store new.db",
-      "promethean export orders.placed | jq -c 'del(.id)' | promethean import orders.copied",
+      "promethean export orders.placed | promethean import orders.placed --store bus.db",
+      "promethean export orders.placed | grep customer-42 | promethean import orders.chosen",
     ],
   )
     .argument("[topic]", "the topic; by default the one each line names")

@@ -15,8 +15,8 @@ export function serveCommand(): Command {
       "Runs a hub in production, until SIGTERM or Ctrl-C. Its log goes to stderr, as JSON.",
       [
         "promethean serve --config hub.yaml",
-        "PROMETHEAN_ADMIN_TOKEN_FILE=/run/secrets/admin promethean serve --store /var/lib/promethean/bus.db",
-        "PROMETHEAN_JWT_SECRET_FILE=/run/secrets/jwt promethean serve --store mongodb://db/bus?replicaSet=rs0 --host 0.0.0.0",
+        "PROMETHEAN_ADMIN_TOKEN_FILE=admin-token promethean serve --store bus.db",
+        "PROMETHEAN_JWT_SECRET_FILE=jwt-secret promethean serve --store 'mongodb://localhost:27017/bus?replicaSet=rs0'",
       ],
     ),
   ).action(perform<ConfigFlags, []>(serve));

@@ -31,7 +31,7 @@ export function subscribeCommand(): Command {
     "Consumes a topic as a group: each event is settled once it is handled.",
     [
       "promethean subscribe orders.placed --group mailer --from earliest --limit 1",
-      "promethean subscribe orders.placed --group mailer --from earliest --limit 1 --exec 'jq .payload'",
+      "promethean subscribe orders.placed --group printer --from earliest --limit 1 --exec cat",
       "promethean subscribe 'orders.**' --group audit --from earliest --json --limit 1",
     ],
   )

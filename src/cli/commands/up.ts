@@ -32,8 +32,8 @@ export function upCommand(): Command {
     "Starts a hub here, with the console and a worked example: this machine's processes.",
     [
       "promethean up",
-      "PROMETHEAN_PORT=0 PROMETHEAN_DATA=/var/lib/promethean promethean up --plain",
-      "PROMETHEAN_STORE=mongodb://localhost:27017/bus?replicaSet=rs0 promethean up",
+      "PROMETHEAN_PORT=0 PROMETHEAN_DATA=./data promethean up --plain",
+      "promethean up --no-example --store 'mongodb://localhost:27017/bus?replicaSet=rs0'",
     ],
   )
     .option(

@@ -24,7 +24,7 @@ interface ConsentOptions {
 }
 
 export function viewCommand(): Command {
-  return newCommand("view", "Read models.", ["promethean view ls", "promethean view get processes <key>"])
+  return newCommand("view", "Read models.", ["promethean view ls", "promethean view get totals customer-42"])
     .addCommand(getCommand())
     .addCommand(lsCommand())
     .addCommand(atCommand())
@@ -54,7 +54,7 @@ function lsCommand(): Command {
   const command = newCommand("ls", "Lists the views, or the documents of one.", [
     "promethean view ls",
     "promethean view ls totals --limit 10",
-    "promethean view ls processes --where status=stale --order -mem_mb",
+    "promethean view ls totals --where order=7 --order -order",
   ])
     .argument("[view]", "the view")
     .option(

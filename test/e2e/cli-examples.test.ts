@@ -1,0 +1,110 @@
+/** Every example that a --help shows is run, as it is written. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Command } from "commander";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { COMMANDS } from "../../src/cli/command-table.js";
+import { examplesOf } from "../../src/cli/session.js";
+import { ensureBuilt, type Running, shell } from "../support/cli.js";
+import { cliScene, type Scene } from "../support/cli-scene.js";
+import { eventually } from "../support/eventually.js";
+import { newDatabaseName, sharedServerUrl } from "../support/mongo/shared-server.js";
+
+/** They have tests of their own: one reads a whole project, the others fill a store and a disk. */
+const ELSEWHERE = new Set(["lint"]);
+/** They go on until they are asked to end. */
+const ENDLESS = /promethean (up|serve)\b|promethean lag --watch|^promethean tail orders\.placed(?!.*--limit)/;
+
+let scene: Scene;
+let mongo = "";
+const running = new Set<Running>();
+
+beforeAll(async () => {
+  ensureBuilt();
+  scene = await cliScene();
+  mongo = withDatabase(await sharedServerUrl());
+});
+afterAll(async () => {
+  for (const { child } of running) child.kill("SIGKILL");
+  await scene.close();
+});
+
+function withDatabase(url: string): string {
+  const [address = "", query = ""] = url.split("?");
+  return `${address.replace(/\/[^/]*$/, (path) => (path.startsWith("//") || !address.slice(10).includes("/") ? path : ""))}/${newDatabaseName()}?${query}`;
+}
+
+async function allOf(command: Command): Promise<Command[]> {
+  const subs = await Promise.all(command.commands.map((sub) => allOf(sub as Command)));
+  return [command, ...subs.flat()];
+}
+
+const commands = (
+  await Promise.all(
+    Object.entries(COMMANDS).map(async ([name, { load }]) =>
+      ELSEWHERE.has(name) ? [] : allOf(await load()),
+    ),
+  )
+).flat();
+
+async function filledIn(example: string): Promise<string> {
+  const letter = example.includes("<letter>") ? await scene.letter() : "";
+  const token = example.includes("<token>") ? readFileSync(join(scene.folder, "token"), "utf8").trim() : "";
+  return example
+    .replace("<letter>", letter)
+    .replace("<token>", token)
+    .replace("<entry>", "none")
+    .replace(/mongodb:\/\/localhost:27017\/bus\?replicaSet=rs0/, mongo)
+    .replaceAll(/~\/[^ ]+/g, "completion.txt");
+}
+
+async function runExample(example: string): Promise<{ code: number | null; err: string }> {
+  const line = await filledIn(example);
+  const { folder: cwd, env, bin } = scene;
+  const started = shell(
+    ENDLESS.test(example) ? line.replace(/(^| )promethean /, "$1exec promethean ") : line,
+    { cwd, env, bin },
+  );
+  running.add(started);
+  if (ENDLESS.test(example)) {
+    const quiet = example.startsWith("promethean tail");
+    if (!quiet)
+      await eventually(
+        () => (started.out + started.err).includes("\n"),
+        `"${example}" says something`,
+        60_000,
+      );
+    started.child.kill(quiet ? "SIGTERM" : "SIGINT");
+  }
+  const { code, err } = await started.ended;
+  running.delete(started);
+  return { code, err };
+}
+
+describe("the examples of the command line", () => {
+  it("are there for every command", () => {
+    const bare = commands
+      .filter((command) => examplesOf(command).length === 0)
+      .map((command) => command.name());
+    expect(bare).toEqual([]);
+  });
+
+  // One after the other: some build on what earlier ones did.
+  it("all work", async () => {
+    const { fixture, folder, bin, env } = scene;
+    const minted = shell(
+      "promethean token mint --secret-file jwt-secret --subject shop --scope 'read:**' > token",
+      { cwd: folder, bin, env },
+    );
+    expect((await minted.ended).code).toBe(0);
+    const failed: string[] = [];
+    for (const example of new Set(commands.flatMap((command) => [...examplesOf(command)]))) {
+      // The redrive of an earlier example settled the letter that this one wants.
+      const { code, err } = await runExample(example);
+      const expected = ENDLESS.test(example) ? [0, 130, 143, null] : [0];
+      if (!expected.includes(code)) failed.push(`${example} => ${code} ${err.trim()}`);
+    }
+    expect(failed).toEqual([]);
+    expect(await fixture.bus.topics()).not.toEqual([]);
+  }, 300_000);
+});

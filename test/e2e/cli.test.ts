@@ -1,0 +1,338 @@
+/** The command line as programs and people use it: data on stdout, words on stderr, exit codes that mean something. */
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ensureBuilt, run, shell, start } from "../support/cli.js";
+import { cliScene, type Scene, SECRET } from "../support/cli-scene.js";
+import { eventually } from "../support/eventually.js";
+
+let scene: Scene;
+beforeAll(async () => {
+  ensureBuilt();
+  scene = await cliScene();
+});
+afterAll(() => scene.close());
+
+const cli = (...args: string[]) => run(args, { env: scene.env, cwd: scene.folder });
+const json = async (...args: string[]): Promise<unknown> => {
+  const { code, out, err } = await cli(...args, "--json");
+  expect({ code, err }).toEqual({ code: 0, err: "" });
+  return JSON.parse(out) as unknown;
+};
+const sh = (line: string) => shell(line, { env: scene.env, cwd: scene.folder, bin: scene.bin }).ended;
+
+describe("promethean --json", () => {
+  it("gives every listing as one document", async () => {
+    expect(await json("topics")).toContainEqual(
+      expect.objectContaining({ name: "orders.placed", partitions: 1 }),
+    );
+    expect(await json("topics", "orders.placed")).toMatchObject({
+      name: "orders.placed",
+      partitions: [{ partition: 0 }],
+    });
+    expect(await json("groups")).toContainEqual(expect.objectContaining({ group: "mailer", lag: 0 }));
+    expect(await json("lag", "--group", "mailer")).toMatchObject({ lag: 0, groups: [{ group: "mailer" }] });
+    expect(await json("why", "mailer")).toMatchObject({ sentence: "mailer is up to date on orders.placed." });
+    expect(await json("verify", "mailer", "--topic", "orders.placed")).toMatchObject({ ok: true });
+    expect(await json("view", "ls", "totals", "--where", "order=7")).toMatchObject([
+      { _key: "customer-42", order: 7 },
+    ]);
+    expect(await json("view", "get", "totals", "customer-42")).toMatchObject({ order: 7 });
+    expect(await json("dlq", "ls")).toMatchObject([{ topic: "orders.placed", open: 1 }]);
+    expect(await json("doctor")).toMatchObject({ ok: true });
+    expect(await json("schema", "status")).toEqual([]);
+    expect(await json("outbox", "status")).toMatchObject({ pending: 0, dead: 0 });
+  });
+
+  it("gives streams as lines", async () => {
+    const { out } = await cli("tail", "orders.placed", "--from", "earliest", "--limit", "2", "--json");
+    expect(
+      out
+        .trim()
+        .split("\n")
+        .map((line) => (JSON.parse(line) as { seq: number }).seq),
+    ).toEqual([1, 2]);
+    const past = await cli("history", "orders.placed", "customer-42", "--json");
+    expect(JSON.parse(past.out.trim())).toMatchObject({ key: "customer-42", payload: { order: 7 } });
+  });
+
+  it("gives failures as JSON on stderr, and nothing on stdout", async () => {
+    const { code, out, err } = await cli("topics", "nope", "--json");
+    expect({ code, out }).toEqual({ code: 3, out: "" });
+    expect(JSON.parse(err)).toEqual({ error: { code: "NOT_FOUND", message: "there is no topic nope" } });
+  });
+});
+
+describe("promethean publish, subscribe, dlq", () => {
+  it("P3: publishes the same id once", async () => {
+    const args = ["publish", "cli.once", '{"n":1}', "--id", "one"];
+    expect(await json(...args)).toMatchObject({ seq: 1 });
+    expect(await json(...args)).toMatchObject({ seq: 1, duplicate: true });
+  });
+
+  it("publishes the lines of stdin, and names the one that is wrong", async () => {
+    const good = await run(["publish", "cli.lines", "-", "--key", "k"], {
+      env: scene.env,
+      input: '{"n":1}\n\n"two"\n',
+    });
+    expect(good).toMatchObject({ code: 0, out: "2 events published to cli.lines\n" });
+    const bad = await run(["publish", "cli.lines", "-"], { env: scene.env, input: "{oops\n" });
+    expect(bad.code).toBe(5);
+    expect(bad.err).toContain("line 1 is not JSON");
+  });
+
+  it("P8: a program that fails again and again leaves a dead letter, which is shown, redriven and settled", async () => {
+    await cli("publish", "cli.work", '{"n":13}', "--key", "k");
+    const failing = start(
+      [
+        "subscribe",
+        "cli.work",
+        "--group",
+        "g",
+        "--from",
+        "earliest",
+        "--max-attempts",
+        "1",
+        "--exec",
+        "echo broken >&2; exit 7",
+      ],
+      { env: scene.env },
+    );
+    await eventually(
+      async () => ((await json("dlq", "ls", "cli.work").catch(() => [])) as unknown[]).length === 1,
+      "a dead letter",
+    );
+    failing.child.kill("SIGINT");
+    expect((await failing.ended).code).toBe(130);
+    const [letter] = (await json("dlq", "ls", "cli.work")) as { id: string; error: { message: string } }[];
+    expect(letter?.error.message).toBe("broken (exit code 7)");
+    const shown = await cli("dlq", "show", "cli.work", letter?.id ?? "");
+    expect(shown.out).toContain('"n": 13');
+    expect((await cli("dlq", "redrive", "cli.work", "--yes")).out).toBe("1 letter redriven to cli.work.\n");
+    const again = await cli("subscribe", "cli.work", "--group", "g", "--limit", "1", "--exec", "cat");
+    expect(again.code).toBe(0);
+    expect(JSON.parse(again.out)).toMatchObject({ payload: { n: 13 }, headers: { "x-redrive-group": "g" } });
+    expect(await json("dlq", "ls", "cli.work")).toEqual([]);
+  });
+
+  it("tells a program about its event", async () => {
+    await cli("publish", "cli.env", "1", "--key", "k1");
+    const { out } = await cli(
+      "subscribe",
+      "cli.env",
+      "-g",
+      "g",
+      "--from",
+      "earliest",
+      "-n",
+      "1",
+      "-x",
+      'echo "$PROMETHEAN_EVENT_TOPIC $PROMETHEAN_EVENT_KEY $PROMETHEAN_EVENT_ATTEMPT"',
+    );
+    expect(out).toBe("cli.env k1 1\n");
+  });
+});
+
+describe("promethean export and import", () => {
+  it("carry a topic through a pipe, from a hub into a file and back", async () => {
+    const there = await sh("promethean export orders.placed | promethean import --store copy.db --json");
+    // A store is not made by an import with a wrong path.
+    expect(there.code).toBe(3);
+    expect(existsSync(join(scene.folder, "copy.db"))).toBe(false);
+    const into = await sh(
+      "promethean export orders.placed | promethean import orders.copy --store bus.db --json",
+    );
+    expect(JSON.parse(into.out)).toMatchObject({ lines: 4, imported: 4, duplicates: 0, complete: true });
+    const again = await sh(
+      "promethean export orders.placed | promethean import orders.copy --store bus.db --json",
+    );
+    expect(JSON.parse(again.out)).toMatchObject({ imported: 0, duplicates: 4 });
+  });
+
+  it("end quietly when the reader has had enough", async () => {
+    const { code, out, err } = await sh("set +o pipefail; promethean export orders.placed | head -n 1");
+    expect({ code, err }).toEqual({ code: 0, err: "" });
+    expect(out.trim().split("\n")).toHaveLength(1);
+    const closed = await sh("promethean topics | true; echo $PIPESTATUS");
+    expect(closed).toMatchObject({ out: "0\n", err: "" });
+  });
+});
+
+describe("promethean, used wrongly", () => {
+  it.each([
+    [["nonsense"], 2, "unknown command 'nonsense'"],
+    [["topics", "--nonsense"], 2, "unknown option '--nonsense'"],
+    [["publish", "orders.placed"], 2, "missing required argument 'payload'"],
+    [["publish", "Not A Topic", "1"], 2, "is not a topic name"],
+    [["publish", "orders.placed", "{bad"], 5, "the payload is not JSON"],
+    [["tail", "orders.placed", "--from", "yesterday"], 2, "earliest"],
+    [["tail", "nope"], 3, "there is no topic nope"],
+    [["why", "nobody"], 3, "there is no group nobody"],
+    [["view", "get", "totals", "nobody"], 3, "totals has no nobody"],
+    [["dlq", "show", "orders.placed", "none"], 3, "no dead letter none"],
+    [["import", "t", "missing.ndjson"], 3, "missing.ndjson cannot be read"],
+    [["topics", "--token", "wrong"], 4, "a valid token is needed"],
+    [["publish", "orders.placed", "1", "--token", "reader"], 4, "lacks publish:orders.placed"],
+    [["topics", "--url", "http://127.0.0.1:9"], 1, "no hub answers"],
+    [["topics", "--store", "missing.db"], 3, "there is no store"],
+    [["topics", "--store", "ftp://x"], 2, "is no store"],
+    [["topics", "--context", "none"], 3, 'no context "none"'],
+    [["cursor", "set", "mailer", "earliest", "--topic", "orders.placed"], 2, "add --yes"],
+    [["dlq", "redrive", "orders.placed"], 2, "add --yes"],
+    [["dlq", "discard", "orders.placed", "--reason", "x"], 2, "add --yes"],
+    [["replay", "orders.placed", "orders.again"], 2, "add --yes"],
+    [
+      ["token", "mint", "--subject", "a", "--scope", "fly:x", "--secret-file", "jwt-secret"],
+      2,
+      "is not a scope",
+    ],
+    [["token", "inspect", "nonsense"], 5, "no JWT"],
+    [["config", "check", "--config", "order-v1.json"], 5, "Unrecognized key"],
+    [["config", "check", "--config", "missing.yaml"], 3, "missing.yaml cannot be read"],
+    [["serve", "--config", "missing.yaml"], 3, "missing.yaml cannot be read"],
+    [["compact"], 2, "works on a store"],
+    [["schema", "check", "orders.placed", "jwt-secret"], 5, "is not JSON"],
+  ] as const)("%j ends with %i", async (args, code, words) => {
+    const ended = await cli(...args);
+    expect(ended.err).toContain(words);
+    expect(ended).toMatchObject({ code, out: "" });
+    expect(ended.err).not.toMatch(/^\s+at /m);
+  });
+
+  it("says where to go when there is nothing to talk to", async () => {
+    const { code, err } = await run(["topics"], {
+      cwd: scene.folder,
+      env: { PROMETHEAN_DATA: join(scene.folder, "nothing") },
+    });
+    expect(code).toBe(2);
+    expect(err).toContain("promethean up");
+  });
+});
+
+describe("promethean, asked for what it does", () => {
+  it("has help without loading anything else, in words for people", async () => {
+    const all = await run(["--help"]);
+    expect(all.code).toBe(0);
+    for (const name of ["up", "serve", "publish", "dlq", "doctor", "lint"])
+      expect(all.out).toContain(`\n  ${name} `);
+    const one = await run(["dlq", "redrive", "--help"]);
+    expect(one).toMatchObject({ code: 0, err: "" });
+    expect(one.out).toContain("Examples:");
+    expect((await run(["help", "topics"])).out).toContain("Usage: promethean topics");
+    expect((await run(["--version"])).out).toMatch(/^\d+\.\d+\.\d+\n$/);
+  });
+
+  it("changes nothing in a dry run", async () => {
+    const moved = await cli("cursor", "set", "mailer", "earliest", "--topic", "orders.placed", "--dry-run");
+    expect(moved.out).toContain("4 settled events come again");
+    expect((await cli("dlq", "redrive", "orders.placed", "--dry-run")).out).toContain(
+      "1 letter would be redriven",
+    );
+    expect((await cli("dlq", "discard", "orders.placed", "--reason", "x", "--dry-run")).out).toContain(
+      "1 letter would be discarded",
+    );
+    expect((await cli("replay", "orders.placed", "orders.again", "--dry-run")).out).toContain("4 events");
+    expect(await json("lag", "--group", "mailer")).toMatchObject({ lag: 0 });
+    expect(await json("dlq", "ls", "orders.placed")).toHaveLength(1);
+  });
+
+  it("ends a watch with 130 on Ctrl-C", async () => {
+    const watching = start(["lag", "--watch", "--json", "--every", "1s"], { env: scene.env });
+    await eventually(() => watching.out.trim().split("\n").length >= 2, "two looks");
+    watching.child.kill("SIGINT");
+    const { code, out } = await watching.ended;
+    expect(code).toBe(130);
+    for (const line of out.trim().split("\n")) expect(JSON.parse(line)).toHaveProperty("lag");
+  });
+});
+
+describe("promethean schema", () => {
+  it("registers what is compatible and refuses what is not, with a counter-example", async () => {
+    expect(await json("schema", "register", "cli.orders", "order-v2.json")).toMatchObject({ version: 1 });
+    const refused = await cli("schema", "check", "cli.orders", "order-v1.json");
+    expect(refused.code).toBe(5);
+    expect(refused.out).toContain("incompatible (backward)");
+    expect(refused.out).toContain("for example {}");
+    expect((await cli("schema", "register", "cli.orders", "order-v1.json")).code).toBe(5);
+    expect(await json("schema", "status")).toMatchObject([{ topic: "cli.orders" }]);
+  });
+});
+
+describe("promethean view", () => {
+  it("rebuilds a view beside the old one, and takes it back", async () => {
+    const done = await json("view", "rebuild", "totals", "--yes");
+    expect(done).toMatchObject({ view: "totals", switched: true, same: 4, changed: 0 });
+    expect((await cli("view", "rollback", "totals", "--yes")).code).toBe(0);
+    const past = await cli("view", "at", "totals", "2020-01-01T00:00:00Z", "--json");
+    expect(JSON.parse(past.out)).toEqual([]);
+  });
+});
+
+describe("promethean token and context", () => {
+  it("mints what it can inspect, and tells a forged one", async () => {
+    const mint = ["token", "mint", "--subject", "shop", "--scope", "read:**", "--secret-file", "jwt-secret"];
+    const { token } = (await json(...mint)) as { token: string };
+    expect(await json("token", "inspect", token, "--secret-file", "jwt-secret")).toMatchObject({
+      genuine: true,
+      claims: { sub: "shop" },
+    });
+    writeFileSync(join(scene.folder, "other-secret"), SECRET.replace("secret", "riddle"));
+    const forged = await cli("token", "inspect", token, "--secret-file", "other-secret");
+    expect(forged.code).toBe(4);
+  });
+
+  it("uses a saved connection, in a file that is the owner's alone", async () => {
+    const { PROMETHEAN_URL = "", PROMETHEAN_CONTEXTS = "" } = scene.env;
+    const env = { PROMETHEAN_CONTEXTS };
+    await run(["context", "save", "here", "--url", PROMETHEAN_URL, "--token", "all"], { env });
+    expect(statSync(PROMETHEAN_CONTEXTS).mode & 0o777).toBe(0o600);
+    expect((await run(["topics", "orders.placed"], { env, cwd: scene.folder })).code).toBe(0);
+    expect((await run(["context", "ls"], { env })).out).not.toContain("all");
+    expect((await run(["context", "rm", "here"], { env })).code).toBe(0);
+  });
+});
+
+describe("promethean serve", () => {
+  it("serves with a file and secrets of its own, turns strangers away, and ends with 0 on SIGTERM", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "promethean-serve-"));
+    writeFileSync(join(folder, "secret"), SECRET);
+    writeFileSync(
+      join(folder, "hub.yaml"),
+      "store: bus.db\nport: 0\nauth: { jwt: { secretFile: secret } }\ntopics: [{ name: shop.orders, partitions: 3 }]\n",
+    );
+    const hub = start(["serve", "--config", "hub.yaml"], { cwd: folder });
+    try {
+      await eventually(() => hub.err.includes("listening"), "the hub listens", 60_000);
+      const url = /"url":"([^"]+)"/.exec(hub.err)?.[1] ?? "";
+      const minted = await run(
+        ["token", "mint", "--subject", "a", "--scope", "read:**", "--secret-file", "secret"],
+        { cwd: folder },
+      );
+      const listed = await run(["topics", "--json", "--url", url, "--token", minted.out.trim()]);
+      expect(JSON.parse(listed.out)).toMatchObject([{ name: "shop.orders", partitions: 3 }]);
+      expect((await run(["topics", "--url", url])).code).toBe(4);
+      const printed = await run(["config", "print", "--config", "hub.yaml"], { cwd: folder });
+      expect(printed.out).toContain('secret: "***"');
+      expect(printed.out).not.toContain(SECRET);
+      hub.child.kill("SIGTERM");
+      expect((await hub.ended).code).toBe(0);
+      for (const line of hub.err.trim().split("\n")) expect(() => JSON.parse(line)).not.toThrow();
+      expect(readFileSync(join(folder, "bus.db")).length).toBeGreaterThan(0);
+    } finally {
+      hub.child.kill("SIGKILL");
+      await hub.ended;
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+
+  it("names the key that is wrong, and refuses to be open to the world", async () => {
+    const env = { PROMETHEAN_STORE: "x.db", PROMETHEAN_ADMIN_TOKEN: "short" };
+    const short = await run(["config", "check"], { env });
+    expect(short.code).toBe(5);
+    expect(short.err).toContain("auth.tokens.0.token");
+    const open = await run(["config", "check"], { env: { PROMETHEAN_STORE: "x.db" } });
+    expect(open).toMatchObject({ code: 5 });
+    expect(open.err).toContain("PROMETHEAN_ADMIN_TOKEN");
+  });
+});
