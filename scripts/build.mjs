@@ -34,7 +34,8 @@ export function buildIfChanged(say) {
   return buildConsoleIfChanged(say) || !isBuilt;
 }
 
-function buildConsoleIfChanged(say) {
+/** The console alone; false when there was nothing to do. */
+export function buildConsoleIfChanged(say) {
   const fingerprint = fingerprintOf(consoleSources());
   if (readOr(consoleStamp, "") === fingerprint && existsSync(consolePage)) return false;
   say("Building the console…");

@@ -5,6 +5,7 @@
  */
 import { pathToFileURL } from "node:url";
 import { z } from "zod";
+import { startHub } from "../dist/hub/index.js";
 import {
   createBus,
   defineTopic,
@@ -19,7 +20,6 @@ import {
   startProcessProjector,
   startRetention,
 } from "../dist/index.js";
-import { startHub } from "../dist/hub/index.js";
 
 export const TOKEN = "demo-admin";
 
@@ -30,7 +30,18 @@ const OrderState = defineTopic("order.state", { partitions: 4, keyed: true, rete
 const Payments = defineTopic("payments.captured", { partitions: 4, keyed: true, retentionDays: 30 });
 const Mails = defineTopic("mails.sent", { partitions: 2, retentionDays: 3 });
 
-const NAMES = ["Ada", "Grace", "Linus", "Barbara", "Edsger", "Donald", "Margaret", "Dennis", "Frances", "Ken"];
+const NAMES = [
+  "Ada",
+  "Grace",
+  "Linus",
+  "Barbara",
+  "Edsger",
+  "Donald",
+  "Margaret",
+  "Dennis",
+  "Frances",
+  "Ken",
+];
 const GOODS = ["espresso-cup", "desk-lamp", "notebook-a5", "fountain-pen", "wall-clock", "tea-kettle"];
 const STATES = ["placed", "paid", "packed", "shipped", "delivered"];
 
@@ -96,7 +107,10 @@ async function registerSchemas(bus) {
     items: z.array(z.object({ sku: z.string(), quantity: z.int().positive() })),
   });
   await schemas.register({ topic: Orders.name, version: 1, schema: v1, compat: "backward" });
-  const v2 = v1.extend({ currency: z.enum(["EUR", "USD", "GBP"]).default("EUR"), coupon: z.string().optional() });
+  const v2 = v1.extend({
+    currency: z.enum(["EUR", "USD", "GBP"]).default("EUR"),
+    coupon: z.string().optional(),
+  });
   await schemas.register({ topic: Orders.name, version: 2, schema: v2, compat: "backward" });
   const payment = z.object({ order: z.int(), amount: z.number(), method: z.enum(["card", "invoice"]) });
   await schemas.register({ topic: Payments.name, version: 1, schema: payment, compat: "full" });
@@ -122,12 +136,18 @@ async function writePast(bus, roll) {
   }
   states.sort((a, b) => a.ts - b.ts);
   await bus.publishMany(Orders, placed);
-  await bus.publishMany(OrderState, states.filter(({ ts }) => ts < nowMs));
+  await bus.publishMany(
+    OrderState,
+    states.filter(({ ts }) => ts < nowMs),
+  );
 }
 
 function newOrder(order, roll) {
   const name = NAMES[roll(NAMES.length)];
-  const items = Array.from({ length: 1 + roll(3) }, () => ({ sku: GOODS[roll(GOODS.length)], quantity: 1 + roll(4) }));
+  const items = Array.from({ length: 1 + roll(3) }, () => ({
+    sku: GOODS[roll(GOODS.length)],
+    quantity: 1 + roll(4),
+  }));
   return {
     order,
     customer: `cust-${name.toLowerCase()}`,
@@ -158,7 +178,11 @@ async function startGroups(bus) {
       const { order, total } = event.payload;
       if (event.payload.total > 183) throw new Fatal(`amount ${total} is above the limit of 183.00`);
       if (order % 97 === 0) throw new Fatal(`card of order ${order} was declined: "insufficient funds"`);
-      await ctx.emit(Payments, { order, amount: total, method: order % 3 === 0 ? "invoice" : "card" }, { key: event.key });
+      await ctx.emit(
+        Payments,
+        { order, amount: total, method: order % 3 === 0 ? "invoice" : "card" },
+        { key: event.key },
+      );
     },
     { from: "earliest" },
   );
@@ -167,7 +191,11 @@ async function startGroups(bus) {
     "receipts",
     async (event, ctx) => {
       const { order, amount } = event.payload;
-      await ctx.emit(Mails, { to: `${event.key}@example.com`, subject: `Receipt for order ${order}`, amount });
+      await ctx.emit(Mails, {
+        to: `${event.key}@example.com`,
+        subject: `Receipt for order ${order}`,
+        amount,
+      });
     },
     { from: "earliest" },
   );
@@ -203,8 +231,13 @@ let next = 1_601;
 /** Half a second of business, in waves. */
 async function tick(bus, roll, rate) {
   const wave = 0.6 + 0.4 * Math.sin(Date.now() / 9_000);
-  const orders = Array.from({ length: Math.max(1, Math.round((rate / 2) * wave)) }, () => newOrder(next++, roll));
-  await bus.publishMany(Orders, orders.map((payload) => ({ payload, key: payload.customer })));
+  const orders = Array.from({ length: Math.max(1, Math.round((rate / 2) * wave)) }, () =>
+    newOrder(next++, roll),
+  );
+  await bus.publishMany(
+    Orders,
+    orders.map((payload) => ({ payload, key: payload.customer })),
+  );
   const moved = orders.slice(0, 4).map((order) => {
     const step = roll(STATES.length);
     return { key: `order-${order.order - roll(40)}`, payload: stateOf(order, step) };

@@ -82,7 +82,9 @@ async function shootAll(theme, size, known) {
     if (forDocs && (theme === "dark") !== (name === "overview" || name === "trace")) continue;
     await page.goto(demo.url + PAGES[name](known));
     await page.getByRole("heading", { level: 1 }).waitFor();
-    await page.waitForTimeout(name === "processes" || name === "group" || name.includes("tail") ? 5_000 : 1_600);
+    await page.waitForTimeout(
+      name === "processes" || name === "group" || name.includes("tail") ? 5_000 : 1_600,
+    );
     const path = forDocs
       ? join(root, "docs", "images", `console-${DOCS[name]}.jpg`)
       : join(folder, `${name}-${size}-${theme}.png`);

@@ -104,7 +104,10 @@ function optionsOf(
     legend: { show: false },
     padding: [12, 16, 0, 4],
     cursor: { y: false, drag: { x: false, y: false }, sync: { key: "time" }, points: { size: 6 } },
-    scales: { x: { time: true, range: timeRange }, y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] } },
+    scales: {
+      x: { time: true, range: timeRange },
+      y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] },
+    },
     axes: [
       {
         ...axis,

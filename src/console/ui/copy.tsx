@@ -53,7 +53,7 @@ export function CopyCommand({ command, short }: { readonly command: string; read
         return copy(command);
       }}
     >
-      {short ? undefined : "Copy as CLI"}
+      {short ? undefined : <span class="max-sm:hidden">Copy as CLI</span>}
     </Button>
   );
 }

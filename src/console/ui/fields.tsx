@@ -140,7 +140,7 @@ export function FilterBox(props: {
     return () => clearTimeout(timer);
   }, [text]);
   return (
-    <div class={`relative w-full min-w-36 ${main ? "max-w-64" : "max-w-44"}`}>
+    <div class={`relative min-w-32 max-sm:flex-1 ${main ? "sm:w-64 max-sm:basis-full" : "sm:w-44"}`}>
       <Search
         size={14}
         aria-hidden="true"

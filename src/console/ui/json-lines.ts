@@ -47,8 +47,11 @@ function write(lines: Line[], value: unknown, at: At & { readonly mark: Mark }):
 
 /** Objects and arrays of one kind are gone into; everything else stayed, or went and came. */
 function differ(lines: Line[], before: unknown, after: unknown, at: At): void {
-  if (sameText(before, after)) return write(lines, after, { ...at, mark: "same" });
   const kind = kindOf(after);
+  if (sameText(before, after)) {
+    write(lines, after, { ...at, mark: "same" });
+    return;
+  }
   if (kind === "scalar" || kind !== kindOf(before)) {
     if (before !== undefined) write(lines, before, { ...at, mark: "removed" });
     if (after !== undefined) write(lines, after, { ...at, mark: "added" });

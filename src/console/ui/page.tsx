@@ -20,7 +20,7 @@ export function PageHead(props: {
   const { title, mono, crumbs = [], badges, actions, children } = props;
   return (
     <header class="mb-4 flex flex-wrap items-start gap-x-4 gap-y-3">
-      <div class="min-w-0 flex-1">
+      <div class="min-w-0 flex-1 max-sm:basis-full">
         {crumbs.length > 0 && (
           <nav aria-label="Breadcrumb" class="mb-0.5 flex items-center gap-1 text-xs text-faint">
             {crumbs.map(({ label, href }) => (
@@ -87,7 +87,9 @@ export function Figure(props: {
     <>
       <div class="label">{name}</div>
       <div class="flex items-end justify-between gap-3">
-        <div class={`text-2xl leading-9 font-semibold tracking-tight whitespace-nowrap ${colour}`}>{value}</div>
+        <div class={`text-2xl leading-9 font-semibold tracking-tight whitespace-nowrap ${colour}`}>
+          {value}
+        </div>
         <div class="min-w-0 shrink overflow-hidden pb-1">{children}</div>
       </div>
       <div class="h-4 truncate text-xs text-faint">{detail}</div>

@@ -16,7 +16,7 @@ export function Sparkline({ values, color = "published", width = 96, height = 28
       width={width}
       height={height}
       viewBox={`0 0 ${width} ${height}`}
-      class="block max-w-full overflow-visible"
+      class="block shrink-0"
       aria-hidden="true"
     >
       <line x1="0" x2={width} y1={height - 0.5} y2={height - 0.5} stroke="var(--color-line)" />

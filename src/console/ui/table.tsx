@@ -96,7 +96,7 @@ export function Table<R>(props: TableProps<R>) {
 function HeadCell<R>({ column, order, name }: { column: Column<R>; order: string; name: string }) {
   const { id, head, sort, align, wide } = column;
   const mark = order === id ? "ascending" : order === `-${id}` ? "descending" : undefined;
-  const look = `h-8 border-b border-line px-3 text-left text-xs font-medium whitespace-nowrap text-soft first:pl-4 last:pr-4 ${align === "right" ? "text-right" : ""} ${wide ? "max-lg:hidden" : ""} ${column.grow ? "w-full" : ""}`;
+  const look = `h-8 border-b border-line px-3 max-sm:px-2 text-left text-xs font-medium whitespace-nowrap text-soft first:pl-4 last:pr-4 ${align === "right" ? "text-right" : ""} ${wide ? "max-lg:hidden" : ""} ${column.grow ? "w-full" : ""}`;
   if (sort === undefined) return <th class={look}>{head}</th>;
   const Icon = mark === "ascending" ? ArrowUp : ArrowDown;
   return (
@@ -143,7 +143,7 @@ function Row<R>(props: {
       {columns.map(({ id, cell, align, wide, grow }) => (
         <td
           key={id}
-          class={`h-8 px-3 first:pl-4 last:pr-4 ${align === "right" ? "text-right" : ""} ${wide ? "max-lg:hidden" : ""} ${grow ? "max-w-0 min-w-32 truncate" : "whitespace-nowrap"}`}
+          class={`h-8 px-3 max-sm:px-2 first:pl-4 last:pr-4 ${align === "right" ? "text-right" : ""} ${wide ? "max-lg:hidden" : ""} ${grow ? "max-w-0 min-w-32 truncate" : "whitespace-nowrap"}`}
         >
           {cell(row)}
         </td>
@@ -155,7 +155,7 @@ function Row<R>(props: {
 function Spacer({ px, columns }: { readonly px: number; readonly columns: number }) {
   if (px <= 0) return null;
   return (
-    <tr aria-hidden="true">
+    <tr>
       <td colSpan={columns} style={{ height: `${px}px`, padding: 0 }} />
     </tr>
   );

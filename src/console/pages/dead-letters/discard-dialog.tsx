@@ -21,7 +21,8 @@ export function DiscardDialog(props: {
   const path = ids === undefined ? withQuery(`/dlq/${seg(topic)}`, { ...filter, limit: 1_000 }) : null;
   const found = useLive<Items<Letter>>(path, Number.POSITIVE_INFINITY).data;
   const n = ids?.length ?? found?.items.length;
-  const number = n === undefined ? "…" : `${plural(n, "event")}${typeof found?.next === "string" ? " and more" : ""}`;
+  const number =
+    n === undefined ? "…" : `${plural(n, "event")}${typeof found?.next === "string" ? " and more" : ""}`;
   const discard = async (): Promise<void> => {
     const { discarded } = await call<{ discarded: number }>(`/dlq/${seg(topic)}/discard`, {
       body: { ...choice, reason },
@@ -45,10 +46,16 @@ export function DiscardDialog(props: {
       }
     >
       <p class="mb-3">
-        Takes {choiceWords(choice)} of <code class="mono">{topic}</code> out of the open ones: <strong>{number}</strong>.
-        They stay readable until retention takes them, but nobody will be asked about them again.
+        Takes {choiceWords(choice)} of <code class="mono">{topic}</code> out of the open ones:{" "}
+        <strong>{number}</strong>. They stay readable until retention takes them, but nobody will be asked
+        about them again.
       </p>
-      <TextField label="Reason" value={reason} onInput={setReason} hint="Kept in the audit log with your name." />
+      <TextField
+        label="Reason"
+        value={reason}
+        onInput={setReason}
+        hint="Kept in the audit log with your name."
+      />
     </ActionDialog>
   );
 }

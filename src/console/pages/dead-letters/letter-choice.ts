@@ -18,7 +18,11 @@ export function choiceInAddress(): LetterChoice {
 
 export function choiceWords({ group, key, errorClass, ids }: LetterChoice): string {
   const parts = [
-    ids !== undefined ? (ids.length === 1 ? "this letter" : `${ids.length} chosen letters`) : "all open letters",
+    ids !== undefined
+      ? ids.length === 1
+        ? "this letter"
+        : `${ids.length} chosen letters`
+      : "all open letters",
     ...(group === undefined ? [] : [`given up by ${group}`]),
     ...(key === undefined ? [] : [`of key ${key}`]),
     ...(errorClass === undefined ? [] : [`that failed with ${errorClass}`]),

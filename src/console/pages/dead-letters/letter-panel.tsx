@@ -90,7 +90,10 @@ function LetterBody({ letter, topic }: { readonly letter: Letter; readonly topic
       <PanelPart title="Origin">
         <Facts
           facts={[
-            ["Group", <TextLink href={to("groups", origin.group, { topic: origin.topic })}>{origin.group}</TextLink>],
+            [
+              "Group",
+              <TextLink href={to("groups", origin.group, { topic: origin.topic })}>{origin.group}</TextLink>,
+            ],
             ["Given up", <Moment ts={letter.ts} />],
             ["After", `${count(attempts)} ${attempts === 1 ? "try" : "tries"}`],
             ["Key", <span class="mono break-all">{letter.key ?? "–"}</span>],

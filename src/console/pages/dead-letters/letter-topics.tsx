@@ -16,7 +16,8 @@ export function LetterTopics() {
   return (
     <>
       <PageHead title="Dead letters" actions={<CopyCommand command="promethean dlq ls" />}>
-        Events that a group gave up after all its tries. Nothing is lost: redrive them, or discard them with a reason.
+        Events that a group gave up after all its tries. Nothing is lost: redrive them, or discard them with a
+        reason.
       </PageHead>
       <Section>
         <Loaded live={live}>
@@ -30,7 +31,8 @@ export function LetterTopics() {
               sorted="-open"
               empty={
                 <Empty icon={CircleCheck} title="No dead letters">
-                  When a handler fails for the last time, the event comes here with its error, and its key goes on.
+                  When a handler fails for the last time, the event comes here with its error, and its key
+                  goes on.
                 </Empty>
               }
             />
@@ -57,7 +59,8 @@ const COLUMNS: readonly Column<LetterSummary>[] = [
     head: "Open",
     align: "right",
     sort: ({ open }) => open,
-    cell: ({ open }) => (open === 0 ? <span class="text-faint">0</span> : <Badge tone="bad">{count(open)}</Badge>),
+    cell: ({ open }) =>
+      open === 0 ? <span class="text-faint">0</span> : <Badge tone="bad">{count(open)}</Badge>,
   },
   {
     id: "classes",
@@ -84,7 +87,9 @@ const COLUMNS: readonly Column<LetterSummary>[] = [
     head: "Keys",
     align: "right",
     wide: true,
-    cell: ({ byKey }) => <span title={plural(Object.keys(byKey).length, "key")}>{count(Object.keys(byKey).length)}</span>,
+    cell: ({ byKey }) => (
+      <span title={plural(Object.keys(byKey).length, "key")}>{count(Object.keys(byKey).length)}</span>
+    ),
   },
   {
     id: "redriven",

@@ -36,7 +36,9 @@ export function RedriveDialog({ topic, choice, onClose }: RedriveProps) {
   if (job !== null) return <Running id={job.id} total={job.total} topic={topic} onClose={onClose} />;
   const total = dry.data?.preview?.length ?? dry.data?.redriven ?? 0;
   const start = async (): Promise<void> => {
-    const started = await call<{ job: Job }>(`/dlq/${seg(topic)}/redrive`, { body: { ...body, background: true } });
+    const started = await call<{ job: Job }>(`/dlq/${seg(topic)}/redrive`, {
+      body: { ...body, background: true },
+    });
     setJob({ id: started.job.id, total });
   };
   return (
@@ -49,8 +51,8 @@ export function RedriveDialog({ topic, choice, onClose }: RedriveProps) {
       extra={<CopyCommand command={commandOf(topic, choice, rate, limit)} />}
     >
       <p class="mb-3">
-        Publishes {choiceWords(choice)} to <code class="mono">{topic}</code> again, in order of their keys, only for the
-        group that gave them up. Each comes back once, however often this is repeated.
+        Publishes {choiceWords(choice)} to <code class="mono">{topic}</code> again, in order of their keys,
+        only for the group that gave them up. Each comes back once, however often this is repeated.
       </p>
       <div class="mb-3 grid grid-cols-2 gap-3">
         <TextField
@@ -75,7 +77,13 @@ export function RedriveDialog({ topic, choice, onClose }: RedriveProps) {
   );
 }
 
-function DryRun({ dry, total }: { readonly dry: { data?: Redriven; problem?: Problem }; readonly total: number }) {
+function DryRun({
+  dry,
+  total,
+}: {
+  readonly dry: { data?: Redriven; problem?: Problem };
+  readonly total: number;
+}) {
   if (dry.problem !== undefined) return <p class="text-bad">{sentence(dry.problem.message)}</p>;
   if (dry.data === undefined) return <p class="text-faint">Trying it out…</p>;
   const { superseded } = dry.data;

@@ -84,7 +84,9 @@ export function TopicLetters({ topic }: { readonly topic: string }) {
                 rowKey={({ id }) => id}
                 open={letter}
                 onOpen={({ id }) => setQuery({ letter: id }, { push: letter === null })}
-                empty={<Empty title={status === "open" ? "Nothing waits for a decision" : "No letter fits"} />}
+                empty={
+                  <Empty title={status === "open" ? "Nothing waits for a decision" : "No letter fits"} />
+                }
               />
             )}
           </Loaded>
@@ -147,8 +149,25 @@ const COLUMNS: readonly Column<Letter>[] = [
     sort: ({ key = "" }) => key,
     cell: ({ key }) => <span class="mono inline-block max-w-40 truncate align-bottom">{key ?? "–"}</span>,
   },
-  { id: "error", head: "Error", grow: true, cell: ({ error }) => <span title={error.message}>{error.message}</span> },
-  { id: "group", head: "Group", wide: true, cell: ({ origin }) => <span class="text-soft">{origin.group}</span> },
-  { id: "tries", head: "Tries", align: "right", wide: true, sort: ({ attempts }) => attempts, cell: ({ attempts }) => count(attempts) },
+  {
+    id: "error",
+    head: "Error",
+    grow: true,
+    cell: ({ error }) => <span title={error.message}>{error.message}</span>,
+  },
+  {
+    id: "group",
+    head: "Group",
+    wide: true,
+    cell: ({ origin }) => <span class="text-soft">{origin.group}</span>,
+  },
+  {
+    id: "tries",
+    head: "Tries",
+    align: "right",
+    wide: true,
+    sort: ({ attempts }) => attempts,
+    cell: ({ attempts }) => count(attempts),
+  },
   { id: "status", head: "Status", cell: ({ status }) => <Badge tone={TONES[status]}>{status}</Badge> },
 ];

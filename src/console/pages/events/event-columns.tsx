@@ -14,7 +14,16 @@ export const EVENT_COLUMNS: readonly Column<EventRecord>[] = [
       </time>
     ),
   },
-  { id: "age", head: "Age", wide: true, cell: ({ ts }) => <span class="text-faint"><Ago ts={ts} /></span> },
+  {
+    id: "age",
+    head: "Age",
+    wide: true,
+    cell: ({ ts }) => (
+      <span class="text-faint">
+        <Ago ts={ts} />
+      </span>
+    ),
+  },
   {
     id: "place",
     head: "Place",

@@ -60,14 +60,15 @@ export function EventBody({ event }: { readonly event: EventRecord }) {
         <Facts
           facts={[
             ["Topic", <TextLink href={to("topics", event.topic)}>{event.topic}</TextLink>],
-            ["Key", event.key === undefined ? <span class="text-faint">none</span> : <Copied text={event.key} />],
+            [
+              "Key",
+              event.key === undefined ? <span class="text-faint">none</span> : <Copied text={event.key} />,
+            ],
             ["Id", <Copied text={event.id} />],
             ["Place", `partition ${event.partition}, seq ${count(event.seq)}`],
             ["Time", <Moment ts={event.ts} />],
             ...causes(event),
-            ...(event.tags?.length
-              ? [["Tags", <Tags tags={event.tags} />] as const]
-              : []),
+            ...(event.tags?.length ? [["Tags", <Tags tags={event.tags} />] as const] : []),
             ...(event.sid === undefined ? [] : [["Session", <Copied text={event.sid} />] as const]),
           ]}
         />
@@ -75,7 +76,9 @@ export function EventBody({ event }: { readonly event: EventRecord }) {
       {headers.length > 0 && (
         <PanelPart title="Headers">
           <Facts
-            facts={headers.map(([name, value]) => [name, <span class="mono break-all">{value}</span>] as const)}
+            facts={headers.map(
+              ([name, value]) => [name, <span class="mono break-all">{value}</span>] as const,
+            )}
           />
         </PanelPart>
       )}

@@ -75,7 +75,12 @@ export const GROUP_COLUMNS: readonly Column<GroupRow>[] = [
       </Link>
     ),
   },
-  { id: "topic", head: "Topic", sort: ({ topic }) => topic, cell: ({ topic }) => <span class="text-soft">{topic}</span> },
+  {
+    id: "topic",
+    head: "Topic",
+    sort: ({ topic }) => topic,
+    cell: ({ topic }) => <span class="text-soft">{topic}</span>,
+  },
   { id: "state", head: "State", grow: true, wide: true, cell: (row) => <GroupState group={row} /> },
   {
     id: "rate",
@@ -91,7 +96,8 @@ export const GROUP_COLUMNS: readonly Column<GroupRow>[] = [
     align: "right",
     wide: true,
     sort: ({ p99 }) => p99 ?? 0,
-    cell: ({ p99 }) => (p99 === undefined || p99 === null ? <span class="text-faint">–</span> : milliseconds(p99)),
+    cell: ({ p99 }) =>
+      p99 === undefined || p99 === null ? <span class="text-faint">–</span> : milliseconds(p99),
   },
   {
     id: "members",
@@ -108,8 +114,10 @@ export const GROUP_COLUMNS: readonly Column<GroupRow>[] = [
     sort: ({ lag }) => lag,
     cell: ({ topic, group, lag }) => (
       <span class="inline-flex items-center justify-end gap-2.5">
-        <Sparkline values={rings.of(lagRing(topic, group))} color="lag" width={56} height={18} />
-        <span class="w-12" title={count(lag)}>
+        <span class="max-sm:hidden">
+          <Sparkline values={rings.of(lagRing(topic, group))} color="lag" width={56} height={18} />
+        </span>
+        <span class="sm:w-12" title={count(lag)}>
           {si(lag)}
         </span>
       </span>

@@ -8,7 +8,11 @@ import { count, duration, milliseconds, rate, si } from "../../ui/format.js";
 import { Figure } from "../../ui/page.js";
 import { Sparkline } from "../../ui/sparkline.js";
 
-export function GroupFigures({ group: { topic, group, lag, lagSeconds, members, partitions } }: { readonly group: GroupLag }) {
+export function GroupFigures({
+  group: { topic, group, lag, lagSeconds, members, partitions },
+}: {
+  readonly group: GroupLag;
+}) {
   const path = `/lag?topic=${seg(topic)}&group=${seg(group)}`;
   const drain = useLive<{ drainSeconds: number | null }>(path, 5_000).data?.drainSeconds;
   const own = useStats()?.groups.find((one) => one.topic === topic && one.group === group);

@@ -44,7 +44,10 @@ export function GroupList() {
                     items.length > 0 ? (
                       <Empty title="No group fits the filter" />
                     ) : (
-                      <Empty title="No groups yet" command="promethean subscribe orders.placed --group mailer">
+                      <Empty
+                        title="No groups yet"
+                        command="promethean subscribe orders.placed --group mailer"
+                      >
                         A group appears when somebody subscribes under its name.
                       </Empty>
                     )

@@ -4,8 +4,8 @@ import { call, seg } from "../../data/api.js";
 import { refreshAll } from "../../data/live.js";
 import { type Problem, problemFrom } from "../../data/problem.js";
 import type { MovedGroup } from "../../data/shapes.js";
-import { ActionDialog } from "../../ui/dialog.js";
 import { CopyCommand } from "../../ui/copy.js";
+import { ActionDialog } from "../../ui/dialog.js";
 import { SelectField, TextField } from "../../ui/fields.js";
 import { count, plural, shellWord } from "../../ui/format.js";
 import { sentence } from "../../ui/states.js";
@@ -22,7 +22,11 @@ const KINDS = [
   { value: "seq", label: "A seq of one partition" },
 ];
 
-export function MoveDialog(props: { readonly group: string; readonly topic: string; readonly onClose: () => void }) {
+export function MoveDialog(props: {
+  readonly group: string;
+  readonly topic: string;
+  readonly onClose: () => void;
+}) {
   const { group, topic, onClose } = props;
   const [kind, setKind] = useState<Kind>("earliest");
   const [text, setText] = useState("");
@@ -46,7 +50,12 @@ export function MoveDialog(props: { readonly group: string; readonly topic: stri
       extra={<CopyCommand command={commandOf(group, topic, to)} />}
     >
       <div class="flex flex-col gap-3">
-        <SelectField label="Where to" value={kind} choices={KINDS} onChange={(value) => setKind(value as Kind)} />
+        <SelectField
+          label="Where to"
+          value={kind}
+          choices={KINDS}
+          onChange={(value) => setKind(value as Kind)}
+        />
         {kind === "ts" && <TextField label="Time" type="datetime-local" value={text} onInput={setText} />}
         {kind === "id" && <TextField label="Event id" mono value={text} onInput={setText} />}
         {kind === "seq" && (
@@ -61,7 +70,11 @@ export function MoveDialog(props: { readonly group: string; readonly topic: stri
   );
 }
 
-function Preview({ preview }: { readonly preview: { readonly data?: MovedGroup; readonly problem?: Problem } }) {
+function Preview({
+  preview,
+}: {
+  readonly preview: { readonly data?: MovedGroup; readonly problem?: Problem };
+}) {
   const { data, problem } = preview;
   if (problem !== undefined) return <p class="text-bad">{sentence(problem.message)}</p>;
   if (data === undefined) return <p class="text-faint">Say where to, and you will see what that means.</p>;
@@ -106,7 +119,9 @@ function usePreview(group: string, topic: string, to: Target | null) {
     const timer = setTimeout(async () => {
       try {
         const body = { topic, to, dryRun: true };
-        setState({ data: await call<MovedGroup>(`/groups/${seg(group)}/cursor`, { body, signal: over.signal }) });
+        setState({
+          data: await call<MovedGroup>(`/groups/${seg(group)}/cursor`, { body, signal: over.signal }),
+        });
       } catch (error) {
         if (!over.signal.aborted) setState({ problem: problemFrom(error) });
       }
@@ -131,7 +146,9 @@ function targetOf(kind: Kind, text: string, partition: string): Target | null {
     case "id":
       return text.trim() === "" ? null : { id: text.trim() };
     case "seq":
-      return /^\d+$/.test(text) && /^\d+$/.test(partition) ? { seq: Number(text), partition: Number(partition) } : null;
+      return /^\d+$/.test(text) && /^\d+$/.test(partition)
+        ? { seq: Number(text), partition: Number(partition) }
+        : null;
   }
 }
 

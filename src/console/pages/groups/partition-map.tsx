@@ -1,6 +1,7 @@
 /** Who owns what, as a picture: a cell for each partition, coloured by owner, filled by lag, ringed if a key is blocked. */
-import { useLive } from "../../data/live.js";
+
 import { seg } from "../../data/api.js";
+import { useLive } from "../../data/live.js";
 import type { GroupLag, PartitionLag, Why } from "../../data/shapes.js";
 import { count, duration, si } from "../../ui/format.js";
 import { ownerColor } from "./owner-colors.js";
@@ -8,7 +9,9 @@ import { ownerColor } from "./owner-colors.js";
 export function PartitionMap({ group }: { readonly group: GroupLag }) {
   const path = `/groups/${seg(group.group)}/why?topic=${seg(group.topic)}`;
   const blocked = useLive<Why>(path, 2_000).data?.items[0]?.blocked ?? [];
-  const owners = [...new Set(group.partitions.flatMap(({ owner }) => (owner === null ? [] : [owner])))].sort();
+  const owners = [
+    ...new Set(group.partitions.flatMap(({ owner }) => (owner === null ? [] : [owner]))),
+  ].sort();
   const top = Math.max(1, ...group.partitions.map(({ lag }) => lag));
   return (
     <div class="p-4">
@@ -70,7 +73,11 @@ function Cell(props: {
         class="absolute inset-x-0 bottom-0 opacity-30 transition-[height] duration-150"
         style={{ height: `${Math.round(fill * 100)}%`, background: color ?? "var(--color-faint)" }}
       />
-      <span aria-hidden="true" class="absolute inset-x-0 top-0 h-1" style={{ background: color ?? "transparent" }} />
+      <span
+        aria-hidden="true"
+        class="absolute inset-x-0 top-0 h-1"
+        style={{ background: color ?? "transparent" }}
+      />
       <span class="relative flex h-full flex-col justify-between px-2 pt-2 pb-1.5">
         <span class="flex justify-between text-xs text-soft">
           <span>p{partition.partition}</span>

@@ -48,7 +48,10 @@ function Result({ verified: { ok, partitions } }: { readonly verified: Verified 
   const holes = partitions.flatMap((one) => one.holes.map((hole) => ({ ...hole, partition: one.partition })));
   return (
     <>
-      <p class={`mb-3 flex items-center gap-2 font-medium ${ok ? "text-good" : "text-bad"}`} data-verified={ok}>
+      <p
+        class={`mb-3 flex items-center gap-2 font-medium ${ok ? "text-good" : "text-bad"}`}
+        data-verified={ok}
+      >
         {ok ? <CircleCheck size={17} aria-hidden="true" /> : <OctagonAlert size={17} aria-hidden="true" />}
         {ok ? "Every event is accounted for." : `${count(holes.length)} stretches are not accounted for.`}
       </p>

@@ -1,6 +1,6 @@
 /** Why it is stuck: the sentence, and the events behind it. */
 import { CircleCheck, TriangleAlert } from "lucide-preact";
-import { setQuery, query, to } from "../../app/router.js";
+import { query, setQuery, to } from "../../app/router.js";
 import { seg } from "../../data/api.js";
 import { useLive } from "../../data/live.js";
 import type { Blocked, Why } from "../../data/shapes.js";
@@ -75,13 +75,22 @@ const columnsOf = (topic: string): readonly Column<Blocked>[] => [
     cell: ({ failures, maxAttempts }) =>
       maxAttempts === undefined ? count(failures) : `${count(failures)} of ${count(maxAttempts)}`,
   },
-  { id: "error", head: "Last error", grow: true, cell: ({ error }) => <span title={error}>{error ?? "–"}</span> },
+  {
+    id: "error",
+    head: "Last error",
+    grow: true,
+    cell: ({ error }) => <span title={error}>{error ?? "–"}</span>,
+  },
   {
     id: "next",
     head: "Next try",
     align: "right",
     cell: ({ running, retryAtMs }) =>
-      running ? "now" : retryAtMs === undefined || retryAtMs <= now.value ? "soon" : ago(retryAtMs, now.value),
+      running
+        ? "now"
+        : retryAtMs === undefined || retryAtMs <= now.value
+          ? "soon"
+          : ago(retryAtMs, now.value),
   },
   { id: "behind", head: "Wait behind", align: "right", cell: ({ behind }) => count(behind) },
 ];

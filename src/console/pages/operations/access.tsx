@@ -63,7 +63,11 @@ export function Access() {
                 head: "Effect",
                 cell: ({ effect }) => <Badge tone={effect === "allow" ? "good" : "bad"}>{effect}</Badge>,
               },
-              { id: "verbs", head: "Verbs", cell: ({ verbs }) => <code class="mono">{verbs.join(", ")}</code> },
+              {
+                id: "verbs",
+                head: "Verbs",
+                cell: ({ verbs }) => <code class="mono">{verbs.join(", ")}</code>,
+              },
               {
                 id: "resources",
                 head: "On",
@@ -74,8 +78,8 @@ export function Access() {
           />
         </div>
         <p class="border-t border-line px-4 py-2.5 text-xs text-faint">
-          <code class="mono text-xs">*</code> is one segment of a name, <code class="mono text-xs">**</code> any number. A
-          denial wins; what nothing allows is denied.
+          <code class="mono text-xs">*</code> is one segment of a name, <code class="mono text-xs">**</code>{" "}
+          any number. A denial wins; what nothing allows is denied.
         </p>
       </Section>
       <div class="flex flex-col gap-4">

@@ -57,7 +57,8 @@ export function Audit() {
                 onOpen={({ number }) => setQuery({ entry: number }, { push: true })}
                 empty={
                   <Empty title={all.length > 0 ? "No entry fits the filter" : "Nothing was done yet"}>
-                    Redrives, moved cursors, pauses, rebuilds and everything else that changes something is kept here.
+                    Redrives, moved cursors, pauses, rebuilds and everything else that changes something is
+                    kept here.
                   </Empty>
                 }
               />
@@ -85,7 +86,9 @@ const COLUMNS: readonly Column<AuditEntry>[] = [
     head: "Details",
     grow: true,
     wide: true,
-    cell: ({ details }) => <span class="mono text-soft">{details === undefined ? "" : oneLine(details)}</span>,
+    cell: ({ details }) => (
+      <span class="mono text-soft">{details === undefined ? "" : oneLine(details)}</span>
+    ),
   },
 ];
 

@@ -29,10 +29,26 @@ export function HubList() {
                     </span>
                   ),
                 },
-                { id: "url", head: "Address", grow: true, cell: ({ url }) => <span class="mono">{url}</span> },
+                {
+                  id: "url",
+                  head: "Address",
+                  grow: true,
+                  cell: ({ url }) => <span class="mono">{url}</span>,
+                },
                 { id: "host", head: "Host", wide: true, cell: ({ host, pid }) => `${host}, pid ${pid}` },
-                { id: "conn", head: "Connections", align: "right", cell: ({ connections }) => count(connections) },
-                { id: "up", head: "Started", align: "right", wide: true, cell: ({ startedMs }) => <Ago ts={startedMs} /> },
+                {
+                  id: "conn",
+                  head: "Connections",
+                  align: "right",
+                  cell: ({ connections }) => count(connections),
+                },
+                {
+                  id: "up",
+                  head: "Started",
+                  align: "right",
+                  wide: true,
+                  cell: ({ startedMs }) => <Ago ts={startedMs} />,
+                },
                 { id: "seen", head: "Seen", align: "right", cell: ({ seenMs }) => <Ago ts={seenMs} /> },
               ]}
             />
@@ -43,7 +59,12 @@ export function HubList() {
               rows={members}
               rowKey={({ member }) => member}
               columns={[
-                { id: "member", head: "Member", grow: true, cell: ({ member }) => <span class="mono">{member}</span> },
+                {
+                  id: "member",
+                  head: "Member",
+                  grow: true,
+                  cell: ({ member }) => <span class="mono">{member}</span>,
+                },
                 { id: "host", head: "Host", cell: ({ host }) => host },
                 { id: "pid", head: "Process", align: "right", cell: ({ pid }) => pid },
               ]}

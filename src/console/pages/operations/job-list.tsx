@@ -26,7 +26,9 @@ export function JobList() {
             rows={items}
             rowKey={({ id }) => id}
             empty={
-              <Empty title="No jobs yet">Redrives and rebuilds that you start are listed here with their progress.</Empty>
+              <Empty title="No jobs yet">
+                Redrives and rebuilds that you start are listed here with their progress.
+              </Empty>
             }
           />
         )}
@@ -52,7 +54,11 @@ const COLUMNS: readonly Column<Job>[] = [
     head: "Progress",
     grow: true,
     cell: ({ progress, error }) =>
-      error === undefined ? <span class="text-soft">{progressWords(progress)}</span> : <span class="text-bad">{error.detail}</span>,
+      error === undefined ? (
+        <span class="text-soft">{progressWords(progress)}</span>
+      ) : (
+        <span class="text-bad">{error.detail}</span>
+      ),
   },
   { id: "actor", head: "By", wide: true, cell: ({ actor }) => <span class="text-soft">{actor}</span> },
   { id: "started", head: "Started", align: "right", cell: ({ startedMs }) => <Ago ts={startedMs} /> },

@@ -35,7 +35,9 @@ export function OutboxView() {
             <Figure
               name="Waiting"
               value={count(outbox.pending)}
-              detail={outbox.oldestMs === null ? "nothing waits" : `oldest ${ago(outbox.oldestMs, now.value)}`}
+              detail={
+                outbox.oldestMs === null ? "nothing waits" : `oldest ${ago(outbox.oldestMs, now.value)}`
+              }
             />
             <Figure name="On their way" value={count(outbox.claimed)} detail="taken by a drainer" />
             <Figure name="Sent" value={count(outbox.sent)} detail="and not yet purged" />
@@ -62,7 +64,11 @@ export function OutboxView() {
               columns={COLUMNS}
               rows={outbox.items}
               rowKey={({ id }) => id}
-              empty={<Empty title="No dead entries">Entries that could not be published come here after their last try.</Empty>}
+              empty={
+                <Empty title="No dead entries">
+                  Entries that could not be published come here after their last try.
+                </Empty>
+              }
             />
           </Section>
           {asking && <RequeueDialog dead={outbox.dead} onClose={() => setAsking(false)} />}

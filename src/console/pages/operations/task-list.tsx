@@ -31,8 +31,8 @@ export function TaskList() {
               rowTone={({ state }) => (state === "failed" ? "bad" : undefined)}
               empty={
                 <Empty title="Nothing runs in this hub's process">
-                  Projectors, outbox drainers, compaction and retention appear here when the program that runs the hub
-                  starts them on its bus.
+                  Projectors, outbox drainers, compaction and retention appear here when the program that runs
+                  the hub starts them on its bus.
                 </Empty>
               }
             />
@@ -52,8 +52,19 @@ const STATES: Readonly<Record<TaskReport["state"], readonly [Tone, typeof Circle
 };
 
 const COLUMNS: readonly Column<TaskReport>[] = [
-  { id: "name", head: "Name", sort: ({ name }) => name, cell: ({ name }) => <span class="font-medium">{name}</span> },
-  { id: "kind", head: "Kind", wide: true, sort: ({ kind }) => kind, cell: ({ kind }) => <span class="text-soft">{kind}</span> },
+  {
+    id: "name",
+    head: "Name",
+    sort: ({ name }) => name,
+    cell: ({ name }) => <span class="font-medium">{name}</span>,
+  },
+  {
+    id: "kind",
+    head: "Kind",
+    wide: true,
+    sort: ({ kind }) => kind,
+    cell: ({ kind }) => <span class="text-soft">{kind}</span>,
+  },
   {
     id: "state",
     head: "State",

@@ -30,7 +30,10 @@ const past = new ProcessPast();
 
 export function ProcessesPage() {
   const live = useLive<Items<Process>>("/snap/processes?limit=1000", 2_000);
-  const seeds = useLive<Items<EventRecord>>("/topics/process.state/events?limit=500", Number.POSITIVE_INFINITY);
+  const seeds = useLive<Items<EventRecord>>(
+    "/topics/process.state/events?limit=500",
+    Number.POSITIVE_INFINITY,
+  );
   useEffect(() => {
     if (seeds.data !== undefined) past.seed(seeds.data.items);
   }, [seeds.data]);
@@ -40,7 +43,10 @@ export function ProcessesPage() {
   const missing = live.problem?.status === 404;
   return (
     <>
-      <PageHead title="Processes" actions={<CopyCommand command="promethean view ls processes --order -cpu_pct" />}>
+      <PageHead
+        title="Processes"
+        actions={<CopyCommand command="promethean view ls processes --order -cpu_pct" />}
+      >
         The worked example: heartbeats of this machine's processes become events, events become their state.
       </PageHead>
       {missing ? (
@@ -71,7 +77,11 @@ function Processes({ items }: { readonly items: readonly Process[] }) {
   return (
     <>
       <div class="mb-4 grid grid-cols-2 gap-4 md:grid-cols-4">
-        <Figure name="Alive" value={count(alive.length)} detail={`on ${count(hosts)} host${hosts === 1 ? "" : "s"}`} />
+        <Figure
+          name="Alive"
+          value={count(alive.length)}
+          detail={`on ${count(hosts)} host${hosts === 1 ? "" : "s"}`}
+        />
         <Figure
           name="Stale"
           value={count(items.length - alive.length)}
@@ -121,13 +131,26 @@ const COLUMNS: readonly Column<Process>[] = [
     sort: ({ name }) => name,
     cell: ({ name }) => <span class="font-medium">{name}</span>,
   },
-  { id: "pid", head: "Pid", align: "right", sort: ({ pid }) => pid, cell: ({ pid }) => <span class="mono">{pid}</span> },
-  { id: "host", head: "Host", wide: true, sort: ({ host }) => host, cell: ({ host }) => <span class="text-soft">{host}</span> },
+  {
+    id: "pid",
+    head: "Pid",
+    align: "right",
+    sort: ({ pid }) => pid,
+    cell: ({ pid }) => <span class="mono">{pid}</span>,
+  },
+  {
+    id: "host",
+    head: "Host",
+    wide: true,
+    sort: ({ host }) => host,
+    cell: ({ host }) => <span class="text-soft">{host}</span>,
+  },
   {
     id: "cpu",
     head: "CPU",
     align: "right",
-    sort: ({ cpu_pct }) => cpu_pct,
+    // What is stale uses nothing any more, whatever it last said.
+    sort: ({ cpu_pct, status }) => (status === "alive" ? cpu_pct + 1 : cpu_pct / 1e6),
     cell: ({ _key, cpu_pct }) => (
       <span class="inline-flex items-center gap-2.5">
         <Sparkline values={past.of(_key, "cpu")} color="published" width={72} height={20} />
@@ -155,7 +178,10 @@ const COLUMNS: readonly Column<Process>[] = [
     wide: true,
     sort: ({ status }) => status,
     cell: ({ status }) => (
-      <Badge tone={status === "alive" ? "good" : "warn"} icon={status === "alive" ? CircleCheck : CircleDashed}>
+      <Badge
+        tone={status === "alive" ? "good" : "warn"}
+        icon={status === "alive" ? CircleCheck : CircleDashed}
+      >
         {status}
       </Badge>
     ),

@@ -23,7 +23,8 @@ export function fieldChanges(older: unknown, newer: unknown): FieldChange[] {
   return paths.flatMap((path): FieldChange[] => {
     const [old, now] = [before.get(path), after.get(path)];
     if (old === undefined && now !== undefined) return [{ kind: "added", path, words: describe(now) }];
-    if (now === undefined && old !== undefined) return [{ kind: "removed", path, words: `was ${describe(old)}` }];
+    if (now === undefined && old !== undefined)
+      return [{ kind: "removed", path, words: `was ${describe(old)}` }];
     if (old === undefined || now === undefined || same(old, now)) return [];
     return [{ kind: "changed", path, words: difference(old, now) }];
   });
@@ -45,7 +46,14 @@ function collect(schema: unknown, path: string, fields: Map<string, Field>): voi
 }
 
 function fieldOf(member: unknown, required: boolean): Field {
-  const { type, properties: _p, required: _r, items: _i, additionalProperties: _a, ...rest } = Object(member) as Json;
+  const {
+    type,
+    properties: _p,
+    required: _r,
+    items: _i,
+    additionalProperties: _a,
+    ...rest
+  } = Object(member) as Json;
   const options = (rest.enum ?? undefined) as readonly unknown[] | undefined;
   const name = options !== undefined ? options.map((one) => JSON.stringify(one)).join(" | ") : typeName(type);
   const { enum: _e, ...others } = rest;

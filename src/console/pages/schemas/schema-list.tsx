@@ -58,7 +58,11 @@ function Coverage({ rows }: { readonly rows: readonly Row[] }) {
           value={rows.length === 0 ? "–" : `${Math.round((covered.length / rows.length) * 100)} %`}
           detail={`${count(covered.length)} of ${count(rows.length)} topics have a schema`}
         />
-        <Figure name="Versions" value={count(covered.reduce((sum, { versions }) => sum + versions.length, 0))} detail="registered" />
+        <Figure
+          name="Versions"
+          value={count(covered.reduce((sum, { versions }) => sum + versions.length, 0))}
+          detail="registered"
+        />
         <Figure name="Evolved" value={count(evolved.length)} detail="topics with more than one version" />
       </div>
       <Section>
@@ -135,5 +139,11 @@ const COLUMNS: readonly Column<Row>[] = [
       return newest === undefined ? "–" : <Ago ts={newest.createdMs} />;
     },
   },
-  { id: "events", head: "Events", align: "right", sort: ({ events }) => events, cell: ({ events }) => si(events) },
+  {
+    id: "events",
+    head: "Events",
+    align: "right",
+    sort: ({ events }) => events,
+    cell: ({ events }) => si(events),
+  },
 ];

@@ -33,8 +33,8 @@ export function SchemaVersions({ topic }: { readonly topic: string }) {
                 title="This topic has no schema"
                 command={`promethean schema register ${shellWord(topic)} schema.json`}
               >
-                Any JSON can be published to it. With a schema, what does not fit is refused with the place and the
-                reason.
+                Any JSON can be published to it. With a schema, what does not fit is refused with the place
+                and the reason.
               </Empty>
             </Section>
           ) : (
@@ -57,7 +57,10 @@ function Versions({ schemas }: { readonly schemas: TopicSchemas }) {
   const left = wanted("from", versions.at(-2)?.version ?? newest);
   const older = versions.find(({ version }) => version === left);
   const newer = versions.find(({ version }) => version === right);
-  const choices = versions.map(({ version, compat }) => ({ value: String(version), label: `v${version} · ${compat}` }));
+  const choices = versions.map(({ version, compat }) => ({
+    value: String(version),
+    label: `v${version} · ${compat}`,
+  }));
   const path = left === right ? null : withQuery(`/schemas/${seg(topic)}/compat`, { from: left, to: right });
   const verdict = useLive<CompatReport>(path, Number.POSITIVE_INFINITY).data;
   return (
@@ -70,7 +73,13 @@ function Versions({ schemas }: { readonly schemas: TopicSchemas }) {
             title={`Version ${left}`}
             note={older && <Ago ts={older.createdMs} />}
             actions={
-              <SelectField bare label="Older version" value={String(left)} choices={choices} onChange={(from) => setQuery({ from })} />
+              <SelectField
+                bare
+                label="Older version"
+                value={String(left)}
+                choices={choices}
+                onChange={(from) => setQuery({ from })}
+              />
             }
           >
             <div class="p-4">
@@ -83,7 +92,13 @@ function Versions({ schemas }: { readonly schemas: TopicSchemas }) {
           note={newer && <Ago ts={newer.createdMs} />}
           class={left === right ? "lg:col-span-2" : ""}
           actions={
-            <SelectField bare label="Newer version" value={String(right)} choices={choices} onChange={(to) => setQuery({ to })} />
+            <SelectField
+              bare
+              label="Newer version"
+              value={String(right)}
+              choices={choices}
+              onChange={(to) => setQuery({ to })}
+            />
           }
         >
           <div class="p-4">
@@ -118,7 +133,15 @@ const MEANING: Readonly<Record<string, string>> = {
   none: "nothing is asked of the versions",
 };
 
-function Verdict({ report, from, to: until }: { readonly report: CompatReport; readonly from: number; readonly to: number }) {
+function Verdict({
+  report,
+  from,
+  to: until,
+}: {
+  readonly report: CompatReport;
+  readonly from: number;
+  readonly to: number;
+}) {
   const { icon: Icon, tone, ink, word } = VERDICTS[report.verdict];
   return (
     <Section>
@@ -126,7 +149,9 @@ function Verdict({ report, from, to: until }: { readonly report: CompatReport; r
         <Icon size={18} aria-hidden="true" class={`mt-0.5 shrink-0 ${ink}`} />
         <p>
           <strong class={ink}>{word}</strong> ({report.mode}), v{from} to v{until}:{" "}
-          {report.verdict === "compatible" ? `${MEANING[report.mode] ?? report.mode}.` : `${count(report.findings.length)} places need a look.`}
+          {report.verdict === "compatible"
+            ? `${MEANING[report.mode] ?? report.mode}.`
+            : `${count(report.findings.length)} places need a look.`}
         </p>
       </div>
       {report.findings.length > 0 && (

@@ -4,6 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { query, setQuery } from "../../app/router.js";
 import { call, seg, withQuery } from "../../data/api.js";
 import { refreshAll, useLive } from "../../data/live.js";
+import { problemFrom } from "../../data/problem.js";
 import type { EventRecord, Items } from "../../data/shapes.js";
 import { Button } from "../../ui/button.js";
 import { CopyCommand } from "../../ui/copy.js";
@@ -12,7 +13,6 @@ import { count, shellWord } from "../../ui/format.js";
 import { Section } from "../../ui/page.js";
 import { Empty, Loaded } from "../../ui/states.js";
 import { Table } from "../../ui/table.js";
-import { problemFrom } from "../../data/problem.js";
 import { toast } from "../../ui/toast.js";
 import { EVENT_COLUMNS } from "../events/event-columns.js";
 
@@ -54,7 +54,13 @@ export function Browse({ topic, partitions }: { readonly topic: string; readonly
         />
         <div class="ml-auto flex items-center">
           <CopyCommand short command={commandOf(topic)} />
-          <Button kind="quiet" icon={RefreshCw} aria-label="Look again" title="Look again" onClick={refreshAll} />
+          <Button
+            kind="quiet"
+            icon={RefreshCw}
+            aria-label="Look again"
+            title="Look again"
+            onClick={refreshAll}
+          />
         </div>
       </div>
       <Loaded live={live} rows={12}>
@@ -144,7 +150,10 @@ function NoEvents(props: { readonly topic: string; readonly scanned: number; rea
   if (props.scanned > 0 || props.more)
     return <Empty title="No event fits">{count(props.scanned)} events were looked at.</Empty>;
   return (
-    <Empty title="No events here" command={`promethean publish ${shellWord(props.topic)} '{"hello":"world"}'`}>
+    <Empty
+      title="No events here"
+      command={`promethean publish ${shellWord(props.topic)} '{"hello":"world"}'`}
+    >
       Nothing was published yet, or retention has taken it.
     </Empty>
   );

@@ -3,13 +3,13 @@ import { query, setQuery } from "../../app/router.js";
 import { seg } from "../../data/api.js";
 import { useLive } from "../../data/live.js";
 import type { EventRecord, Items } from "../../data/shapes.js";
+import { Button } from "../../ui/button.js";
 import { FilterBox } from "../../ui/fields.js";
 import { count } from "../../ui/format.js";
 import { JsonView } from "../../ui/json-view.js";
 import { Ago, Moment } from "../../ui/now.js";
 import { Section } from "../../ui/page.js";
 import { Empty, Loaded } from "../../ui/states.js";
-import { Button } from "../../ui/button.js";
 
 export function KeyHistory({ topic }: { readonly topic: string }) {
   const key = query("key") ?? "";

@@ -2,8 +2,8 @@
 import { useMemo, useState } from "preact/hooks";
 import { call } from "../../data/api.js";
 import { refreshAll } from "../../data/live.js";
-import { ActionDialog } from "../../ui/dialog.js";
 import { CopyCommand } from "../../ui/copy.js";
+import { ActionDialog } from "../../ui/dialog.js";
 import { JsonField, TextField } from "../../ui/fields.js";
 import { shellWord } from "../../ui/format.js";
 import { toast } from "../../ui/toast.js";
@@ -21,7 +21,9 @@ export function PublishDialog(props: {
   readonly onClose: () => void;
 }) {
   const { topic, schema, onClose } = props;
-  const [text, setText] = useState(() => JSON.stringify(schema === undefined ? {} : exampleOf(schema), null, 2));
+  const [text, setText] = useState(() =>
+    JSON.stringify(schema === undefined ? {} : exampleOf(schema), null, 2),
+  );
   const [key, setKey] = useState("");
   const [headers, setHeaders] = useState("");
   const payload = useMemo(() => parsed(text), [text]);
@@ -61,7 +63,11 @@ export function PublishDialog(props: {
           onInput={setText}
           rows={12}
           wrong={payload.ok ? undefined : payload.why}
-          hint={schema === undefined ? "This topic has no schema: any JSON goes." : "Checked against the newest schema."}
+          hint={
+            schema === undefined
+              ? "This topic has no schema: any JSON goes."
+              : "Checked against the newest schema."
+          }
         />
         <Issues issues={issues} />
         <div class="grid gap-4 sm:grid-cols-2">
@@ -93,7 +99,9 @@ export function Issues({ issues }: { readonly issues: readonly SchemaIssue[] }) 
   );
 }
 
-type Parsed = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly why: string; readonly value?: never };
+type Parsed =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly why: string; readonly value?: never };
 
 export function parsed(text: string): Parsed {
   try {

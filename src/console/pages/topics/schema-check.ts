@@ -51,13 +51,20 @@ function check(root: unknown, given: unknown, value: unknown, path: string, issu
     return;
   }
   const types = schema.type === undefined ? [] : [schema.type].flat();
-  if (types.length > 0 && !types.some((type) => isOf(type, value))) return say(`must be ${types.join(" or ")}`);
+  if (types.length > 0 && !types.some((type) => isOf(type, value))) {
+    say(`must be ${types.join(" or ")}`);
+    return;
+  }
   if (schema.enum !== undefined && !schema.enum.some((one) => same(one, value)))
     say(`must be one of ${schema.enum.map((one) => JSON.stringify(one)).join(", ")}`);
-  if (schema.const !== undefined && !same(schema.const, value)) say(`must be ${JSON.stringify(schema.const)}`);
+  if (schema.const !== undefined && !same(schema.const, value))
+    say(`must be ${JSON.stringify(schema.const)}`);
   checkScalar(schema, value, say);
-  if (Array.isArray(value)) value.forEach((item, i) => check(root, schema.items, item, `${path}[${i}]`, issues));
-  else if (typeof value === "object" && value !== null) checkMembers(root, schema, value, path, issues);
+  if (Array.isArray(value)) {
+    for (const [i, item] of value.entries()) check(root, schema.items, item, `${path}[${i}]`, issues);
+  } else if (typeof value === "object" && value !== null) {
+    checkMembers(root, schema, value, path, issues);
+  }
 }
 
 function checkScalar(schema: Schema, value: unknown, say: (message: string) => void): void {
@@ -75,7 +82,13 @@ function checkScalar(schema: Schema, value: unknown, say: (message: string) => v
   }
 }
 
-function checkMembers(root: unknown, schema: Schema, value: object, path: string, issues: SchemaIssue[]): void {
+function checkMembers(
+  root: unknown,
+  schema: Schema,
+  value: object,
+  path: string,
+  issues: SchemaIssue[],
+): void {
   const at = (name: string): string => (path === "" ? name : `${path}.${name}`);
   for (const name of schema.required ?? []) {
     if (!Object.hasOwn(value, name)) issues.push({ path: at(name), message: "is missing" });
@@ -83,7 +96,8 @@ function checkMembers(root: unknown, schema: Schema, value: object, path: string
   for (const [name, member] of Object.entries(value)) {
     const own = schema.properties?.[name];
     if (own !== undefined) check(root, own, member, at(name), issues);
-    else if (schema.additionalProperties === false) issues.push({ path: at(name), message: "is not declared" });
+    else if (schema.additionalProperties === false)
+      issues.push({ path: at(name), message: "is not declared" });
   }
 }
 

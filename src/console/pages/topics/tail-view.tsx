@@ -107,7 +107,11 @@ function useTail(o: {
   const add = (fresh: readonly EventRecord[]): void => {
     if (paused.current) {
       held.current = [...held.current, ...fresh].slice(-KEPT);
-      setShown((before) => ({ ...before, seen: before.seen + fresh.length, missed: before.missed + fresh.length }));
+      setShown((before) => ({
+        ...before,
+        seen: before.seen + fresh.length,
+        missed: before.missed + fresh.length,
+      }));
       return;
     }
     const newest = [...fresh].reverse().slice(0, KEPT);

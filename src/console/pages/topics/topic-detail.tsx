@@ -1,6 +1,7 @@
 /** One topic: what is in it, what comes, who reads it, and a form to publish. */
-import { useState } from "preact/hooks";
+
 import { Send } from "lucide-preact";
+import { useState } from "preact/hooks";
 import { query, to } from "../../app/router.js";
 import { may } from "../../app/session.js";
 import { seg } from "../../data/api.js";
@@ -20,8 +21,8 @@ import { KeyHistory } from "./key-history.js";
 import { PartitionsPicture } from "./partitions-picture.js";
 import { PublishDialog } from "./publish-dialog.js";
 import { TailView } from "./tail-view.js";
-import { TopicBadges } from "./topic-list.js";
 import { TopicGroups } from "./topic-groups.js";
+import { TopicBadges } from "./topic-list.js";
 
 const TABS: readonly Tab[] = [
   { id: "browse", label: "Events" },
@@ -86,7 +87,11 @@ function TopicFigures({ detail }: { readonly detail: TopicDetail }) {
   const behind = [...detail.groups].sort((a, b) => b.lag - a.lag)[0];
   return (
     <div class="mb-5 grid grid-cols-2 gap-4 md:grid-cols-4">
-      <Figure name="Published" value={stats === undefined ? "–" : rate(stats.publishedPerSecond)} detail="right now">
+      <Figure
+        name="Published"
+        value={stats === undefined ? "–" : rate(stats.publishedPerSecond)}
+        detail="right now"
+      >
         <Sparkline values={rings.of(topicRing(detail.name))} color="published" width={80} />
       </Figure>
       <Figure
@@ -99,7 +104,13 @@ function TopicFigures({ detail }: { readonly detail: TopicDetail }) {
         name="Groups"
         value={count(detail.groups.length)}
         tone={(behind?.lagSeconds ?? 0) > 60 ? "warn" : undefined}
-        detail={behind === undefined ? "nobody reads it" : behind.lag === 0 ? "all up to date" : `${behind.group}: ${lagText(behind)}`}
+        detail={
+          behind === undefined
+            ? "nobody reads it"
+            : behind.lag === 0
+              ? "all up to date"
+              : `${behind.group}: ${lagText(behind)}`
+        }
       />
     </div>
   );

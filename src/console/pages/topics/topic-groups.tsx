@@ -25,7 +25,10 @@ export function TopicGroups({ topic }: { readonly topic: string }) {
             onOpen={({ group }) => go(to("groups", group, { topic }))}
             sorted="-lag"
             empty={
-              <Empty title="Nobody reads it" command={`promethean subscribe ${shellWord(topic)} --group mailer`}>
+              <Empty
+                title="Nobody reads it"
+                command={`promethean subscribe ${shellWord(topic)} --group mailer`}
+              >
                 A group appears when somebody subscribes under its name.
               </Empty>
             }

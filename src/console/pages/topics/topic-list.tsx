@@ -31,10 +31,7 @@ export function TopicList() {
   const derived = query("derived") === "1";
   return (
     <>
-      <PageHead
-        title="Topics"
-        actions={<CopyCommand command="promethean topics" />}
-      />
+      <PageHead title="Topics" actions={<CopyCommand command="promethean topics" />} />
       <Section>
         <Loaded live={topics} rows={12}>
           {({ items }) => {
@@ -47,7 +44,8 @@ export function TopicList() {
                 ...topic,
                 groups: own,
                 lag: own.reduce((sum, { lag }) => sum + lag, 0),
-                perSecond: stats && (stats.topics.find((t) => t.topic === topic.name)?.publishedPerSecond ?? 0),
+                perSecond:
+                  stats && (stats.topics.find((t) => t.topic === topic.name)?.publishedPerSecond ?? 0),
                 schema: schemas.data?.items.filter((one) => one.topic === topic.name).at(-1),
               };
             });
@@ -111,12 +109,21 @@ const COLUMNS: readonly Column<Row>[] = [
     sort: ({ perSecond = 0 }) => perSecond,
     cell: ({ name, perSecond }) => (
       <span class="inline-flex items-center justify-end gap-2.5">
-        <Sparkline values={rings.of(topicRing(name))} color="published" width={56} height={18} />
-        <span class="w-14">{perSecond === undefined ? "–" : rate(perSecond)}</span>
+        <span class="max-sm:hidden">
+          <Sparkline values={rings.of(topicRing(name))} color="published" width={56} height={18} />
+        </span>
+        <span class="sm:w-14">{perSecond === undefined ? "–" : rate(perSecond)}</span>
       </span>
     ),
   },
-  { id: "events", head: "Events", align: "right", sort: ({ events }) => events, cell: ({ events }) => si(events) },
+  {
+    id: "events",
+    head: "Events",
+    align: "right",
+    wide: true,
+    sort: ({ events }) => events,
+    cell: ({ events }) => si(events),
+  },
   {
     id: "bytes",
     head: "Size",

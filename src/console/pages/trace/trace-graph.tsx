@@ -14,7 +14,7 @@ export function TraceGraph({ trace, chosen, onChoose }: GraphProps) {
   const at = new Map(nodes.map((node) => [node.event.id, node]));
   return (
     <div class="overflow-auto">
-      <div class="relative" style={{ width: `${width}px`, height: `${height}px` }}>
+      <div class="relative min-w-full" style={{ width: `${width}px`, height: `${height}px` }}>
         {lanes.map((topic, i) => (
           <div
             key={topic}
@@ -53,7 +53,12 @@ export function TraceGraph({ trace, chosen, onChoose }: GraphProps) {
             aria-pressed={event.id === chosen}
             title={event.id}
             onClick={() => onChoose(event.id)}
-            style={{ left: `${x}px`, top: `${y - NODE_HEIGHT / 2}px`, width: `${NODE_WIDTH}px`, height: `${NODE_HEIGHT}px` }}
+            style={{
+              left: `${x}px`,
+              top: `${y - NODE_HEIGHT / 2}px`,
+              width: `${NODE_WIDTH}px`,
+              height: `${NODE_HEIGHT}px`,
+            }}
             class={`absolute flex flex-col justify-center rounded-md border bg-surface px-2.5 text-left ${event.id === chosen ? "border-ember shadow-[0_0_0_1px_var(--color-ember)]" : "border-line-strong hover:border-ember"}`}
           >
             <span class="mono truncate text-xs">{event.key ?? event.id.slice(0, 13)}</span>

@@ -1,12 +1,24 @@
 import { describe, expect, it } from "vitest";
 import { placesOf } from "./trace-layout.js";
 
-const event = (id: string, topic: string, ts: number) => ({ id, topic, ts, partition: 0, seq: ts, payload: null });
+const event = (id: string, topic: string, ts: number) => ({
+  id,
+  topic,
+  ts,
+  partition: 0,
+  seq: ts,
+  payload: null,
+});
 
 describe("the places of a trace", () => {
   it("puts effects right of their causes, and each topic in a lane", () => {
     const { nodes, lanes } = placesOf({
-      events: [event("c", "mails", 3), event("a", "orders", 1), event("b", "payments", 2), event("d", "mails", 4)],
+      events: [
+        event("c", "mails", 3),
+        event("a", "orders", 1),
+        event("b", "payments", 2),
+        event("d", "mails", 4),
+      ],
       edges: [
         { from: "a", to: "b" },
         { from: "b", to: "c" },

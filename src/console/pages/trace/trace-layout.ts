@@ -25,18 +25,24 @@ export interface Places {
 }
 
 export function placesOf({ events, edges }: Pick<Trace, "events" | "edges">): Places {
-  const sorted = [...events].sort((a, b) => a.ts - b.ts || a.seq - b.seq);
+  const depths = depthsOf(events, edges);
+  const depthOf = ({ id }: EventRecord): number => depths.get(id) ?? 0;
+  const sorted = [...events].sort((a, b) => a.ts - b.ts || depthOf(a) - depthOf(b) || a.seq - b.seq);
   const lanes = [...new Set(sorted.map(({ topic }) => topic))];
-  const depths = depthsOf(sorted, edges);
   const first = sorted[0]?.ts ?? 0;
   const taken = new Map<string, number>();
   const nodes = sorted.map((event): PlacedEvent => {
-    const { id, topic, ts } = event;
+    const { topic, ts } = event;
     // Of two in one lane, the later one stands further right, whatever caused it.
-    const column = Math.max(depths.get(id) ?? 0, (taken.get(topic) ?? -1) + 1);
+    const column = Math.max(depthOf(event), (taken.get(topic) ?? -1) + 1);
     taken.set(topic, column);
     const lane = lanes.indexOf(topic);
-    return { event, x: LEFT + column * COLUMN, y: lane * LANE + LANE / 2 + 6, sinceFirstMs: Math.max(0, ts - first) };
+    return {
+      event,
+      x: LEFT + column * COLUMN,
+      y: lane * LANE + LANE / 2 + 6,
+      sinceFirstMs: Math.max(0, ts - first),
+    };
   });
   const right = Math.max(0, ...nodes.map(({ x }) => x));
   return { nodes, lanes, width: right + COLUMN, height: Math.max(1, lanes.length) * LANE };

@@ -19,9 +19,10 @@ export function TracePage({ rest }: PageProps) {
   const [id] = rest;
   const correlation = query("correlation");
   if (id === undefined && correlation === null) return <AskFor />;
-  const path =
-    id === undefined ? withQuery("/trace", { correlation }) : `/trace/${seg(id)}`;
-  return <TraceView key={path} path={path} {...(id !== undefined && { id })} name={id ?? correlation ?? ""} />;
+  const path = id === undefined ? withQuery("/trace", { correlation }) : `/trace/${seg(id)}`;
+  return (
+    <TraceView key={path} path={path} {...(id !== undefined && { id })} name={id ?? correlation ?? ""} />
+  );
 }
 
 function AskFor() {
@@ -39,7 +40,13 @@ function AskFor() {
               if (text.trim() !== "") go(to("trace", text.trim()));
             }}
           >
-            <TextField label="Event id" mono value={text} onInput={setText} placeholder="0190f3c2-7c6e-7000-…" />
+            <TextField
+              label="Event id"
+              mono
+              value={text}
+              onInput={setText}
+              placeholder="0190f3c2-7c6e-7000-…"
+            />
             <Button kind="primary" type="submit" icon={GitFork} class="self-start">
               Trace event
             </Button>
@@ -125,9 +132,11 @@ function Summary({ trace }: { readonly trace: Trace }) {
   const took = (Math.max(...times) - Math.min(...times)) / 1_000;
   return (
     <span class="flex flex-wrap items-center gap-2">
-      {plural(trace.events.length, "event")} in {plural(topics, "topic")}, {duration(Math.max(0, took))} from first to
-      last.
-      {!trace.complete && <Badge tone="warn">looked at {count(trace.scanned)} events, there may be more</Badge>}
+      {plural(trace.events.length, "event")} in {plural(topics, "topic")}, {duration(Math.max(0, took))} from
+      first to last.
+      {!trace.complete && (
+        <Badge tone="warn">looked at {count(trace.scanned)} events, there may be more</Badge>
+      )}
       {trace.missing.length > 0 && <Badge>{plural(trace.missing.length, "cause")} not to be seen</Badge>}
     </span>
   );

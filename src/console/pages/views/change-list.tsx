@@ -16,7 +16,8 @@ export function ChangeList({ changes, at, onAt }: ChangeListProps) {
   if (changes.length === 0)
     return (
       <Empty title="No history to show">
-        The events of this key are not known: the view is made by a projector of its own, or retention took them.
+        The events of this key are not known: the view is made by a projector of its own, or retention took
+        them.
       </Empty>
     );
   const standing = at === null ? changes.at(-1) : changes.filter(({ ts }) => ts <= at).at(-1);

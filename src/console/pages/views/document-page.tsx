@@ -23,7 +23,9 @@ interface DocumentProps {
 export function DocumentPage({ view, documentKey: key }: DocumentProps) {
   const path = `/snap/${seg(view)}/${seg(key)}`;
   const present = useLive<ViewRecord>(path, 3_000);
-  const topic = useLive<Items<ViewInfo>>("/views", 30_000).data?.items.find((one) => one.view === view)?.topic;
+  const topic = useLive<Items<ViewInfo>>("/views", 30_000).data?.items.find(
+    (one) => one.view === view,
+  )?.topic;
   const history = useLive<Items<EventRecord>>(
     topic == null ? null : `/topics/${seg(topic)}/keys/${seg(key)}?limit=200`,
     3_000,
@@ -49,9 +51,7 @@ export function DocumentPage({ view, documentKey: key }: DocumentProps) {
       <div class="grid items-start gap-4 lg:grid-cols-[1fr_20rem]">
         <Section title="Document" note={at === null ? "as it is now" : <Moment ts={at} />}>
           {at === null ? <Present live={present} /> : <Past path={path} at={at} changes={changes} />}
-          {changes.length > 0 && (
-            <TimeSlider changes={changes} at={at} onAt={(ts) => setQuery({ at: ts })} />
-          )}
+          {changes.length > 0 && <TimeSlider changes={changes} at={at} onAt={(ts) => setQuery({ at: ts })} />}
         </Section>
         <div class="flex flex-col gap-4">
           <Source present={present.data} changes={changes} at={at} />
@@ -79,7 +79,11 @@ function Present({ live }: { readonly live: ReturnType<typeof useLive<ViewRecord
 }
 
 /** The document then, against what the change before had made of it. */
-function Past(props: { readonly path: string; readonly at: number; readonly changes: readonly EventRecord[] }) {
+function Past(props: {
+  readonly path: string;
+  readonly at: number;
+  readonly changes: readonly EventRecord[];
+}) {
   const { path, at, changes } = props;
   const now = useLive<ViewRecord>(withQuery(path, { at }), Number.POSITIVE_INFINITY);
   const earlier = changes.filter(({ ts }) => ts <= at);
@@ -98,7 +102,11 @@ function Past(props: { readonly path: string; readonly at: number; readonly chan
       {before.data === undefined ? (
         <JsonView value={value} label="document then" />
       ) : (
-        <JsonView value={value} before={fieldsOf(before.data)} label="document then, against the change before" />
+        <JsonView
+          value={value}
+          before={fieldsOf(before.data)}
+          label="document then, against the change before"
+        />
       )}
     </div>
   );

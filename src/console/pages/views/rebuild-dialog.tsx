@@ -59,7 +59,11 @@ function Running(props: { readonly id: string; readonly view: string; readonly o
   const { id, view, onClose } = props;
   const job = useLive<Job>(`/jobs/${seg(id)}`, 700).data;
   const isOver = job !== undefined && job.state !== "running";
-  const { events = 0, total = 0, etaSeconds } = (job?.progress ?? {}) as {
+  const {
+    events = 0,
+    total = 0,
+    etaSeconds,
+  } = (job?.progress ?? {}) as {
     events?: number;
     total?: number;
     etaSeconds?: number | null;

@@ -129,7 +129,10 @@ function columnsOf(view: string, items: readonly ViewRecord[]): Column<ViewRecor
       id: "key",
       head: "Key",
       cell: ({ _key }) => (
-        <Link href={to("views", view, _key)} class="mono inline-block max-w-72 truncate rounded-sm align-bottom hover:underline">
+        <Link
+          href={to("views", view, _key)}
+          class="mono inline-block max-w-72 truncate rounded-sm align-bottom hover:underline"
+        >
           {_key}
         </Link>
       ),

@@ -44,8 +44,8 @@ export function ViewList() {
                   sorted="view"
                   empty={
                     <Empty title={items.length > 0 ? "No view fits the filter" : "No views yet"}>
-                      A view appears when a projector writes its first document: startChangelogProjector(bus, &#123;
-                      topic, view &#125;).
+                      A view appears when a projector writes its first document: startChangelogProjector(bus,
+                      &#123; topic, view &#125;).
                     </Empty>
                   }
                 />
@@ -92,7 +92,9 @@ const COLUMNS: readonly Column<Row>[] = [
     head: "Indexes",
     wide: true,
     cell: ({ indexes }) => (
-      <span class="text-soft">{indexes.map(({ keys }) => Object.keys(keys).join("+")).join(", ") || "–"}</span>
+      <span class="text-soft">
+        {indexes.map(({ keys }) => Object.keys(keys).join("+")).join(", ") || "–"}
+      </span>
     ),
   },
   {

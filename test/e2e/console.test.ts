@@ -1,0 +1,238 @@
+/** The console in a real browser against a real hub: the main task of each page. */
+import type { Browser, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { launch, SOON, sees, type Visit, visit } from "../support/console/browser.js";
+import { Orders, openShop, READER, type Shop } from "../support/console/shop.js";
+
+let browser: Browser;
+let shop: Shop;
+let open: Visit[] = [];
+beforeAll(async () => {
+  browser = await launch();
+});
+afterAll(() => browser?.close());
+beforeEach(async () => {
+  shop = await openShop();
+});
+afterEach(async () => {
+  for (const { context, errors } of open) {
+    await context.close();
+    expect(errors).toEqual([]);
+  }
+  open = [];
+  await shop.close();
+});
+
+async function at(path: string, token?: string): Promise<Page> {
+  const visited = await visit(browser, shop.hub.url, { path, ...(token !== undefined && { token }) });
+  open.push(visited);
+  return visited.page;
+}
+
+async function lettersOpen(): Promise<number> {
+  const response = await fetch(`${shop.hub.url}/dlq`, { headers: { authorization: "Bearer admin-token" } });
+  const { items } = (await response.json()) as { items: { open: number }[] };
+  return items[0]?.open ?? 0;
+}
+
+describe("signing in", () => {
+  it("takes a token, refuses a wrong one, forgets it on sign-out, and asks for it again", async () => {
+    const visited = await visit(browser, shop.hub.url, { token: null, path: "/ui/topics?q=orders" });
+    open.push(visited);
+    const { page } = visited;
+    await page.getByLabel("Access token").fill("wrong");
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await sees(page, "The hub does not know this token");
+    await page.getByLabel("Access token").fill("admin-token");
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("link", { name: "orders.placed" }).waitFor();
+    expect(page.url()).toBe(`${shop.hub.url}/ui/topics?q=orders`);
+    await page.reload();
+    await page.getByRole("link", { name: "orders.placed" }).waitFor();
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByLabel("Access token").waitFor();
+    await page.reload();
+    await page.getByLabel("Access token").waitFor();
+  });
+
+  it("takes the token out of a link, and leaves it nowhere in the address", async () => {
+    const page = await at("/ui/groups");
+    await page.getByRole("heading", { name: "Groups", level: 1 }).waitFor();
+    expect(page.url()).toBe(`${shop.hub.url}/ui/groups`);
+  });
+
+  it("offers nothing that a token may not do, and says which right is missing", async () => {
+    const page = await at("/", READER);
+    await sees(page, "ops:stats");
+    await page.getByRole("link", { name: /^Topics/ }).click();
+    await page.getByRole("link", { name: "orders.placed" }).click();
+    await sees(page, "cust-99");
+    expect(await page.getByRole("button", { name: "Publish event" }).count()).toBe(0);
+    await page.goto(`${shop.hub.url}/ui/dead-letters/orders.placed`);
+    await sees(page, "order 101 is too dear");
+    expect(await page.getByRole("button", { name: /Redrive|Discard/ }).count()).toBe(0);
+    await page.goto(`${shop.hub.url}/ui/topics`);
+    await sees(page, "orders.placed");
+    expect(await page.getByText("order.state").count()).toBe(0);
+    await page.goto(`${shop.hub.url}/ui/operations?tab=audit`);
+    await sees(page, "ops:audit");
+  });
+});
+
+describe("the pages", () => {
+  it("overview: says in words what is wrong, and leads there", async () => {
+    const page = await at("/");
+    await sees(page, /dead letters? wait for a decision in orders.placed/);
+    await page.locator("figure").first().waitFor();
+    await page.getByRole("link", { name: /dead letters? wait for a decision/ }).click();
+    await page.getByRole("heading", { name: "orders.placed", level: 1 }).waitFor();
+  });
+
+  it("topics: finds events by text, opens one, keeps all of it in the address", async () => {
+    const page = await at("/ui/topics");
+    await page.getByRole("link", { name: "orders.placed" }).click();
+    await page.getByLabel("Text in the event").fill('"order":103');
+    const row = page.getByRole("row").filter({ hasText: "cust-103" });
+    await row.waitFor();
+    await expect.poll(() => page.locator("[data-row]").count(), SOON).toBe(1);
+    await row.click();
+    const panel = page.getByRole("complementary", { name: "Event" });
+    await panel.getByText("cust-103").first().waitFor();
+    const address = page.url();
+    expect(address).toContain("text=");
+    expect(address).toContain("event=");
+    await page.goto(address);
+    await panel.getByText('"cust-103"').first().waitFor();
+    await page.keyboard.press("Escape");
+    await expect.poll(() => panel.count(), SOON).toBe(0);
+  });
+
+  it("topics: checks a payload against the schema as one types, publishes it, and shows it in the live tail", async () => {
+    const page = await at("/ui/topics/orders.placed?tab=tail");
+    await page.getByText("Live", { exact: true }).nth(1).waitFor();
+    await page.getByRole("button", { name: "Publish event" }).click();
+    const dialog = page.getByRole("dialog");
+    const publish = dialog.getByRole("button", { name: "Publish event" });
+    await dialog.getByLabel("Payload (JSON)").fill('{"order":"x"}');
+    await sees(page, "customer");
+    expect(await publish.isDisabled()).toBe(true);
+    await dialog.getByLabel("Payload (JSON)").fill('{"order":5,"customer":"tail-me"}');
+    await dialog.getByLabel("Key", { exact: true }).fill("tail-key");
+    await publish.click();
+    const row = page.getByRole("row").filter({ hasText: "tail-key" });
+    await row.waitFor();
+    await page.getByRole("button", { name: "Pause", exact: true }).click();
+    await shop.bus.publish(Orders, { order: 6, customer: "later" }, { key: "later" });
+    await sees(page, "Paused, 1 more");
+    await page.getByRole("button", { name: "Resume", exact: true }).click();
+    await page.getByRole("row").filter({ hasText: "later" }).waitFor();
+  });
+
+  it("topics: shows the history of a key with what changed", async () => {
+    const page = await at("/ui/topics/order.state?tab=key&key=order-7");
+    await expect.poll(() => page.locator("ol > li").count(), SOON).toBe(3);
+    await page.locator(".bg-good-wash", { hasText: '"shipped"' }).first().waitFor();
+    await page.locator(".bg-bad-wash", { hasText: '"paid"' }).first().waitFor();
+  });
+
+  it("groups: says why one is stuck, moves its cursor after a preview, pauses, resumes, verifies", async () => {
+    const page = await at("/ui/groups");
+    await page.getByRole("link", { name: "mailer" }).click();
+    const why = page.locator("[data-why]");
+    await expect
+      .poll(() => why.textContent(), SOON)
+      .toMatch(/key slow failed 1 of 50 times with SMTP timeout/);
+    await page.getByRole("button", { name: "Verify" }).click();
+    await sees(page, "Every event is accounted for.");
+    await page.getByRole("button", { name: "Done" }).click();
+    await page.getByRole("button", { name: "Pause", exact: true }).last().click();
+    await page.getByRole("button", { name: "Resume", exact: true }).waitFor();
+    await page.getByRole("button", { name: "Resume", exact: true }).click();
+    await page.getByRole("button", { name: "Move cursor" }).click();
+    await page.getByLabel("Where to").selectOption("latest");
+    await sees(page, "2 unsettled events would never come");
+    await page.getByRole("button", { name: "Skip 2 events" }).click();
+    await expect.poll(() => why.textContent(), SOON).toMatch(/mailer is up to date/);
+  });
+
+  it("dead letters: redrives a choice with a dry run and progress, edits one, discards one with a reason", async () => {
+    const page = await at("/ui/dead-letters");
+    await page.getByRole("link", { name: "orders.placed" }).click();
+    await expect.poll(() => page.locator("[data-row]").count(), SOON).toBe(4);
+    await page.getByRole("row").filter({ hasText: "order 101" }).click();
+    const panel = page.getByRole("complementary", { name: "Dead letter" });
+    await panel.getByText("order 101 is too dear").first().waitFor();
+    await panel.getByRole("button", { name: "Edit and retry" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Payload (JSON)").fill('{"order":42,"customer":"cust-101"}');
+    await dialog.locator(".bg-good-wash", { hasText: "42" }).first().waitFor();
+    await dialog.getByRole("button", { name: "Publish to orders.placed for billing" }).click();
+    await expect.poll(lettersOpen, SOON).toBe(3);
+    await page.keyboard.press("Escape");
+    await page.getByRole("row").filter({ hasText: "order 102" }).click();
+    await panel.getByRole("button", { name: "Discard" }).click();
+    await dialog.getByLabel("Reason").fill("a test order");
+    await dialog.getByRole("button", { name: "Discard 1 event" }).click();
+    await expect.poll(lettersOpen, SOON).toBe(2);
+    shop.rules.strict = false;
+    await page.goto(`${shop.hub.url}/ui/dead-letters/orders.placed`);
+    await page.getByRole("button", { name: "Redrive 2 events…" }).click();
+    await sees(page, "A dry run says");
+    await dialog.getByRole("button", { name: "Redrive 2 events to orders.placed" }).click();
+    await dialog.locator('[data-job="done"]').waitFor();
+    await expect.poll(lettersOpen, SOON).toBe(0);
+    await page.goto(`${shop.hub.url}/ui/operations?tab=audit`);
+    await sees(page, "dead-letters.redrive");
+    await sees(page, "dead-letters.discard");
+  });
+
+  it("views: searches, shows a document as it was and what changed, rebuilds and compares", async () => {
+    const page = await at("/ui/views/orders");
+    await page.getByLabel("status=paid total>100").fill("status=shipped");
+    await expect.poll(() => page.locator("[data-row]").count(), SOON).toBe(1);
+    await page.getByRole("link", { name: "order-7" }).click();
+    await sees(page, '"shipped"');
+    await page.getByRole("button", { name: "Change before" }).click();
+    await page.locator(".bg-good-wash", { hasText: '"paid"' }).first().waitFor();
+    await page.locator(".bg-bad-wash", { hasText: '"placed"' }).first().waitFor();
+    expect(page.url()).toMatch(/at=\d+/);
+    await page.getByRole("button", { name: "Now" }).click();
+    await sees(page, '"shipped"');
+    await page.goto(`${shop.hub.url}/ui/views/orders`);
+    await page.getByRole("button", { name: "Rebuild…" }).click();
+    await page.getByRole("button", { name: "Rebuild orders and compare" }).click();
+    await sees(page, "All 2 documents came out the same.");
+  });
+
+  it("schemas: tells two versions apart and gives the verdict", async () => {
+    const page = await at("/ui/schemas");
+    await page.getByRole("link", { name: "orders.placed" }).click();
+    await page.locator('[data-verdict="compatible"]').waitFor();
+    await sees(page, "coupon");
+    await page.getByLabel("Older version").selectOption("2");
+    await expect.poll(() => page.url(), SOON).toContain("from=2");
+  });
+
+  it("trace: shows what caused a mail, and the chosen event beside it", async () => {
+    const page = await at(`/ui/trace/${shop.mail}`);
+    await sees(page, "2 events in 2 topics");
+    await page.getByRole("button", { name: /cust-99/ }).click();
+    await page.getByRole("heading", { name: "orders.placed", level: 2 }).waitFor();
+  });
+
+  it("operations: lists what runs, the hubs, and what one may do", async () => {
+    const page = await at("/ui/operations");
+    await sees(page, "changelog order.state → orders");
+    await page.getByRole("tab", { name: "Hubs and members" }).click();
+    await sees(page, "this one");
+    await page.getByRole("tab", { name: "Access" }).click();
+    await page.getByRole("cell", { name: "allow" }).waitFor();
+    await page.getByRole("tab", { name: "Outbox" }).click();
+    await sees(page, "No dead entries");
+  });
+
+  it("processes: without the worked example it says how to start it", async () => {
+    const page = await at("/ui/processes");
+    await sees(page, "npx promethean up");
+  });
+});
