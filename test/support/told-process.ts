@@ -26,6 +26,10 @@ export class ToldProcess<Line extends { readonly type: string }> {
     });
   }
 
+  get pid(): number {
+    return this.#process.pid ?? -1;
+  }
+
   /** Waits until it has told a line of this type. */
   async seen(type: Line["type"], withinMs = 30_000): Promise<void> {
     const untilMs = performance.now() + withinMs;

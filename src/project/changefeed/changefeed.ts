@@ -47,6 +47,8 @@ export interface ChangefeedOptions {
   readonly keyOf?: (change: CollectionChange) => string;
   /** Documents as extended JSON, which tells all types apart, instead of plain JSON. */
   readonly extendedJson?: boolean;
+  /** A process that runs the feed and is silent for this long has lost it to another one. Default 15,000. */
+  readonly takeOverMs?: number;
   /** Changes published at once. Default 500. */
   readonly batchSize?: number;
   /**
@@ -133,6 +135,7 @@ class Changefeed {
     this.topic = options.topic ?? `${collection.toLowerCase().replaceAll("_", "-")}.changed`;
     checkTopicName(this.topic);
     checkRange("batchSize", options.batchSize, 1, 10_000);
+    checkRange("takeOverMs", options.takeOverMs, 100);
     this.name = options.name ?? `${db.databaseName}.${collection}`;
     const view = `changefeed.${this.name.toLowerCase()}`;
     checkViewName(view);
@@ -141,7 +144,7 @@ class Changefeed {
     this.#options = options;
     const feed = `changefeed ${this.name} ${this.topic}`;
     this.#naming = { feed, collection, extendedJson: options.extendedJson ?? false };
-    this.#point = new FeedPoint(bus.store.registry, bus.clock, this.name);
+    this.#point = new FeedPoint(bus.store.registry, bus.clock, this.name, options.takeOverMs ?? 15_000);
     this.#states = new PublishedStates(bus.store.documents, view);
   }
 

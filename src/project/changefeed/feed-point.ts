@@ -27,24 +27,23 @@ interface StoredPlace {
   readonly place: string;
 }
 
-/** After this long without a sign of life the feed is taken over. */
-const SILENT_MS = 15_000;
-const SIGN_EVERY_MS = 5_000;
-
 export class FeedPoint {
   readonly #registry: Registry;
   readonly #clock: Clock;
   readonly #name: string;
   readonly #owner: string;
+  readonly #silentMs: number;
   #revision = 0;
   #signedMs = Number.NEGATIVE_INFINITY;
   #place: FeedPlace | null = null;
 
-  constructor(registry: Registry, clock: Clock, name: string) {
+  /** `silentMs`: after this long without a sign of life the feed is taken over. */
+  constructor(registry: Registry, clock: Clock, name: string, silentMs: number) {
     this.#registry = registry;
     this.#clock = clock;
     this.#name = `changefeed:${name}`;
     this.#owner = clock.newId();
+    this.#silentMs = silentMs;
   }
 
   get place(): FeedPlace | null {
@@ -59,7 +58,8 @@ export class FeedPoint {
     if (token === null) return true;
     const stored = token.value as unknown as StoredPlace;
     const silentMs = this.#clock.now() - stored.aliveMs;
-    if (stored.owner !== null && stored.owner !== this.#owner && Math.abs(silentMs) < SILENT_MS) return false;
+    if (stored.owner !== null && stored.owner !== this.#owner && Math.abs(silentMs) < this.#silentMs)
+      return false;
     this.#place = EJSON.parse(stored.place) as FeedPlace;
     await this.move(this.#place);
     return true;
@@ -72,14 +72,17 @@ export class FeedPoint {
 
   /** The token of a batch that brought nothing: kept now and then. */
   async idle(token: ResumeToken, run: number): Promise<void> {
-    if (this.#clock.steady() - this.#signedMs < SIGN_EVERY_MS) return;
+    if (!this.#signIsDue) return;
     await this.move({ phase: "following", run, start: { after: token } });
   }
 
   /** A sign of life in the middle of long work. */
   async sign(): Promise<void> {
-    if (this.#place === null || this.#clock.steady() - this.#signedMs < SIGN_EVERY_MS) return;
-    await this.move(this.#place);
+    if (this.#place !== null && this.#signIsDue) await this.move(this.#place);
+  }
+
+  get #signIsDue(): boolean {
+    return this.#clock.steady() - this.#signedMs >= this.#silentMs / 3;
   }
 
   /** Lets another process take over at once. */

@@ -2,7 +2,8 @@
 import { describe, expect, it } from "vitest";
 import { compactNow } from "../../../src/project/compactor.js";
 import { verifyGroup } from "../../../src/project/verify.js";
-import { finalState, type ProjectBench, traffic } from "./bench.js";
+import type { ProjectBench } from "./bench.js";
+import { finalState, traffic } from "./traffic.js";
 
 const DAY_MS = 86_400_000;
 const FAST = { snapshot: false, pauseMs: 0 } as const;

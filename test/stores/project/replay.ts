@@ -3,7 +3,8 @@ import { describe, expect, it } from "vitest";
 import type { EventRecord } from "../../../src/model/event.js";
 import { replay } from "../../../src/project/replay.js";
 import type { Position } from "../../../src/project/topic-position.js";
-import { type ProjectBench, traffic } from "./bench.js";
+import type { ProjectBench } from "./bench.js";
+import { traffic } from "./traffic.js";
 
 export function describeReplay(bench: ProjectBench): void {
   const numbered = (count: number, firstTs = 1_000) =>

@@ -9,7 +9,8 @@ import { movePointer, readPointer } from "../../../src/project/view-pointer.js";
 import { warmView } from "../../../src/project/warm.js";
 import { interceptStore } from "../../../src/testing/store-calls.js";
 import { gate } from "../../support/eventually.js";
-import { finalState, type ProjectBench, traffic } from "./bench.js";
+import type { ProjectBench } from "./bench.js";
+import { finalState, traffic } from "./traffic.js";
 
 const FAST = { pauseMs: 0 } as const;
 const CUTS = { maxKeys: 3, batchSize: 6 } as const;

@@ -8,7 +8,8 @@ import { compactNow } from "../../../src/project/compactor.js";
 import { viewAt } from "../../../src/project/past-view.js";
 import { history, stateAt } from "../../../src/project/time-travel.js";
 import type { ViewSource } from "../../../src/project/view-definitions.js";
-import { finalState, type ProjectBench, traffic } from "./bench.js";
+import type { ProjectBench } from "./bench.js";
+import { finalState, traffic } from "./traffic.js";
 
 const FAST = { pauseMs: 0 } as const;
 

@@ -5,7 +5,8 @@ import type { EventRecord } from "../../../src/model/event.js";
 import { exportEvents } from "../../../src/project/export-events.js";
 import { importEvents } from "../../../src/project/import-events.js";
 import { ODD_PAYLOADS } from "../../../src/testing/conformance/samples.js";
-import { type ProjectBench, traffic } from "./bench.js";
+import type { ProjectBench } from "./bench.js";
+import { traffic } from "./traffic.js";
 
 export function describeTransfer(bench: ProjectBench): void {
   const exported = async (

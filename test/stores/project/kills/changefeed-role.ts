@@ -1,0 +1,104 @@
+/** P12: each change of the collection is told once, in order for each document, and the last one tells how it ended. */
+import type { Collection, MongoClient } from "mongodb";
+import { pause, systemClock } from "../../../../src/model/clock.js";
+import { seededRandom } from "../../../../src/model/manual-clock.js";
+import type { Handle } from "../../../../src/model/task.js";
+import { type ChangefeedStats, type CollectionChange, startMongoChangefeed } from "../../../../src/mongo.js";
+import type { OpenedPlace } from "./place.js";
+import { differs, type Role } from "./role.js";
+
+const topic = "watched.changed";
+const DOCUMENTS = 15;
+const BURST = 80;
+
+interface Watched {
+  readonly _id: number;
+  readonly n: number;
+}
+
+export const changefeedRole: Role = {
+  needsMongo: true,
+  async prepare(place) {
+    const { bus } = place;
+    await bus.defineTopic({ name: topic, partitions: 3 });
+    // What happens before its first start is not told change by change.
+    const first = startFeed(place);
+    while (first.stats().phase !== "following") await pause(systemClock, 20);
+    await first.stop();
+    const watched = collectionOf(place);
+    const present = new Map<number, number>();
+    const done = new Map<string, string[]>();
+    let changes = 0;
+    const told = async (): Promise<Map<string, CollectionChange[]>> => {
+      const byKey = new Map<string, CollectionChange[]>();
+      for await (const { payload } of bus.read<CollectionChange>(topic)) {
+        byKey.set(payload.id, [...(byKey.get(payload.id) ?? []), payload]);
+      }
+      return byKey;
+    };
+    return {
+      burst: async (seed) => {
+        const random = seededRandom(seed);
+        for (let i = 0; i < BURST; i++) {
+          const _id = Math.floor(random() * DOCUMENTS);
+          const op = await change(watched, _id, ++changes, present, random());
+          done.set(String(_id), [...(done.get(String(_id)) ?? []), op]);
+        }
+      },
+      finished: async () => {
+        const counts = [...(await told()).values()].map(({ length }) => length);
+        return counts.reduce((sum, n) => sum + n, 0) >= changes;
+      },
+      anomalies: async () => {
+        const found = await told();
+        const inOrder = <V>(map: Map<string, V>) => [...map].sort(([a], [b]) => Number(a) - Number(b));
+        const ops = inOrder(found).map(([id, list]) => [id, list.map(({ op }) => op)]);
+        const states = inOrder(found).map(([id, list]) => [Number(id), list.at(-1)?.document?.n ?? null]);
+        const last = inOrder(done).map(([id]) => [Number(id), present.get(Number(id)) ?? null]);
+        return [
+          ...differs("the changes of each document, in order", ops, inOrder(done)),
+          ...differs("the last state of each document", states, last),
+        ];
+      },
+    };
+  },
+  async work(place) {
+    const feed = startFeed(place);
+    return { done: () => feed.stats().published, stop: feed.stop };
+  },
+};
+
+function startFeed({ client, bus }: OpenedPlace): Handle<ChangefeedStats> {
+  const options = { collection: "watched", batchSize: 10, takeOverMs: 400 };
+  return startMongoChangefeed((client as MongoClient).db("shop"), bus, options);
+}
+
+function collectionOf({ client }: OpenedPlace): Collection<Watched> {
+  return (client as MongoClient).db("shop").collection<Watched>("watched");
+}
+
+async function change(
+  watched: Collection<Watched>,
+  _id: number,
+  n: number,
+  present: Map<number, number>,
+  dice: number,
+): Promise<string> {
+  if (!present.has(_id)) {
+    present.set(_id, n);
+    await watched.insertOne({ _id, n });
+    return "insert";
+  }
+  if (dice < 0.2) {
+    present.delete(_id);
+    await watched.deleteOne({ _id });
+    return "delete";
+  }
+  present.set(_id, n);
+  if (dice < 0.5) {
+    await watched.replaceOne({ _id }, { n });
+    return "replace";
+  }
+  await watched.updateOne({ _id }, { $set: { n } });
+  return "update";
+}

@@ -1,0 +1,32 @@
+/** The short form of scripts/project-kills.mjs. */
+import { describe, expect, it } from "vitest";
+import { compileProgram } from "../../../../scripts/embedded-sources.mjs";
+import { runKills } from "./kill-run.js";
+import type { RoleName } from "./roles.js";
+import { inPlace, type StoreName } from "./servers.js";
+
+const PROMISES: Readonly<Record<RoleName, string>> = {
+  compactor: "P11: no key's newest value is lost, in the log or in its snapshot",
+  drainer: "P10: every entry is published once, each key in order",
+  changelog: "P5: the view is what a replay comes to",
+  transactional: "P9: every event takes effect exactly once",
+  changefeed: "P12: every change is told once, each document's in order",
+};
+
+describe.each(["embedded", "mongo"] as StoreName[])(
+  "workers killed over and over, on the %s store",
+  (store) => {
+    const program = compileProgram(new URL("./worker-process.ts", import.meta.url));
+
+    it.each(Object.entries(PROMISES) as [RoleName, string][])(
+      "%s: %s",
+      async (role) => {
+        const run = await inPlace(role, store, (place) =>
+          runKills({ role, place, program, cycles: 2, seed: 3 }),
+        );
+        expect(run.anomalies).toEqual([]);
+      },
+      300_000,
+    );
+  },
+);

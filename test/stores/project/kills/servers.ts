@@ -1,0 +1,40 @@
+/** Places of their own for runs of kills. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { MongoClient } from "mongodb";
+import { ReplicaSet } from "../../../support/mongo/replica-set.js";
+import type { KillPlace } from "./place.js";
+import { ROLES, type RoleName } from "./roles.js";
+
+export type StoreName = "embedded" | "mongo";
+
+/** Runs `body` in a fresh place; nothing of it is left afterwards. */
+export async function inPlace<T>(
+  role: RoleName,
+  store: StoreName,
+  body: (place: KillPlace) => Promise<T>,
+): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), "promethean-kills-"));
+  const server = store === "mongo" || ROLES[role].needsMongo ? await ReplicaSet.start() : null;
+  try {
+    if (server !== null) await endTransactionsSoon(server.url);
+    return await body({
+      ...(store === "embedded" && { path: join(folder, "bus.db") }),
+      ...(server !== null && { url: server.url }),
+    });
+  } finally {
+    await server?.dispose();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** A server gives the transactions of the dead a minute, during which nobody else may touch what they touched. */
+async function endTransactionsSoon(url: string): Promise<void> {
+  const client = new MongoClient(url);
+  try {
+    await client.db("admin").command({ setParameter: 1, transactionLifetimeLimitSeconds: 2 });
+  } finally {
+    await client.close();
+  }
+}
