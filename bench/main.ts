@@ -1,19 +1,27 @@
-/** `npm run bench -- <suite> [--json] [--rounds n]`: figures on stdout, progress on stderr if that is a terminal. */
+/**
+ * `npm run bench -- <suite | all>`, `… compare <rev> [suite]`, `… chart <json> <svg>`: figures on stdout, progress on
+ * stderr if that is a terminal. `scripts/bench.mjs` compiles first.
+ */
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { Command, InvalidArgumentError } from "commander";
+import { chartSvg } from "./chart.js";
+import { comparisonOf } from "./compare.js";
+import { remoteSuite } from "./remote-suite.js";
 import { reportText } from "./report-text.js";
-import { runSuite } from "./run-suite.js";
+import { type Report, runSuite } from "./run-suite.js";
 import type { Suite } from "./suite.js";
-
-/** Loaded only when asked for: some need a database. */
-const SUITES: Readonly<Record<string, () => Promise<{ readonly suite: Suite }>>> = {
-  core: () => import("./suites/core.js"),
-  embedded: () => import("./suites/embedded.js"),
-  hub: () => import("./suites/hub.js"),
-  mongo: () => import("./suites/mongo.js"),
-  schema: () => import("./suites/schema.js"),
-};
+import { loadSuite, suiteNames } from "./suites.js";
 
 const CLEAR_LINE = "\r\x1b[K";
+const PROGRAM = new URL("./suite-process.js", import.meta.url);
+
+interface OutputOptions {
+  readonly json: boolean;
+  readonly out?: string;
+  readonly rounds: number;
+}
 
 function atLeastThree(text: string): number {
   const rounds = Number(text);
@@ -21,33 +29,91 @@ function atLeastThree(text: string): number {
   throw new InvalidArgumentError("It takes 3 rounds or more to tell a figure from noise.");
 }
 
-function suiteNamed(name: string): () => Promise<{ readonly suite: Suite }> {
-  const load = SUITES[name];
-  if (load !== undefined) return load;
-  throw new InvalidArgumentError(`There are ${Object.keys(SUITES).join(", ")}.`);
+function suiteNamed(name: string): string {
+  if (name === "all" || suiteNames().includes(name)) return name;
+  throw new InvalidArgumentError(`There are ${suiteNames().join(", ")}, and all.`);
 }
 
-async function bench(
-  load: () => Promise<{ readonly suite: Suite }>,
-  { json, rounds }: { json: boolean; rounds: number },
-): Promise<void> {
-  const { suite } = await load();
+async function measured(suite: Suite, rounds: number): Promise<Report> {
   const live = process.stderr.isTTY;
-  const report = await runSuite(suite, {
-    rounds,
-    onProgress: (done, of, name) => {
-      if (live) process.stderr.write(`${CLEAR_LINE}${done + 1}/${of} ${name}`);
-    },
-  });
-  if (live) process.stderr.write(CLEAR_LINE);
+  try {
+    return await runSuite(suite, {
+      rounds,
+      onProgress: (done, of, name) => {
+        if (live) process.stderr.write(`${CLEAR_LINE}${suite.name} ${done + 1}/${of} ${name}`);
+      },
+    });
+  } finally {
+    if (live) process.stderr.write(CLEAR_LINE);
+  }
+}
+
+/** Each suite of `all` has a process of its own. */
+async function* reportsOf(name: string, rounds: number): AsyncGenerator<Report> {
+  if (name !== "all") {
+    yield await measured(await loadSuite(name), rounds);
+    return;
+  }
+  for (const each of suiteNames()) {
+    yield await measured(await remoteSuite({ program: PROGRAM, name: each }), rounds);
+  }
+}
+
+async function bench(name: string, { json, out, rounds }: OutputOptions): Promise<void> {
+  const reports: Report[] = [];
+  for await (const report of reportsOf(name, rounds)) {
+    reports.push(report);
+    if (!json) process.stdout.write(`${reportText(report)}\n\n`);
+    if (out !== undefined) writeFileSync(out, `${JSON.stringify(reports)}\n`);
+  }
+  if (json) process.stdout.write(`${JSON.stringify(name === "all" ? reports : reports[0])}\n`);
+}
+
+async function compare(
+  rev: string,
+  name: string,
+  { json, out, rounds, tree }: OutputOptions & { readonly tree: string },
+): Promise<void> {
+  const program = pathToFileURL(join(tree, "bench", "suite-process.js"));
+  const suite = await comparisonOf(name, { label: "here", program: PROGRAM }, { label: rev, program });
+  const report = await measured(suite, rounds);
+  if (out !== undefined) writeFileSync(out, `${JSON.stringify([report])}\n`);
   process.stdout.write(`${json ? JSON.stringify(report) : reportText(report)}\n`);
 }
 
-await new Command("npm run bench --")
-  .description("Measures; see bench/README.md for how, and for what the figures mean.")
-  .argument("<suite>", Object.keys(SUITES).join(", "), suiteNamed)
-  .option("--json", "one line of JSON instead of a table", false)
-  .option("--rounds <n>", "how often every case is measured", atLeastThree, 5)
-  .action(bench)
-  .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : 2))
-  .parseAsync();
+function chart(json: string, svg: string, options: { suite?: string; only?: string }): void {
+  const parsed = JSON.parse(readFileSync(json, "utf8")) as Report | readonly Report[];
+  const reports = [parsed].flat();
+  const report = reports.find(({ suite }) => suite === (options.suite ?? reports[0]?.suite));
+  if (report === undefined) throw new InvalidArgumentError(`${json} has no suite ${options.suite}.`);
+  writeFileSync(svg, chartSvg(report, options.only ?? ""));
+}
+
+const outputs = (command: Command): Command =>
+  command
+    .option("--json", "one line of JSON instead of a table", false)
+    .option("--out <file>", "the same JSON into a file, whatever is printed")
+    .option("--rounds <n>", "how often every case is measured", atLeastThree, 5);
+
+const program = new Command("npm run bench --").description(
+  "Measures; see bench/README.md for how, and for what the figures mean.",
+);
+outputs(program.command("run", { isDefault: true }).description("measure a suite, or all of them"))
+  .argument("<suite>", `${suiteNames().join(", ")}, or all`, suiteNamed)
+  .action(bench);
+outputs(program.command("compare").description("measure another revision beside this tree, in turns"))
+  .argument("<rev>", "anything that git knows a commit by")
+  .argument("[suite]", "as above, without all", suiteNamed, "core")
+  .requiredOption("--tree <folder>", "where the other revision was compiled to (given by scripts/bench.mjs)")
+  .action(compare);
+program
+  .command("chart")
+  .description("draw what --out wrote")
+  .argument("<json>")
+  .argument("<svg>")
+  .option("--suite <name>", "of several, this one")
+  .option("--only <text>", "figures whose names begin so")
+  .action(chart);
+for (const command of [program, ...program.commands])
+  command.exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : 2));
+await program.parseAsync();

@@ -1,11 +1,14 @@
 /** A report for people. */
-import type { RatioResult, Report } from "./run-suite.js";
+import type { Report } from "./run-suite.js";
+import type { Goal } from "./suite.js";
 
-export function reportText({ suite, node, machine, rounds, figures, ratios }: Report): string {
+export function reportText(report: Report): string {
+  const { suite, node, machine, rounds, figures, ratios, absent = [] } = report;
   const rows = [
     ["", "median", "spread", "unit"],
-    ...figures.map(({ name, unit, median, spreadPct }) => [name, figure(median), spread(spreadPct), unit]),
-    ...ratios.map((ratio) => [ratio.name, figure(ratio.median), spread(ratio.spreadPct), goal(ratio)]),
+    ...figures.map((one) => [one.name, figure(one.median), spread(one.spreadPct), words(one.unit, one)]),
+    ...ratios.map((one) => [one.name, figure(one.median), spread(one.spreadPct), words("×", one)]),
+    ...absent.map(({ name, why }) => [name, "absent", "", why]),
   ];
   const widths = [0, 1, 2].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   const lines = rows.map(([name = "", median = "", spreadOf = "", unit = ""]) =>
@@ -19,7 +22,7 @@ export function reportText({ suite, node, machine, rounds, figures, ratios }: Re
   return [`${suite}: Node ${node}, ${machine}; medians of ${rounds} rounds`, ...lines].join("\n");
 }
 
-function figure(value: number): string {
+export function figure(value: number): string {
   const digits = Math.abs(value) < 10 ? 2 : Math.abs(value) < 1_000 ? 1 : 0;
   return value.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
 }
@@ -28,8 +31,9 @@ function spread(pct: number): string {
   return `±${(pct / 2).toFixed(0)} %`;
 }
 
-function goal({ atMost, atLeast, met }: RatioResult): string {
-  if (met === undefined) return "×";
+function words(unit: string, one: Goal & { readonly met?: boolean; readonly durability?: string }): string {
+  const { atMost, atLeast, met, durability } = one;
   const wanted = atMost === undefined ? `at least ${atLeast}` : `at most ${atMost}`;
-  return `× (${wanted}: ${met ? "met" : "MISSED"})`;
+  const judged = met === undefined ? unit : `${unit} (${wanted}: ${met ? "met" : "MISSED"})`;
+  return durability === undefined ? judged : `${judged}; ${durability}`;
 }

@@ -6,16 +6,21 @@
 import { cpus } from "node:os";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { type Summary, summarise } from "./statistics.js";
-import type { Case, Figure, Ratio, Suite } from "./suite.js";
+import type { Absent, Case, Figure, Goal, Ratio, Suite } from "./suite.js";
 
-export type FigureResult = Figure & Summary;
-
-export interface RatioResult extends Summary {
-  readonly name: string;
-  readonly atMost?: number;
-  readonly atLeast?: number;
-  /** Absent if there is no goal. */
+/** Of a goal, whether it was met; without one neither is there. */
+interface Judged extends Goal {
   readonly met?: boolean;
+}
+
+export interface FigureResult extends Judged, Summary {
+  readonly name: string;
+  readonly unit: string;
+  readonly durability?: string;
+}
+
+export interface RatioResult extends Judged, Summary {
+  readonly name: string;
 }
 
 export interface Report {
@@ -25,6 +30,7 @@ export interface Report {
   readonly rounds: number;
   readonly figures: readonly FigureResult[];
   readonly ratios: readonly RatioResult[];
+  readonly absent?: readonly Absent[];
 }
 
 export interface RunOptions {
@@ -33,26 +39,49 @@ export interface RunOptions {
   readonly onProgress: (done: number, of: number, name: string) => void;
 }
 
+type Samples = ReadonlyMap<string, readonly number[]>;
+
+/** Closes the suite, whatever happened. */
 export async function runSuite(suite: Suite, { rounds, onProgress }: RunOptions): Promise<Report> {
-  const figures = suite.cases.flatMap(figuresOf);
-  const samples = new Map<string, number[]>(figures.map(({ name }) => [name, []]));
-  const total = (rounds + 1) * suite.cases.length;
+  const { name, cases, ratios, absent = [] } = suite;
+  try {
+    const samples = await sampled(cases, rounds, onProgress);
+    return {
+      suite: name,
+      node: process.versions.node,
+      machine: machineName(),
+      rounds,
+      figures: cases.flatMap((one) => figuresOf(one).map((figure) => figureResult(one, figure, samples))),
+      ratios: ratios
+        .filter(({ of, to }) => !absent.some((missing) => isOf(missing, of) || isOf(missing, to)))
+        .map((ratio) => ratioResult(ratio, samples)),
+      ...(absent.length > 0 && { absent }),
+    };
+  } finally {
+    await suite.close?.();
+  }
+}
+
+async function sampled(
+  cases: readonly Case[],
+  rounds: number,
+  onProgress: RunOptions["onProgress"],
+): Promise<Samples> {
+  const samples = new Map<string, number[]>(cases.flatMap(figuresOf).map(({ name }) => [name, []]));
+  const total = (rounds + 1) * cases.length;
   for (let round = 0; round <= rounds; round++) {
-    for (const [i, one] of inTurn(suite.cases, round).entries()) {
-      onProgress(round * suite.cases.length + i, total, one.name);
+    for (const [i, one] of inTurn(cases, round).entries()) {
+      onProgress(round * cases.length + i, total, one.name);
       const values = await measure(one);
       if (round === 0) continue;
       for (const [f, { name }] of figuresOf(one).entries()) samples.get(name)?.push(values[f] ?? Number.NaN);
     }
   }
-  return {
-    suite: suite.name,
-    node: process.versions.node,
-    machine: machineName(),
-    rounds,
-    figures: figures.map(({ name, unit }) => ({ name, unit, ...summarise(samples.get(name) ?? []) })),
-    ratios: suite.ratios.map((ratio) => ratioResult(ratio, samples)),
-  };
+  return samples;
+}
+
+function isOf(missing: Absent, figure: string): boolean {
+  return figure === missing.name || figure.endsWith(`: ${missing.name}`);
 }
 
 function machineName(): string {
@@ -61,8 +90,8 @@ function machineName(): string {
   return `${process.platform} ${process.arch}, ${processors.length} × ${model}`;
 }
 
-function figuresOf({ name, unit, also = [] }: Case): Figure[] {
-  return [{ name, unit }, ...also];
+function figuresOf({ name, unit, atMost, atLeast, also = [] }: Case): Figure[] {
+  return [{ name, unit, ...goalOf({ atMost, atLeast }) }, ...also];
 }
 
 function inTurn(cases: readonly Case[], round: number): Case[] {
@@ -71,20 +100,39 @@ function inTurn(cases: readonly Case[], round: number): Case[] {
 }
 
 /** Nobody pays for the garbage of the one before. */
-async function measure(one: Case): Promise<readonly number[]> {
+export async function measure(one: Case): Promise<readonly number[]> {
   await nextTurn();
   globalThis.gc?.();
   const measured = await one.measure();
   return typeof measured === "number" ? [measured] : measured;
 }
 
-function ratioResult(ratio: Ratio, samples: ReadonlyMap<string, readonly number[]>): RatioResult {
-  const { name, of, to, atMost, atLeast } = ratio;
+function figureResult({ durability }: Case, figure: Figure, samples: Samples): FigureResult {
+  const { name, unit } = figure;
+  const summary = summarise(samples.get(name) ?? []);
+  return {
+    name,
+    unit,
+    ...(durability !== undefined && { durability }),
+    ...judged(figure, summary),
+    ...summary,
+  };
+}
+
+function ratioResult(ratio: Ratio, samples: Samples): RatioResult {
+  const { name, of, to } = ratio;
   const [above, below] = [samples.get(of), samples.get(to)];
   if (above === undefined || below === undefined) throw new Error(`the ratio "${name}" names no figure`);
   const summary = summarise(above.map((value, round) => value / (below[round] ?? Number.NaN)));
-  const goal = { ...(atMost !== undefined && { atMost }), ...(atLeast !== undefined && { atLeast }) };
-  if (Object.keys(goal).length === 0) return { name, ...summary };
-  const met = summary.median <= (atMost ?? Number.POSITIVE_INFINITY) && summary.median >= (atLeast ?? 0);
-  return { name, ...goal, met, ...summary };
+  return { name, ...judged(ratio, summary), ...summary };
+}
+
+function judged(goal: Goal, { median }: Summary): Judged {
+  const { atMost = Number.POSITIVE_INFINITY, atLeast = Number.NEGATIVE_INFINITY } = goal;
+  if (goal.atMost === undefined && goal.atLeast === undefined) return {};
+  return { ...goalOf(goal), met: median <= atMost && median >= atLeast };
+}
+
+function goalOf({ atMost, atLeast }: { atMost?: number | undefined; atLeast?: number | undefined }): Goal {
+  return { ...(atMost !== undefined && { atMost }), ...(atLeast !== undefined && { atLeast }) };
 }

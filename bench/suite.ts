@@ -1,7 +1,13 @@
 /** What a benchmark suite is: cases that are measured in turns, and ratios between them. */
 
-/** A number with a name: "events/s", "bytes", "µs/event" … */
-export interface Figure {
+/** Bounds that a figure or a ratio is held to. */
+export interface Goal {
+  readonly atMost?: number;
+  readonly atLeast?: number;
+}
+
+/** A number with a name: "events/s", "bytes", "µs/event" … Cases of one kind share what stands before ": ". */
+export interface Figure extends Goal {
   readonly name: string;
   readonly unit: string;
 }
@@ -9,6 +15,8 @@ export interface Figure {
 export interface Case extends Figure {
   /** Further figures of the same measurement. */
   readonly also?: readonly Figure[];
+  /** What has happened to an event before its sender is told: nobody is compared without it. */
+  readonly durability?: string;
   /**
    * One measurement: its figure, or with `also` an array that begins with it. What it needs it makes and frees itself,
    * outside of what it measures.
@@ -17,17 +25,25 @@ export interface Case extends Figure {
 }
 
 /** One figure divided by another, round by round: what holds on a slow machine too. */
-export interface Ratio {
+export interface Ratio extends Goal {
   readonly name: string;
   /** Names of figures. */
   readonly of: string;
   readonly to: string;
-  readonly atMost?: number;
-  readonly atLeast?: number;
+}
+
+/** A figure that cannot be taken here, or what stands behind ": " in the names of several. */
+export interface Absent {
+  readonly name: string;
+  readonly why: string;
 }
 
 export interface Suite {
   readonly name: string;
   readonly cases: readonly Case[];
   readonly ratios: readonly Ratio[];
+  /** Ratios that name one of these are left out. */
+  readonly absent?: readonly Absent[];
+  /** Ends what the cases share. */
+  close?(): Promise<void>;
 }

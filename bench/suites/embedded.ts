@@ -163,7 +163,7 @@ export const suite: Suite = {
     },
   ],
   ratios: [
-    { name: "publish, window 1,024: embedded / raw log", of: MADE, to: RAW, atLeast: 0.75 },
+    { name: "publish, window 1,024: embedded / raw log", of: MADE, to: RAW, atLeast: 0.85 },
     { name: "publish, ids of the caller: embedded / raw log", of: SUPPLIED, to: RAW, atLeast: 0.6 },
     { name: "publish, window 1: embedded / raw log", of: MADE_SINGLE, to: RAW_SINGLE, atLeast: 0.5 },
     { name: "catch up with acks / scan of the raw log", of: CATCH_UP, to: SCAN, atLeast: 0.5 },

@@ -4,6 +4,7 @@ import { createBus } from "../../src/bus/create-bus.js";
 import { systemClock } from "../../src/model/clock.js";
 import { jsonBody } from "../../src/model/json.js";
 import { mongoStore } from "../../src/stores/mongo/index.js";
+import { keyOf, payloadOf } from "../events.js";
 
 const [role, url = "", db = "", topic = "", count = "0"] = process.argv.slice(2);
 const BATCH = 1_000;
@@ -30,9 +31,9 @@ async function write(): Promise<void> {
     const drafts = Array.from({ length: BATCH }, (_, i) => ({
       id: systemClock.newId(),
       ts: Date.now(),
-      key: `customer-${(n + i) % 500}`,
+      key: keyOf(n + i),
       meta: undefined,
-      body: jsonBody({ orderId: `order-${n + i}`, note: "x".repeat(180) }, { maxBytes: 4_096, maxDepth: 4 }),
+      body: jsonBody(payloadOf(n + i), { maxBytes: 4_096, maxDepth: 4 }),
       freshId: true,
     }));
     const { error } = await store.log.append(topic, 0, drafts);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { chartSvg } from "../../bench/chart.js";
 import { reportText } from "../../bench/report-text.js";
 import { runSuite } from "../../bench/run-suite.js";
 import { summarise } from "../../bench/statistics.js";
@@ -57,6 +58,48 @@ describe("the benchmark harness", () => {
   it("refuses a ratio of figures that do not exist", async () => {
     const { suite } = scripted({ a: [1, 1, 1, 1] }, [{ name: "r", of: "a", to: "b" }]);
     await expect(runSuite(suite, options)).rejects.toThrow('the ratio "r" names no figure');
+  });
+
+  it("holds a figure to its own goal", async () => {
+    const { suite } = scripted({ a: [0, 10, 20, 30] });
+    const [first] = suite.cases;
+    const cases = [{ ...(first as Suite["cases"][number]), atMost: 15, durability: "synced" }];
+    const { figures } = await runSuite({ ...suite, cases }, options);
+    expect(figures[0]).toMatchObject({ atMost: 15, met: false, durability: "synced" });
+  });
+
+  it("names what is absent, and leaves ratios to it out", async () => {
+    const { suite } = scripted({ "publish: a": [1, 1, 1, 1] }, [
+      { name: "r", of: "publish: a", to: "publish: b" },
+    ]);
+    const report = await runSuite({ ...suite, absent: [{ name: "b", why: "not installed" }] }, options);
+    expect(report.ratios).toEqual([]);
+    expect(reportText(report)).toMatch(/^b +absent +not installed$/m);
+  });
+
+  it("closes the suite, also when a case fails", async () => {
+    let closed = 0;
+    const failing: Suite = {
+      name: "failing",
+      cases: [{ name: "a", unit: "ms", measure: () => Promise.reject(new Error("no")) }],
+      ratios: [],
+      close: async () => void closed++,
+    };
+    await expect(runSuite(failing, options)).rejects.toThrow("no");
+    expect(closed).toBe(1);
+  });
+
+  it("draws a panel for each kind of figure, a bar for each figure, and escapes their names", async () => {
+    const { suite } = scripted({
+      "publish: <a>": [1, 2, 4, 3],
+      "publish: b": [1, 1, 1, 1],
+      "read: b": [1, 1, 1, 1],
+    });
+    const svg = chartSvg(await runSuite(suite, options), "");
+    expect(svg.match(/class="title"/g)).toHaveLength(2);
+    expect(svg.match(/<rect/g)).toHaveLength(3);
+    expect(svg).toContain("&#60;a&#62;");
+    expect(chartSvg(await runSuite(suite, options), "read").match(/<rect/g)).toHaveLength(1);
   });
 
   it("prints a table that lines up", async () => {

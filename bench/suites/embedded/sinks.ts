@@ -8,6 +8,7 @@ import { type EmbeddedStore, embeddedStore } from "../../../src/stores/embedded/
 // The compiler must emit the threads' modules too, although nothing here calls them.
 import type {} from "../../../src/stores/embedded/reader-worker.js";
 import type {} from "../../../src/stores/embedded/writer-worker.js";
+import { keyOf, payloadOf } from "../../events.js";
 
 export const TOPIC = "bench.events";
 
@@ -93,24 +94,13 @@ export async function publish(sink: Sink, { events, window, fresh }: Load): Prom
   }
 }
 
-/** About 220 bytes of JSON. */
 function draftOf(n: number, freshId: boolean): EventDraft {
-  const payload = {
-    host: `host-${n % 50}`,
-    name: "worker",
-    pid: 1_000 + (n % 500),
-    status: "running",
-    cpu: (n % 100) / 100,
-    memory: 123_456_789 + n,
-    labels: { zone: "a", release: "2026.1", role: "ingest" },
-    note: "an event of ordinary size",
-  };
   return {
     id: systemClock.newId(),
     ts: Date.now(),
-    key: payload.host,
+    key: keyOf(n),
     meta: undefined,
-    body: jsonBody(payload, { maxBytes: 1_048_576, maxDepth: 64 }),
+    body: jsonBody(payloadOf(n), { maxBytes: 1_048_576, maxDepth: 64 }),
     freshId,
   };
 }

@@ -1,0 +1,41 @@
+/** How long it takes from the call that publishes to the handler, at a steady rate well below what anybody can bear. */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Line } from "./system.js";
+
+const PER_MS = 1;
+const WARM = 200;
+const MEASURED = 1_500;
+const TICK_MS = 1;
+
+/** p50 and p99 in milliseconds. One log in one order: the nth that is heard is the nth that was sent. */
+export async function latencies(line: Line): Promise<readonly number[]> {
+  const sentMs: number[] = [];
+  const tookMs: number[] = [];
+  let finish: () => void = () => undefined;
+  const all = new Promise<void>((resolve) => {
+    finish = resolve;
+  });
+  const consumer = await line.consume?.(() => {
+    tookMs.push(performance.now() - (sentMs[tookMs.length] ?? Number.NaN));
+    if (tookMs.length === WARM + MEASURED) finish();
+  }, "latest");
+  await sendSteadily(line, sentMs);
+  await all;
+  await consumer?.settled();
+  const sorted = tookMs.slice(WARM).sort((a, b) => a - b);
+  return [0.5, 0.99].map((share) => sorted[Math.floor(share * sorted.length)] ?? Number.NaN);
+}
+
+async function sendSteadily(line: Line, sentMs: number[]): Promise<void> {
+  const answers: Promise<unknown>[] = [];
+  const startMs = performance.now();
+  for (let sent = 0; sent < WARM + MEASURED; ) {
+    const due = Math.min(WARM + MEASURED, Math.floor((performance.now() - startMs) * PER_MS) + 1);
+    for (; sent < due; sent++) {
+      sentMs.push(performance.now());
+      answers.push(line.publish(sent));
+    }
+    await sleep(TICK_MS);
+  }
+  await Promise.all(answers);
+}
