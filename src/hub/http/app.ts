@@ -3,7 +3,8 @@ import type { RequestListener } from "node:http";
 import { getRequestListener } from "@hono/node-server";
 import { OpenAPIHono } from "@hono/zod-openapi";
 import type { HubContext } from "../context.js";
-import { HubError, problemOf, retryAfterSeconds } from "../problem.js";
+import { HubError } from "../problem.js";
+import { bearer, problemAnswer } from "./answers.js";
 import type { HubApp, HubEnv, HubRequest } from "./base.js";
 import { browseRoutes } from "./browse.js";
 import { consoleRoutes, isConsolePath } from "./console.js";
@@ -15,6 +16,8 @@ import { jobRoutes } from "./jobs.js";
 import { operationRoutes } from "./operations.js";
 import { outboxRoutes } from "./outbox.js";
 import { publishRoutes } from "./publish.js";
+import { PublishDesk } from "./publish-items.js";
+import { quickPublish } from "./quick-publish.js";
 import { schemaStatusRoute } from "./schema-status.js";
 import { schemaRoutes } from "./schemas.js";
 import { specRoutes } from "./specs.js";
@@ -37,12 +40,13 @@ export function createHttp(hub: HubContext): RequestListener {
     c.header("X-Content-Type-Options", "nosniff");
     c.header("Cache-Control", "no-store");
     if (!OPEN_PATHS.has(c.req.path) && !isConsolePath(c.req.path))
-      c.set("caller", await hub.auth.authenticate(bearerOf(c)));
+      c.set("caller", await hub.auth.authenticate(bearer(c.req.header("authorization"))));
     await next();
   });
   app.onError((error, c) => answer(hub, c, error));
   healthRoutes(app, hub);
-  publishRoutes(app, hub);
+  const desk = new PublishDesk(hub);
+  publishRoutes(app, hub, desk);
   topicRoutes(app, hub);
   groupRoutes(app, hub);
   eventRoutes(app, hub);
@@ -70,7 +74,7 @@ export function createHttp(hub: HubContext): RequestListener {
     response.headers.set("Allow", allowed.join(", "));
     return response;
   });
-  return getRequestListener(app.fetch, { overrideGlobalObjects: false });
+  return quickPublish(hub, desk, getRequestListener(app.fetch, { overrideGlobalObjects: false }));
 }
 
 /** Which methods a path has, for those who used another. */
@@ -85,24 +89,9 @@ function methodsByPath(app: HubApp): (path: string) => string[] {
   };
 }
 
-function bearerOf(c: HubRequest): string | undefined {
-  return /^Bearer (.+)$/i.exec(c.req.header("authorization") ?? "")?.[1];
-}
-
 function answer(hub: HubContext, c: HubRequest, error: unknown): Response {
-  const problem = problemOf(error);
-  if (problem.status === 500) hub.log.error({ err: error, path: c.req.path }, "request failed");
-  const seconds = retryAfterSeconds(error);
-  return new Response(JSON.stringify(problem), {
-    status: problem.status,
-    headers: {
-      "Content-Type": "application/problem+json",
-      "X-Content-Type-Options": "nosniff",
-      "Cache-Control": "no-store",
-      ...(problem.status === 401 && { "WWW-Authenticate": "Bearer" }),
-      ...(seconds !== undefined && { "Retry-After": String(seconds) }),
-    },
-  });
+  const { status, headers, text } = problemAnswer(hub, c.req.path, error);
+  return new Response(text, { status, headers });
 }
 
 function firstIssue(error: {

@@ -4,7 +4,7 @@
  */
 import type { Bus } from "../../bus/bus.js";
 import { BusError, type ErrorCode } from "../../model/errors.js";
-import type { PublishedRecord, PublishItem, PublishOptions } from "../../model/event-bus.js";
+import type { Place, PublishedRecord, PublishItem, PublishOptions } from "../../model/event-bus.js";
 import { checkTopicName } from "../../model/topic.js";
 import type { Caller } from "../auth.js";
 import type { HubContext } from "../context.js";
@@ -96,7 +96,12 @@ export async function publishOne(
     throw new HubError("BAD_REQUEST", "the event's id and the Idempotency-Key differ");
   }
   const named = idempotencyKey === undefined ? options : { ...options, id: idempotencyKey };
-  return placed(await desk.bus.publish(topic, payload, traced(named, headers.traceparent)));
+  return new Promise((resolve, reject) => {
+    desk.bus.submit(topic, payload, traced(named, headers.traceparent), {
+      done: (place, duplicate) => resolve(placedAt(topic, place, duplicate)),
+      fail: reject,
+    });
+  });
 }
 
 /** Events of any topics, each topic in its order. If some fail, the problem's `failed` says which. */
@@ -203,8 +208,11 @@ export function topicItem(value: unknown): TopicItem {
   return { topic, item };
 }
 
-export function placed(record: PublishedRecord): Placed {
-  const { id, topic, partition, seq, ts, duplicate } = record;
+function placed(record: PublishedRecord): Placed {
+  return placedAt(record.topic, record, record.duplicate === true);
+}
+
+function placedAt(topic: string, { id, partition, seq, ts }: Place, duplicate: boolean): Placed {
   return duplicate ? { id, topic, partition, seq, ts, duplicate } : { id, topic, partition, seq, ts };
 }
 

@@ -18,7 +18,7 @@ import {
   isBinaryCloudEvent,
   structuredEvent,
 } from "./cloud-events.js";
-import { PublishDesk, publishAll, publishOne, publishText, traced } from "./publish-items.js";
+import { type PublishDesk, publishAll, publishOne, publishText, traced } from "./publish-items.js";
 
 const NDJSON: ReadonlySet<string> = new Set(["application/x-ndjson", "application/jsonl"]);
 
@@ -48,8 +48,7 @@ const PlacedEvent = z
   })
   .openapi("Placed");
 
-export function publishRoutes(app: HubApp, hub: HubContext): void {
-  const desk = new PublishDesk(hub);
+export function publishRoutes(app: HubApp, hub: HubContext, desk: PublishDesk): void {
   document(app, {
     method: "post",
     path: "/publish",

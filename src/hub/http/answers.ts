@@ -1,0 +1,38 @@
+/** Problems as answers, and who calls: the same for every way into the hub. */
+import type { ServerResponse } from "node:http";
+import type { HubContext } from "../context.js";
+import { problemOf, retryAfterSeconds } from "../problem.js";
+
+export interface ProblemAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly text: string;
+}
+
+export function bearer(authorization: string | undefined): string | undefined {
+  return /^Bearer (.+)$/i.exec(authorization ?? "")?.[1];
+}
+
+/** What a client is told of an error (RFC 9457); one that nobody foresaw goes into the log. */
+export function problemAnswer(hub: HubContext, path: string, error: unknown): ProblemAnswer {
+  const problem = problemOf(error);
+  if (problem.status === 500) hub.log.error({ err: error, path }, "request failed");
+  const seconds = retryAfterSeconds(error);
+  return {
+    status: problem.status,
+    text: JSON.stringify(problem),
+    headers: {
+      "Content-Type": "application/problem+json",
+      "X-Content-Type-Options": "nosniff",
+      "Cache-Control": "no-store",
+      ...(problem.status === 401 && { "WWW-Authenticate": "Bearer" }),
+      ...(seconds !== undefined && { "Retry-After": String(seconds) }),
+    },
+  };
+}
+
+export function writeProblem(hub: HubContext, path: string, response: ServerResponse, error: unknown): void {
+  const { status, headers, text } = problemAnswer(hub, path, error);
+  response.writeHead(status, { ...headers, "Content-Length": Buffer.byteLength(text) });
+  response.end(text);
+}
