@@ -53,6 +53,14 @@ export interface ClaimOptions {
   readonly nowMs: number;
 }
 
+export interface OutboxFailure {
+  readonly error: string;
+  readonly retryAtMs: number;
+  readonly dead?: boolean;
+  /** False: it was not tried, and is only given back; neither its failures nor its error change. */
+  readonly counts?: boolean;
+}
+
 export interface OutboxStore {
   /** Adds an entry; the same id again is harmless, with another topic, key or payload it is an ID_CONFLICT. */
   add(entry: OutboxEntry, o?: { nowMs?: number }): Promise<void>;
@@ -61,11 +69,7 @@ export interface OutboxStore {
   /** True if the claim still held; false (nothing changed) if it was lost. */
   markSent(id: string, token: string, o: { nowMs: number }): Promise<boolean>;
   /** Counts a failure; back to pending at `retryAtMs`, or dead. False if the claim was lost. */
-  markError(
-    id: string,
-    token: string,
-    o: { error: string; retryAtMs: number; dead?: boolean },
-  ): Promise<boolean>;
+  markError(id: string, token: string, o: OutboxFailure): Promise<boolean>;
   /** Entries whose claim ran out become pending again; returns how many. */
   requeueExpired(nowMs: number): Promise<number>;
   /** Dead entries (these, or all) become pending with no failures; returns how many. */

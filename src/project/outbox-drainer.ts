@@ -74,6 +74,8 @@ class Drainer {
   readonly #options: OutboxDrainerOptions;
   readonly #retry: RetryPolicy;
   readonly #owner: string;
+  /** Keys of which an entry failed in this round. */
+  readonly #stuck = new Set<string>();
   #purgedMs = Number.NEGATIVE_INFINITY;
 
   constructor(outbox: OutboxStore, bus: DrainerHost, options: OutboxDrainerOptions) {
@@ -91,8 +93,13 @@ class Drainer {
     await this.#outbox.requeueExpired(nowMs);
     await this.#purge(nowMs);
     const claims = await this.#outbox.claimBatch(batchSize, { owner: this.#owner, leaseMs, nowMs });
+    this.#stuck.clear();
     for (const [topic, ofTopic] of groupBy(claims, (claim) => claim.topic)) {
-      await this.#publish(topic, ofTopic);
+      // A key has one order, whatever the topics of its entries.
+      const stuck = ofTopic.filter((claim) => this.#isStuck(claim));
+      const free = ofTopic.filter((claim) => !this.#isStuck(claim));
+      await Promise.all(stuck.map((claim) => this.#giveBack(claim)));
+      if (free.length > 0) await this.#publish(topic, free);
     }
     return claims.length === batchSize && !signal.aborted;
   }
@@ -110,18 +117,24 @@ class Drainer {
     await Promise.all([...groupByKey(rest).values()].map((chain) => this.#publishChain(chain)));
   }
 
-  /** Entries of one key, one after the other; those behind a failure wait for it, and for their claim to run out. */
+  /** Entries of one key, one after the other; those behind a failure are given back, and wait for it. */
   async #publishChain(chain: readonly OutboxClaim[]): Promise<void> {
-    for (const claim of chain) {
+    for (const [i, claim] of chain.entries()) {
       try {
         const { payload, ...options } = toItem(claim);
         await this.#bus.publish(claim.topic, payload, options);
       } catch (error) {
+        if (claim.key !== undefined) this.#stuck.add(claim.key);
         await this.#failed(claim, error);
+        await Promise.all(chain.slice(i + 1).map((behind) => this.#giveBack(behind)));
         return;
       }
       await this.#sent(claim);
     }
+  }
+
+  #isStuck({ key }: OutboxClaim): boolean {
+    return key !== undefined && this.#stuck.has(key);
   }
 
   async #sent(claim: OutboxClaim): Promise<void> {
@@ -142,6 +155,12 @@ class Drainer {
     if (!held) this.stats.lost++;
     else if (hopeless) this.stats.dead++;
     else this.stats.failed++;
+  }
+
+  /** It was not tried: the outbox hands it out again once the one before it is sent. */
+  async #giveBack(claim: OutboxClaim): Promise<void> {
+    const o = { error: "it waits for an earlier entry of its key", retryAtMs: 0, counts: false };
+    if (!(await this.#outbox.markError(claim.id, claim.token, o))) this.stats.lost++;
   }
 
   async #purge(nowMs: number): Promise<void> {

@@ -11,6 +11,7 @@ import type {
   ClaimOptions,
   OutboxClaim,
   OutboxEntry,
+  OutboxFailure,
   OutboxRow,
   OutboxStats,
   OutboxStatus,
@@ -109,12 +110,14 @@ export class OutboxTable {
     );
   }
 
-  markError(id: string, token: string, o: { error: string; retryAtMs: number; dead: boolean }): boolean {
+  markError(id: string, token: string, o: OutboxFailure): boolean {
+    const failures = o.counts === false ? 0 : 1;
     return (
       this.#sql.run(
-        `UPDATE promethean_outbox SET status = ?, failures = failures + 1, error = ?, token = NULL, at_ms = ?
+        `UPDATE promethean_outbox SET status = ?, failures = failures + ?, error = CASE WHEN ? THEN ? ELSE error END,
+           token = NULL, at_ms = ?
          WHERE id = ? AND token = ? AND status = 'claimed'`,
-        [o.dead ? "dead" : "pending", o.error, o.retryAtMs, id, token],
+        [o.dead ? "dead" : "pending", failures, failures, o.error, o.retryAtMs, id, token],
       ) > 0
     );
   }

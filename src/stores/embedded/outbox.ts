@@ -4,6 +4,7 @@ import type {
   ClaimOptions,
   OutboxClaim,
   OutboxEntry,
+  OutboxFailure,
   OutboxRow,
   OutboxStats,
   OutboxStatus,
@@ -43,12 +44,9 @@ export class EmbeddedOutbox implements OutboxStore {
     return this.#access.call("outboxSent", { id, token, nowMs: o.nowMs });
   }
 
-  markError(
-    id: string,
-    token: string,
-    { error, retryAtMs, dead = false }: { error: string; retryAtMs: number; dead?: boolean },
-  ): Promise<boolean> {
-    return this.#access.call("outboxError", { id, token, error, retryAtMs, dead });
+  markError(id: string, token: string, o: OutboxFailure): Promise<boolean> {
+    const { error, retryAtMs, dead = false, counts = true } = o;
+    return this.#access.call("outboxError", { id, token, error, retryAtMs, dead, counts });
   }
 
   requeueExpired(nowMs: number): Promise<number> {

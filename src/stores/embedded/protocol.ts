@@ -6,7 +6,7 @@ import type { Seq } from "../../model/event.js";
 import type { TopicConfig } from "../../model/topic.js";
 import type { ViewIndex, WriteResult } from "../../ports/documents.js";
 import type { Epoch, Fence, GroupPartition, GroupRef, Session } from "../../ports/groups.js";
-import type { ClaimOptions, OutboxClaim, OutboxEntry } from "../../ports/outbox.js";
+import type { ClaimOptions, OutboxClaim, OutboxEntry, OutboxFailure } from "../../ports/outbox.js";
 import type { PackedError } from "./errors.js";
 
 export interface AppendRequest {
@@ -102,7 +102,7 @@ export interface Operations {
   outboxAdd(o: { entry: OutboxEntry; nowMs: number }): boolean;
   outboxClaim(o: ClaimOptions & { count: number; claim: string }): OutboxClaim[];
   outboxSent(o: { id: string; token: string; nowMs: number }): boolean;
-  outboxError(o: { id: string; token: string; error: string; retryAtMs: number; dead: boolean }): boolean;
+  outboxError(o: OutboxFailure & { id: string; token: string }): boolean;
   outboxExpire(o: { nowMs: number }): number;
   outboxRequeue(o: { ids: readonly string[] | undefined }): number;
   outboxDiscard(o: { ids: readonly string[] }): number;

@@ -7,6 +7,7 @@ import type {
   ClaimOptions,
   OutboxClaim,
   OutboxEntry,
+  OutboxFailure,
   OutboxRow,
   OutboxStats,
   OutboxStatus,
@@ -76,12 +77,8 @@ export class SqliteOutbox implements OutboxStore {
     return this.#table.markSent(id, token, o.nowMs);
   }
 
-  async markError(
-    id: string,
-    token: string,
-    o: { error: string; retryAtMs: number; dead?: boolean },
-  ): Promise<boolean> {
-    return this.#table.markError(id, token, { ...o, dead: o.dead ?? false });
+  async markError(id: string, token: string, o: OutboxFailure): Promise<boolean> {
+    return this.#table.markError(id, token, o);
   }
 
   async requeueExpired(nowMs: number): Promise<number> {

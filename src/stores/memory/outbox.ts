@@ -9,6 +9,7 @@ import type {
   ClaimOptions,
   OutboxClaim,
   OutboxEntry,
+  OutboxFailure,
   OutboxRow,
   OutboxStats,
   OutboxStatus,
@@ -93,17 +94,15 @@ export class MemoryOutbox implements OutboxStore {
     return true;
   }
 
-  async markError(
-    id: string,
-    token: string,
-    o: { error: string; retryAtMs: number; dead?: boolean },
-  ): Promise<boolean> {
+  async markError(id: string, token: string, o: OutboxFailure): Promise<boolean> {
     this.#lifetime.check();
     const row = this.#claimed(id, token);
     if (row === undefined) return false;
     row.status = o.dead ? "dead" : "pending";
-    row.failures++;
-    row.error = o.error;
+    if (o.counts !== false) {
+      row.failures++;
+      row.error = o.error;
+    }
     row.token = undefined;
     row.atMs = o.retryAtMs;
     return true;

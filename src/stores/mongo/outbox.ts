@@ -14,6 +14,7 @@ import type {
   ClaimOptions,
   OutboxClaim,
   OutboxEntry,
+  OutboxFailure,
   OutboxRow,
   OutboxStats,
   OutboxStatus,
@@ -192,15 +193,12 @@ export class MongoOutbox implements OutboxStore {
     return this.#settle(id, token, { $set: { status: "sent", dueMs: o.nowMs }, $unset: { token: 1 } });
   }
 
-  markError(
-    id: string,
-    token: string,
-    o: { error: string; retryAtMs: number; dead?: boolean },
-  ): Promise<boolean> {
+  markError(id: string, token: string, o: OutboxFailure): Promise<boolean> {
     const status = o.dead ? "dead" : "pending";
+    const failures = o.counts === false ? 0 : 1;
     return this.#settle(id, token, {
-      $set: { status, error: o.error, dueMs: o.retryAtMs },
-      $inc: { failures: 1 },
+      $set: { status, dueMs: o.retryAtMs, ...(failures > 0 && { error: o.error }) },
+      $inc: { failures },
       $unset: { token: 1 },
     });
   }

@@ -15,6 +15,7 @@ export function describeClaims(harness: Harness): void {
   describe("settling", () => {
     describeSettling(harness);
     describeFailing(harness);
+    describeGivingBack(harness);
     describeExpiry(harness);
   });
 }
@@ -200,6 +201,30 @@ function describeFailing(harness: Harness): void {
     }
     const [row] = await outbox.list({ status: "pending", limit: 10 });
     expect(row).toMatchObject({ id: "a1", failures: 3, error: "żółć 2", status: "pending" });
+  });
+}
+
+function describeGivingBack(harness: Harness): void {
+  it("P10: an entry that was not tried is given back at once: nothing is counted, and it keeps its place", async () => {
+    const { outbox } = harness.store;
+    await addKeys(harness.store, "aab");
+    const [a1, a2] = await claim(harness.store);
+    await outbox.markError(a1?.id ?? "", a1?.token ?? "", { error: "down", retryAtMs: T0 + 500 });
+    const untried = { error: "not tried", retryAtMs: 0, counts: false };
+    expect(await outbox.markError(a2?.id ?? "", a2?.token ?? "", untried)).toBe(true);
+    expect(await outbox.markError(a2?.id ?? "", a2?.token ?? "", untried)).toBe(false);
+    expect(await claimIds(harness.store, 100, T0 + 499)).toEqual([]);
+    const later = await claim(harness.store, 100, T0 + 500);
+    expect(later.map((one) => [one.id, one.failures])).toEqual([
+      ["a1", 1],
+      ["a2", 0],
+    ]);
+    const rows = await outbox.list({ status: "claimed", limit: 10 });
+    expect(rows.map(({ id, error }) => [id, error])).toEqual([
+      ["a1", "down"],
+      ["a2", undefined],
+      ["b1", undefined],
+    ]);
   });
 }
 

@@ -41,20 +41,23 @@ export function describeOutboxDrainer(bench: ProjectBench): void {
       });
       const sentBefore = (await store.outbox.stats()).sent;
       await store.outbox.add({ id: `${topic}-1`, topic, payload: "bad", key: topic });
+      const other = await bench.topic();
       await store.outbox.add({ id: `${topic}-2`, topic, payload: "behind", key: topic });
+      await store.outbox.add({ id: `${topic}-4`, topic: other, payload: "elsewhere", key: topic });
       await store.outbox.add({ id: `${topic}-3`, topic, payload: "free", key: `${topic}-other` });
-      const options = { maxAttempts: 3, retry: { baseMs: 1, maxMs: 2 }, everyMs: 5, leaseMs: 50 };
+      const options = { maxAttempts: 3, retry: { baseMs: 1, maxMs: 2 }, everyMs: 5, leaseMs: 600_000 };
       const drainer = runOutboxDrainer(store.outbox, bus, options);
       await expect
         .poll(() => store.outbox.stats(), { timeout: 30_000 })
         .toMatchObject({ dead: 1, sent: sentBefore + 1 });
       const [dead] = await store.outbox.list({ status: "dead", limit: 5 });
       expect(dead).toMatchObject({ id: `${topic}-1`, error: "refused" });
+      expect(await bench.events(other)).toEqual([]);
       broken = false;
       expect(await store.outbox.requeueDead()).toBe(1);
       await expect
         .poll(() => store.outbox.stats(), { timeout: 30_000 })
-        .toMatchObject({ sent: sentBefore + 3, dead: 0 });
+        .toMatchObject({ sent: sentBefore + 4, dead: 0 });
       expect((await bench.events(topic)).map((event) => event.payload)).toEqual(["free", "bad", "behind"]);
       await drainer.stop();
     });
