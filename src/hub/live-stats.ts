@@ -1,11 +1,11 @@
 /**
- * What goes on right now, for people who watch: counts, rates over the last seconds, and how long handlers take, for
- * each topic and group; with a short past, so that a chart has something to show at once. Of this hub's process only.
- * Bounded: beyond MAX_SERIES names nothing more is followed one by one, and the snapshot says so (P13).
+ * What goes on in this hub's process: counts, rates over the last seconds, and how long things take, for each topic and
+ * group; with a short past, so that a chart has something to show at once. The one meter of a hub: /stats and /metrics both
+ * read it. Bounded: beyond MAX_SERIES names nothing more is followed one by one, and the snapshot says so (P13).
  */
 import type { CancelTimer, Clock } from "../model/clock.js";
 import type { Meter } from "../model/meter.js";
-import { groupKey } from "../ports/groups.js";
+import { Buckets } from "./buckets.js";
 import { DurationSketch } from "./duration-sketch.js";
 
 const SAMPLE_MS = 1_000;
@@ -56,16 +56,21 @@ export interface LiveSnapshot {
   readonly untracked: boolean;
 }
 
+const HANDLER_BUCKETS_MS = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000];
+const QUICK_BUCKETS_MS = [0.1, 0.25, 0.5, 1, 2, 5, 10, 25, 50, 100, 250, 1_000, 5_000];
+
 const COUNTS = ["published", "delivered", "acked", "nacked", "deadLettered"] as const;
 type Count = (typeof COUNTS)[number];
-type Counts = Record<Count, number>;
+export type Counts = Record<Count, number>;
 
 export class LiveStats implements Meter {
   readonly #clock: Clock;
-  readonly #topics = new Map<string, Series>();
-  readonly #groups = new Map<string, Series & { readonly topic: string; readonly group: string }>();
+  readonly #topics = new Map<string, TopicSeries>();
+  /** By topic, then group. */
+  readonly #groups = new Map<string, Map<string, GroupSeries>>();
   readonly #all = new Series();
   readonly #past: Sample[] = [];
+  #groupCount = 0;
   #untracked = false;
   #cancel: CancelTimer;
 
@@ -76,6 +81,19 @@ export class LiveStats implements Meter {
 
   close(): void {
     this.#cancel();
+  }
+
+  /** Since the hub began. */
+  get counts(): Readonly<Counts> {
+    return this.#all.counts;
+  }
+
+  get topics(): Iterable<TopicSeries> {
+    return this.#topics.values();
+  }
+
+  *groups(): Generator<GroupSeries> {
+    for (const groups of this.#groups.values()) yield* groups.values();
   }
 
   published(topic: string, events: number): void {
@@ -102,22 +120,29 @@ export class LiveStats implements Meter {
 
   handled(topic: string, group: string, durationMs: number): void {
     this.#all.durations.add(durationMs);
-    this.#group(topic, group)?.durations.add(durationMs);
+    const series = this.#group(topic, group);
+    if (series === undefined) return;
+    series.durations.add(durationMs);
+    series.handling.add(durationMs);
   }
 
-  polled(): void {}
+  polled(topic: string, group: string, durationMs: number): void {
+    this.#group(topic, group)?.polling.add(durationMs);
+  }
 
-  committed(): void {}
+  committed(topic: string, durationMs: number): void {
+    this.#topic(topic)?.committing.add(durationMs);
+  }
 
   snapshot(): LiveSnapshot {
     return {
       atMs: this.#clock.now(),
-      topics: [...this.#topics].map(([topic, series]) => ({
-        topic,
+      topics: [...this.topics].map((series) => ({
+        topic: series.topic,
         published: series.counts.published,
         publishedPerSecond: series.rate("published"),
       })),
-      groups: [...this.#groups.values()].map(groupStats),
+      groups: [...this.groups()].map(groupStats),
       totals: sampleOf(this.#all, this.#clock.now()),
       untracked: this.#untracked,
     };
@@ -134,33 +159,36 @@ export class LiveStats implements Meter {
     if (series !== undefined) series.counts[count] += events;
   }
 
-  #topic(topic: string): Series | undefined {
-    return this.#follow(this.#topics, topic, () => new Series());
-  }
-
-  #group(topic: string, group: string): Series | undefined {
-    return this.#follow(this.#groups, groupKey({ topic, group }), () =>
-      Object.assign(new Series(), { topic, group }),
-    );
-  }
-
-  #follow<S extends Series>(all: Map<string, S>, name: string, make: () => S): S | undefined {
-    const known = all.get(name);
-    if (known !== undefined) return known;
-    if (all.size >= MAX_SERIES) {
-      this.#untracked = true;
-      return undefined;
+  #topic(topic: string): TopicSeries | undefined {
+    let series = this.#topics.get(topic);
+    if (series === undefined && this.#hasRoom(this.#topics.size)) {
+      series = new TopicSeries(topic);
+      this.#topics.set(topic, series);
     }
-    const series = make();
-    all.set(name, series);
     return series;
+  }
+
+  #group(topic: string, group: string): GroupSeries | undefined {
+    let groups = this.#groups.get(topic);
+    let series = groups?.get(group);
+    if (series !== undefined || !this.#hasRoom(this.#groupCount)) return series;
+    series = new GroupSeries(topic, group);
+    groups ??= new Map();
+    this.#groups.set(topic, groups.set(group, series));
+    this.#groupCount++;
+    return series;
+  }
+
+  #hasRoom(followed: number): boolean {
+    if (followed < MAX_SERIES) return true;
+    this.#untracked = true;
+    return false;
   }
 
   #schedule(): CancelTimer {
     return this.#clock.setTimer(SAMPLE_MS, () => {
       const nowMs = this.#clock.steady();
-      for (const series of [this.#all, ...this.#topics.values(), ...this.#groups.values()])
-        series.sample(nowMs);
+      for (const series of [this.#all, ...this.topics, ...this.groups()]) series.sample(nowMs);
       this.#past.push(sampleOf(this.#all, this.#clock.now()));
       if (this.#past.length > KEPT_SAMPLES) this.#past.shift();
       this.#cancel = this.#schedule();
@@ -190,20 +218,48 @@ class Series {
   }
 }
 
+export class TopicSeries extends Series {
+  readonly topic: string;
+  readonly committing = new Buckets(QUICK_BUCKETS_MS);
+
+  constructor(topic: string) {
+    super();
+    this.topic = topic;
+  }
+}
+
+export class GroupSeries extends Series {
+  readonly topic: string;
+  readonly group: string;
+  readonly handling = new Buckets(HANDLER_BUCKETS_MS);
+  readonly polling = new Buckets(QUICK_BUCKETS_MS);
+
+  constructor(topic: string, group: string) {
+    super();
+    this.topic = topic;
+    this.group = group;
+  }
+
+  get inFlight(): number {
+    const { delivered, acked, nacked } = this.counts;
+    return Math.max(0, delivered - acked - nacked);
+  }
+}
+
 /** The rates, under the names of the counts. */
 function sampleOf(series: Series, atMs: number): Sample {
   const rates = Object.fromEntries(COUNTS.map((count) => [count, series.rate(count)])) as Counts;
   return { atMs, ...rates, handlerP99Ms: series.durations.quantile(0.99) };
 }
 
-function groupStats(series: Series & { readonly topic: string; readonly group: string }): GroupStats {
+function groupStats(series: GroupSeries): GroupStats {
   const { topic, group, durations } = series;
   const { published: _, ...counts } = series.counts;
   return {
     topic,
     group,
     ...counts,
-    inFlight: Math.max(0, counts.delivered - counts.acked - counts.nacked),
+    inFlight: series.inFlight,
     deliveredPerSecond: series.rate("delivered"),
     ackedPerSecond: series.rate("acked"),
     nackedPerSecond: series.rate("nacked"),

@@ -1,95 +1,69 @@
-/** The hub's metrics, behind a small interface of our own: what is measured is decided here, how it is told is prom-client's. */
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+/**
+ * The hub's metrics as Prometheus reads them: what is measured is decided here and counted in live-stats.ts, how it is told
+ * is prom-client's. Nothing is done for it but when a scraper asks.
+ */
+import { Counter, collectDefaultMetrics, Gauge, type Metric, Registry } from "prom-client";
 import type { GroupLag } from "../bus/admin.js";
-import type { Bus } from "../bus/bus.js";
-import type { Meter } from "../model/meter.js";
-import { schemaMeter } from "./schema-metrics.js";
+import type { Buckets } from "./buckets.js";
+import type { Counts, GroupSeries, LiveStats, TopicSeries } from "./live-stats.js";
 import type { Watch } from "./watch.js";
 
-const HANDLER_BUCKETS = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000];
-const QUICK_BUCKETS = [0.1, 0.25, 0.5, 1, 2, 5, 10, 25, 50, 100, 250, 1_000, 5_000];
+const BY_TOPIC = ["topic"];
+const BY_GROUP = ["topic", "group"];
 
 export interface HubMetrics {
   /** The text that a scraper reads. */
   text(): Promise<string>;
   readonly contentType: string;
-  readonly counters: {
-    readonly published: number;
-    readonly delivered: number;
-    readonly acked: number;
-    readonly nacked: number;
-    readonly deadLettered: number;
-  };
-  close(): void;
 }
 
 export interface Measured {
+  readonly live: LiveStats;
   readonly connections: () => number;
   readonly watch: Watch;
 }
 
-export function createMetrics(bus: Bus, { connections, watch }: Measured): HubMetrics {
+export function createMetrics({ live, connections, watch }: Measured): HubMetrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry, prefix: "promethean_" });
   const registers = [registry];
-  const byTopic = ["topic"];
-  const byGroup = ["topic", "group"];
-  const published = new Counter({
+  new Counter({
     name: "events_published_total",
     help: "Events published",
-    labelNames: byTopic,
+    labelNames: BY_TOPIC,
     registers,
+    collect() {
+      this.reset();
+      for (const { topic, counts } of live.topics) this.inc({ topic }, counts.published);
+    },
   });
-  const delivered = new Counter({
-    name: "events_delivered_total",
-    help: "Events handed to handlers",
-    labelNames: byGroup,
-    registers,
-  });
-  const acked = new Counter({
-    name: "events_acked_total",
-    help: "Events acknowledged",
-    labelNames: byGroup,
-    registers,
-  });
-  const nacked = new Counter({
-    name: "events_nacked_total",
-    help: "Failed deliveries",
-    labelNames: byGroup,
-    registers,
-  });
-  const dead = new Counter({
-    name: "events_dead_lettered_total",
-    help: "Events given up",
-    labelNames: byGroup,
-    registers,
-  });
-  const inFlight = new Gauge({
+  const counted: [string, string, keyof Counts][] = [
+    ["events_delivered_total", "Events handed to handlers", "delivered"],
+    ["events_acked_total", "Events acknowledged", "acked"],
+    ["events_nacked_total", "Failed deliveries", "nacked"],
+    ["events_dead_lettered_total", "Events given up", "deadLettered"],
+  ];
+  for (const [name, help, count] of counted) {
+    new Counter({
+      name,
+      help,
+      labelNames: BY_GROUP,
+      registers,
+      collect() {
+        this.reset();
+        for (const { topic, group, counts } of live.groups()) this.inc({ topic, group }, counts[count]);
+      },
+    });
+  }
+  new Gauge({
     name: "events_inflight",
     help: "Events being handled",
-    labelNames: byGroup,
+    labelNames: BY_GROUP,
     registers,
-  });
-  const handling = new Histogram({
-    name: "delivery_handler_duration_ms",
-    help: "From hand-out to settlement",
-    labelNames: byGroup,
-    buckets: HANDLER_BUCKETS,
-    registers,
-  });
-  const polling = new Histogram({
-    name: "subscribe_poll_duration_ms",
-    help: "Reads of the log",
-    labelNames: byGroup,
-    buckets: QUICK_BUCKETS,
-    registers,
-  });
-  const committing = new Histogram({
-    name: "events_commit_duration_ms",
-    help: "Appends to the log",
-    labelNames: byTopic,
-    buckets: QUICK_BUCKETS,
-    registers,
+    collect() {
+      this.reset();
+      for (const { topic, group, inFlight } of live.groups()) this.set({ topic, group }, inFlight);
+    },
   });
   new Gauge({
     name: "ws_connections",
@@ -99,49 +73,67 @@ export function createMetrics(bus: Bus, { connections, watch }: Measured): HubMe
       this.set(connections());
     },
   });
+  addHistograms(registry, live);
   addLagGauges(registers, watch);
-  const counters = { published: 0, delivered: 0, acked: 0, nacked: 0, deadLettered: 0 };
-  const meter: Meter = {
-    published(topic, events) {
-      counters.published += events;
-      published.inc({ topic }, events);
-    },
-    delivered(topic, group, events) {
-      counters.delivered += events;
-      delivered.inc({ topic, group }, events);
-      inFlight.inc({ topic, group }, events);
-    },
-    acked(topic, group) {
-      counters.acked++;
-      acked.inc({ topic, group });
-      inFlight.dec({ topic, group });
-    },
-    nacked(topic, group) {
-      counters.nacked++;
-      nacked.inc({ topic, group });
-      inFlight.dec({ topic, group });
-    },
-    deadLettered(topic, group) {
-      counters.deadLettered++;
-      dead.inc({ topic, group });
-    },
-    handled: (topic, group, ms) => handling.observe({ topic, group }, ms),
-    polled: (topic, group, ms) => polling.observe({ topic, group }, ms),
-    committed: (topic, ms) => committing.observe({ topic }, ms),
-    ...schemaMeter(registers),
-  };
-  const stop = bus.observe(meter);
-  return { text: () => registry.metrics(), contentType: registry.contentType, counters, close: stop };
+  return { text: () => registry.metrics(), contentType: registry.contentType };
+}
+
+function addHistograms(registry: Registry, live: LiveStats): void {
+  const ofGroup = ({ topic, group }: GroupSeries) => ({ topic, group });
+  const ofTopic = ({ topic }: TopicSeries) => ({ topic });
+  const handling = "From hand-out to settlement";
+  addHistogram(registry, "delivery_handler_duration_ms", handling, () =>
+    [...live.groups()].map((series) => ({ labels: ofGroup(series), buckets: series.handling })),
+  );
+  addHistogram(registry, "subscribe_poll_duration_ms", "Reads of the log", () =>
+    [...live.groups()].map((series) => ({ labels: ofGroup(series), buckets: series.polling })),
+  );
+  addHistogram(registry, "events_commit_duration_ms", "Appends to the log", () =>
+    [...live.topics].map((series) => ({ labels: ofTopic(series), buckets: series.committing })),
+  );
+}
+
+interface Labelled {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly buckets: Buckets;
+}
+
+/** prom-client's own histograms cost a hash of the labels for each value; these are counted elsewhere, and only told by it. */
+function addHistogram(registry: Registry, name: string, help: string, find: () => readonly Labelled[]): void {
+  const get = async (): Promise<object> => ({
+    name,
+    help,
+    type: "histogram",
+    aggregator: "sum",
+    values: find()
+      .filter(({ buckets }) => buckets.count > 0)
+      .flatMap((labelled) => valuesOf(name, labelled)),
+  });
+  registry.registerMetric({ name, get } as unknown as Metric);
+}
+
+function valuesOf(name: string, { labels, buckets }: Labelled): object[] {
+  const { bounds, sum, count } = buckets;
+  const bucket = (le: number | string, value: number): object => ({
+    metricName: `${name}_bucket`,
+    labels: { le, ...labels },
+    value,
+  });
+  return [
+    ...buckets.cumulated().map((value, i) => bucket(bounds[i] as number, value)),
+    bucket("+Inf", count),
+    { metricName: `${name}_sum`, labels, value: sum },
+    { metricName: `${name}_count`, labels, value: count },
+  ];
 }
 
 /** Worked out when a scraper asks. If the store is away they are left out, and the rest is told all the same. */
 function addLagGauges(registers: Registry[], watch: Watch): void {
-  const labelNames = ["topic", "group"];
   const lags = (): Promise<readonly GroupLag[]> => watch.lag().catch(() => []);
   new Gauge({
     name: "events_lag",
     help: "Events that a group has not settled",
-    labelNames,
+    labelNames: BY_GROUP,
     registers,
     async collect() {
       const found = await lags();
@@ -152,7 +144,7 @@ function addLagGauges(registers: Registry[], watch: Watch): void {
   new Gauge({
     name: "events_lag_seconds",
     help: "Age of the oldest event that a group has not settled",
-    labelNames,
+    labelNames: BY_GROUP,
     registers,
     async collect() {
       const found = await lags();
@@ -163,7 +155,7 @@ function addLagGauges(registers: Registry[], watch: Watch): void {
   new Gauge({
     name: "dead_letters_open",
     help: "Dead letters that were neither redriven nor discarded",
-    labelNames: ["topic"],
+    labelNames: BY_TOPIC,
     registers,
     async collect() {
       const { topics } = await watch.letters().catch(() => ({ topics: {} }));

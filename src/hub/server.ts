@@ -89,7 +89,7 @@ class Gateway {
       name,
       auth: authenticatorOf(options.auth, host),
       limits,
-      metrics: createMetrics(bus, { connections, watch }),
+      metrics: createMetrics({ live: this.#live, connections, watch }),
       live: this.#live,
       watch,
       jobs: new Jobs(bus),
@@ -127,7 +127,6 @@ class Gateway {
   #stopWatching(): void {
     this.#stopObserving();
     this.#live.close();
-    this.#context.metrics.close();
   }
 
   close(): Promise<void> {

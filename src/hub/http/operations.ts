@@ -95,13 +95,13 @@ export function operationRoutes(app: HubApp, hub: HubContext): void {
 }
 
 async function overview(hub: HubContext): Promise<object> {
-  const { bus, metrics } = hub;
+  const { bus, live } = hub;
   const nowMs = bus.clock.now();
   const seconds = Math.max(0.001, (nowMs - hub.startedMs) / 1_000);
   const groups = await bus.admin.lag();
   const topics = await bus.topics();
   const stored = await Promise.all(topics.map(async ({ name }) => totals(await bus.store.log.heads(name))));
-  const rates = Object.entries(metrics.counters).map(
+  const rates = Object.entries(live.counts).map(
     ([name, count]) => [name, Math.round((count / seconds) * 1_000) / 1_000] as const,
   );
   return {
@@ -111,7 +111,7 @@ async function overview(hub: HubContext): Promise<object> {
     nowMs,
     uptimeSeconds: Math.round(seconds),
     connections: hub.connections(),
-    counters: metrics.counters,
+    counters: live.counts,
     ratesPerSecond: Object.fromEntries(rates),
     topics: topics.length,
     events: stored.reduce((sum, { events }) => sum + events, 0),
