@@ -15,12 +15,11 @@ beforeEach(async () => {
   shop = await openShop();
 });
 afterEach(async () => {
-  for (const { context, errors } of open) {
-    await context.close();
-    expect(errors).toEqual([]);
-  }
+  const visits = open;
   open = [];
+  for (const { context } of visits) await context.close();
   await shop.close();
+  expect(visits.flatMap(({ errors }) => errors)).toEqual([]);
 });
 
 async function at(path: string, token?: string): Promise<Page> {

@@ -18,11 +18,7 @@ export function TopBar() {
   const dark = theme.value === "dark";
   return (
     <header class="z-20 flex h-12 shrink-0 items-center gap-3 border-b border-line bg-surface px-4 max-sm:gap-1.5 max-sm:px-3">
-      <Link
-        href={to()}
-        class="flex items-center gap-2 rounded-md font-semibold tracking-tight"
-        aria-label="Overview"
-      >
+      <Link href={to()} class="flex items-center gap-2 rounded-md font-semibold tracking-tight">
         <Mark size={22} />
         <span class="max-sm:sr-only">Promethean</span>
       </Link>
@@ -35,10 +31,9 @@ export function TopBar() {
             paletteOpen.value = true;
           }}
           class="flex h-8 items-center gap-2 rounded-md border border-line bg-sunken px-2.5 text-sm text-faint hover:border-line-strong hover:text-ink max-lg:w-8 max-lg:justify-center max-lg:px-0 lg:w-56"
-          aria-label="Search and commands"
         >
           <Search size={14} aria-hidden="true" />
-          <span class="max-lg:hidden">Jump to…</span>
+          <span class="max-lg:sr-only">Jump to…</span>
           <kbd class="ml-auto rounded border border-line px-1 font-sans text-2xs max-lg:hidden">Ctrl K</kbd>
         </button>
         <LiveSwitch />

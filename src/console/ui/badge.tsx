@@ -10,7 +10,7 @@ const TONES: Readonly<Record<Tone, string>> = {
   warn: "bg-warn-wash text-warn",
   bad: "bg-bad-wash text-bad",
   info: "bg-info-wash text-info",
-  ember: "bg-ember-wash text-ember",
+  ember: "bg-ember-wash text-ember-text",
 };
 
 export function Badge(props: {

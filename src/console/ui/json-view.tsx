@@ -71,7 +71,7 @@ function Coloured({ kind, children }: { readonly kind: Line["kind"]; readonly ch
     case "string":
       return <span class="text-good">{children}</span>;
     case "number":
-      return <span class="text-ember">{children}</span>;
+      return <span class="text-ember-text">{children}</span>;
     case "word":
       return <span class="text-lag">{children}</span>;
     case "frame":

@@ -34,7 +34,7 @@ export async function visit(
   const errors: string[] = [];
   page.on("pageerror", (error) => errors.push(error.message));
   page.on("console", (message) => {
-    if (message.type() === "error" && /policy|refused|uncaught/i.test(message.text()))
+    if (message.type() === "error" && /Content Security Policy|Uncaught/.test(message.text()))
       errors.push(message.text());
   });
   const { path = "/", token = ADMIN } = o;

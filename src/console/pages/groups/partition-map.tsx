@@ -3,6 +3,7 @@
 import { seg } from "../../data/api.js";
 import { useLive } from "../../data/live.js";
 import type { GroupLag, PartitionLag, Why } from "../../data/shapes.js";
+import { Badge } from "../../ui/badge.js";
 import { count, duration, si } from "../../ui/format.js";
 import { ownerColor } from "./owner-colors.js";
 
@@ -70,7 +71,7 @@ function Cell(props: {
     >
       <span
         aria-hidden="true"
-        class="absolute inset-x-0 bottom-0 opacity-30 transition-[height] duration-150"
+        class="absolute inset-x-0 bottom-0 opacity-20 transition-[height] duration-150"
         style={{ height: `${Math.round(fill * 100)}%`, background: color ?? "var(--color-faint)" }}
       />
       <span
@@ -79,13 +80,13 @@ function Cell(props: {
         style={{ background: color ?? "transparent" }}
       />
       <span class="relative flex h-full flex-col justify-between px-2 pt-2 pb-1.5">
-        <span class="flex justify-between text-xs text-soft">
+        <span class="flex justify-between text-xs">
           <span>p{partition.partition}</span>
-          {blocked > 0 && <span class="font-medium text-warn">blocked</span>}
+          {blocked > 0 && <Badge tone="warn">blocked</Badge>}
         </span>
         <span class="flex items-baseline justify-between">
           <span class="font-semibold">{lag === 0 ? "0" : si(lag)}</span>
-          <span class="text-2xs text-soft">{lag === 0 ? "" : duration(lagSeconds)}</span>
+          <span class="text-2xs">{lag === 0 ? "" : duration(lagSeconds)}</span>
         </span>
       </span>
     </li>

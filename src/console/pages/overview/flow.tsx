@@ -22,9 +22,8 @@ export function Flow({ stats }: { readonly stats: Stats }) {
         viewBox={`0 0 ${WIDTH} ${height}`}
         class="w-full min-w-2xl"
         style={{ maxHeight: `${Math.max(height, HEIGHT)}px` }}
-        role="img"
-        aria-label={`${nodes.length} topics, groups and views`}
       >
+        <title>Topics, the groups that read them, and the views these feed</title>
         {links.map(({ id, d, width, active, behind }) => (
           <path
             key={id}

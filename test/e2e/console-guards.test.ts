@@ -1,0 +1,240 @@
+/** What must hold on every page: hostile data stays text, lost hubs come back, keys suffice, nobody is locked out. */
+import { createRequire } from "node:module";
+import type { AxeResults } from "axe-core";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { Fatal } from "../../src/model/errors.js";
+import { launch, SOON, sees, type Visit, visit } from "../support/console/browser.js";
+import { Orders, openShop, type Shop } from "../support/console/shop.js";
+
+const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
+
+let browser: Browser;
+let shop: Shop;
+let open: Visit[] = [];
+beforeAll(async () => {
+  browser = await launch();
+  shop = await openShop();
+});
+afterEach(async () => {
+  const visits = open;
+  open = [];
+  for (const { context } of visits) await context.close();
+  expect(visits.flatMap(({ errors }) => errors)).toEqual([]);
+});
+afterAll(async () => {
+  await browser?.close();
+  await shop?.close();
+});
+
+async function at(path: string, width = 1280): Promise<Page> {
+  const visited = await visit(browser, shop.hub.url, { path, width });
+  open.push(visited);
+  return visited.page;
+}
+
+const EVIL = `<img src=x onerror="window.pwned=1"><script>window.pwned=1</script>`;
+
+describe("hostile data", () => {
+  it("shows markup in keys, headers, payloads, tags and errors as text, on every page that shows them", async () => {
+    const topic = "evil.events";
+    await shop.bus.publish(
+      topic,
+      { html: EVIL, url: "javascript:window.pwned=1", __proto__: { x: 1 }, "a.b": 1 },
+      { key: EVIL, headers: { "x-evil": EVIL }, tags: [EVIL] },
+    );
+    const stop = await shop.bus.subscribe(
+      topic,
+      "evil-group",
+      () => {
+        throw new Fatal(EVIL);
+      },
+      { from: "earliest" },
+    );
+    const page = await at(`/ui/topics/${topic}`);
+    await page.locator("[data-row='0']").click();
+    await page.getByRole("complementary", { name: "Event" }).getByText("x-evil").waitFor();
+    await page.goto(`${shop.hub.url}/ui/topics/${topic}?tab=key&key=${encodeURIComponent(EVIL)}`);
+    await sees(page, "Open event");
+    await page.goto(`${shop.hub.url}/ui/dead-letters/${topic}`);
+    await page.locator("[data-row='0']").click();
+    await sees(page, /HANDLER_FAILED: <img src=x/);
+    await page.goto(`${shop.hub.url}/ui/topics/${encodeURIComponent(EVIL)}`);
+    await page.getByRole("heading", { name: EVIL }).waitFor();
+    await page.goto(`${shop.hub.url}/ui/views/orders/${encodeURIComponent(EVIL)}`);
+    await sees(page, "It is not there now");
+    expect(await page.evaluate(() => (window as unknown as { pwned?: number }).pwned)).toBeUndefined();
+    expect(await page.locator("img").count()).toBe(0);
+    await stop();
+  });
+
+  it("runs no script that somebody slipped into the page", async () => {
+    const { page, context } = await visit(browser, shop.hub.url);
+    await page.evaluate(() => {
+      const script = document.createElement("script");
+      script.textContent = "window.pwned = 2";
+      document.body.append(script);
+    });
+    expect(await page.evaluate(() => (window as unknown as { pwned?: number }).pwned)).toBeUndefined();
+    await context.close();
+  });
+});
+
+describe("a hub that goes away", () => {
+  it("keeps what was shown, says how old it is, and goes on by itself when the hub is back", async () => {
+    const page = await at("/ui/topics/orders.placed?tab=tail");
+    await page.getByText("Live", { exact: true }).nth(1).waitFor();
+    await shop.restart(async () => {
+      await sees(page, /Reconnecting, last update .+ ago/);
+      await page.getByRole("heading", { name: "orders.placed" }).waitFor();
+    });
+    await expect.poll(() => page.getByText(/Reconnecting, last update/).count(), SOON).toBe(0);
+    await page.getByText("Live", { exact: true }).nth(1).waitFor();
+    await shop.bus.publish(Orders, { order: 3, customer: "back" }, { key: "back-again" });
+    await page.getByRole("row").filter({ hasText: "back-again" }).waitFor();
+  });
+
+  it("stops asking while live updates are off", async () => {
+    const page = await at("/ui/groups");
+    await page.getByRole("link", { name: "mailer" }).waitFor();
+    await page.getByRole("button", { name: "Live", exact: true }).click();
+    await page.getByRole("button", { name: "Paused" }).waitFor();
+    let asked = 0;
+    page.on("request", () => {
+      asked++;
+    });
+    await page.getByRole("button", { name: "Paused" }).waitFor();
+    const before = asked;
+    await page.getByRole("button", { name: "Dark theme" }).click();
+    await page.locator("html[data-theme=dark]").waitFor();
+    expect(asked - before).toBeLessThanOrEqual(1);
+    await page.getByRole("button", { name: "Paused" }).click();
+    await expect.poll(() => asked, SOON).toBeGreaterThan(before + 1);
+  });
+});
+
+describe("the keyboard alone", () => {
+  it("redrives dead letters: g d, j, Enter, Tab to the button, Enter", async () => {
+    const page = await at("/");
+    const press = async (...keys: string[]): Promise<void> => {
+      for (const key of keys) await page.keyboard.press(key);
+    };
+    const focusOn = async (name: RegExp): Promise<void> => {
+      for (let i = 0; i < 80; i++) {
+        const text = await page.evaluate(() => document.activeElement?.textContent ?? "");
+        if (name.test(text)) return;
+        await press("Tab");
+      }
+      throw new Error(`Tab never came to ${name}`);
+    };
+    await press("g", "d");
+    await page.getByRole("heading", { name: "Dead letters", level: 1 }).waitFor();
+    await page.locator("[data-row='0']").waitFor();
+    await press("j", "j", "k");
+    await expect
+      .poll(() => page.evaluate(() => document.activeElement?.getAttribute("data-row")), SOON)
+      .toBe("0");
+    await press("Enter");
+    await page.getByRole("heading", { level: 1, name: /orders.placed|evil.events/ }).waitFor();
+    await page.goto(`${shop.hub.url}/ui/dead-letters/orders.placed`);
+    await page.getByRole("button", { name: /Redrive 4 events…/ }).waitFor();
+    shop.rules.strict = false;
+    await focusOn(/^Redrive 4 events…$/);
+    await press("Enter");
+    await page.locator("[data-dry-run='4']").waitFor();
+    await focusOn(/^Redrive 4 events to orders.placed$/);
+    await press("Enter");
+    await page.locator("[data-job='done']").waitFor();
+    await press("Escape");
+    await sees(page, "Nothing waits for a decision");
+  });
+
+  it("jumps with the palette, filters with /, lists the keys with ?", async () => {
+    const page = await at("/");
+    await page.keyboard.press("Control+k");
+    await page.getByRole("combobox").fill("mailer");
+    await page.getByRole("option", { name: "mailer Group" }).waitFor();
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "mailer", level: 1 }).waitFor();
+    await page.keyboard.press("g");
+    await page.keyboard.press("t");
+    await page.getByRole("heading", { name: "Topics", level: 1 }).waitFor();
+    await page.keyboard.press("/");
+    await page.keyboard.type("order.st");
+    await expect.poll(() => page.locator("[data-row]").count(), SOON).toBe(1);
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("?");
+    await page.getByRole("dialog").getByText("Next and previous row").waitFor();
+    await page.keyboard.press("Escape");
+    await expect.poll(() => page.getByRole("dialog").count(), SOON).toBe(0);
+    await page.keyboard.press("Control+k");
+    await page.getByRole("combobox").fill(shop.mail);
+    await page.getByRole("option", { name: /Trace event/ }).waitFor();
+    await page.keyboard.press("Enter");
+    await sees(page, "2 events in 2 topics");
+  });
+});
+
+const PAGES = [
+  "/",
+  "/ui/topics",
+  "/ui/topics/orders.placed",
+  "/ui/topics/orders.placed?tab=partitions",
+  "/ui/groups",
+  "/ui/groups/mailer",
+  "/ui/dead-letters",
+  "/ui/dead-letters/orders.placed?status=any",
+  "/ui/views",
+  "/ui/views/orders",
+  "/ui/views/orders/order-7",
+  "/ui/schemas",
+  "/ui/schemas/orders.placed",
+  "/ui/trace",
+  "/ui/operations",
+  "/ui/operations?tab=access",
+  "/ui/operations?tab=audit",
+  "/ui/processes",
+];
+
+interface Axe {
+  run(options: object): Promise<AxeResults>;
+}
+
+async function seriousFindings(page: Page, path: string): Promise<string[]> {
+  await page.goto(shop.hub.url + path);
+  await page.getByRole("heading", { level: 1 }).waitFor();
+  await expect.poll(() => page.getByRole("status", { name: "Loading" }).count(), SOON).toBe(0);
+  const { violations } = await page.evaluate(() =>
+    (window as unknown as { axe: Axe }).axe.run({ resultTypes: ["violations"], preload: false }),
+  );
+  return violations
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .map(({ id, nodes }) => `${path}: ${id} at ${nodes.map(({ html }) => html.slice(0, 160)).join(" | ")}`);
+}
+
+describe("accessibility", () => {
+  it.each([
+    ["light", PAGES],
+    ["dark", ["/", "/ui/groups/mailer", "/ui/views/orders/order-7", "/ui/operations?tab=access"]],
+  ] as const)("axe finds nothing serious, %s", async (colorScheme, paths) => {
+    const page = await at("/");
+    await page.addInitScript({ path: AXE });
+    await page.emulateMedia({ colorScheme });
+    const found: string[] = [];
+    for (const path of paths) found.push(...(await seriousFindings(page, path)));
+    expect(found).toEqual([]);
+  });
+
+  it("fits a phone: nothing on any page is wider than the screen", async () => {
+    const page = await at("/", 390);
+    for (const path of PAGES) {
+      await page.goto(shop.hub.url + path);
+      await page.getByRole("heading", { level: 1 }).waitFor();
+      const over = await page.evaluate(() => {
+        const content = document.getElementById("content");
+        return content === null ? 0 : content.scrollWidth - content.clientWidth;
+      });
+      expect(`${path} ${over}`).toBe(`${path} 0`);
+    }
+  });
+});
