@@ -19,6 +19,7 @@ const PROGRAM = new URL("./suite-process.js", import.meta.url);
 
 interface OutputOptions {
   readonly json: boolean;
+  readonly long?: boolean;
   readonly out?: string;
   readonly rounds: number;
 }
@@ -59,7 +60,8 @@ async function* reportsOf(name: string, rounds: number): AsyncGenerator<Report> 
   }
 }
 
-async function bench(name: string, { json, out, rounds }: OutputOptions): Promise<void> {
+async function bench(name: string, { json, out, rounds, long }: OutputOptions): Promise<void> {
+  if (long) process.env.PROMETHEAN_BENCH_LONG = "1";
   const reports: Report[] = [];
   for await (const report of reportsOf(name, rounds)) {
     reports.push(report);
@@ -100,6 +102,7 @@ const program = new Command("npm run bench --").description(
 );
 outputs(program.command("run", { isDefault: true }).description("measure a suite, or all of them"))
   .argument("<suite>", `${suiteNames().join(", ")}, or all`, suiteNamed)
+  .option("--long", "sizes that take minutes each, where a suite has them")
   .action(bench);
 outputs(program.command("compare").description("measure another revision beside this tree, in turns"))
   .argument("<rev>", "anything that git knows a commit by")

@@ -2,7 +2,7 @@
 import type { Bus } from "../../src/bus/bus.js";
 import { createBus } from "../../src/bus/create-bus.js";
 import { memoryStore } from "../../src/stores/memory/index.js";
-import { keyOf, payloadOf, windowed } from "../events.js";
+import { keyOf, payloadOf, timed, windowed } from "../events.js";
 import type { Case, Suite } from "../suite.js";
 
 const TOPIC = "bench.events";
@@ -16,16 +16,6 @@ async function withBus<T>(work: (bus: Bus) => Promise<T>): Promise<T> {
   } finally {
     await bus.close();
   }
-}
-
-/** Events a second, and microseconds of processor time for each: the latter minds others on the machine less. */
-async function timed(events: number, work: () => Promise<void>): Promise<readonly number[]> {
-  const cpuBefore = process.cpuUsage();
-  const startMs = performance.now();
-  await work();
-  const tookMs = performance.now() - startMs;
-  const { user, system } = process.cpuUsage(cpuBefore);
-  return [(1_000 * events) / tookMs, (user + system) / events];
 }
 
 function publishOneByOne(bus: Bus, events: number): Promise<void> {

@@ -181,9 +181,10 @@ async function clientLine({ connect, jetstream }: Client, port: number): Promise
 function loadClient(): Client | undefined {
   const folder = clientFolder();
   if (folder === undefined) return undefined;
-  const require = createRequire(join(folder, "package.json"));
-  const { connect } = require("@nats-io/transport-node") as Pick<Client, "connect">;
-  const { jetstream } = require("@nats-io/jetstream") as Pick<Client, "jetstream">;
+  const require = createRequire(import.meta.url);
+  const load = (name: string): unknown => require(join(folder, "node_modules", "@nats-io", name));
+  const { connect } = load("transport-node") as Pick<Client, "connect">;
+  const { jetstream } = load("jetstream") as Pick<Client, "jetstream">;
   return { connect, jetstream };
 }
 

@@ -1,0 +1,73 @@
+/**
+ * Whether cost grows only as it should: an event costs the same in a long log as in a short one, among many topics and
+ * partitions as in one; ten groups share one read; groups that have nothing to do cost next to nothing. On the embedded
+ * store, where all of it is at work. Costs are processor time of the whole process, its threads included.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Case, Ratio, Suite } from "../suite.js";
+import { endToEnd, idleGroups, inLog } from "./scaling/loads.js";
+
+/** `--long` */
+const LONG = process.env.PROMETHEAN_BENCH_LONG === "1";
+const SIZES = [10_000, 100_000, 1_000_000, ...(LONG ? [10_000_000] : [])];
+const TOPICS = [1, 10, 1_000];
+const PARTITIONS = [1, 8, 64];
+const GROUPS = [1, 10];
+const EVENTS = 10_000;
+const IDLE_GROUPS = 1_000;
+
+const folder = mkdtempSync(join(tmpdir(), "promethean-bench-"));
+process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+
+const shown = (n: number): string => n.toLocaleString("en");
+const PUBLISHED = "publish";
+const CONSUMED = "consume";
+const inLogOf = (kind: string, events: number): string => `${kind}, by events in the log: ${shown(events)}`;
+const amongTopics = (n: number): string => `publish to handled, by topics: ${shown(n)}`;
+const amongPartitions = (n: number): string => `publish to handled, by partitions: ${n}`;
+const byGroups = (n: number): string => `publish to handled, by groups: ${n}`;
+
+const cost = (name: string, measure: Case["measure"]): Case => ({ name, unit: "µs/event", measure });
+
+function sizeCase(events: number): Case {
+  const name = inLogOf(PUBLISHED, events);
+  return {
+    ...cost(name, () => inLog(folder, events, EVENTS)),
+    also: [{ name: inLogOf(CONSUMED, events), unit: "µs/event" }],
+  };
+}
+
+function spreadCase(name: string, load: { topics?: number; partitions?: number; groups?: number }): Case {
+  return cost(name, () => endToEnd(folder, { topics: 1, partitions: 1, groups: 1, ...load }, EVENTS));
+}
+
+/** The most against the least of each row: what grows shows there first. */
+function growth(name: (n: number) => string, from: number, to: number, atMost: number): Ratio {
+  return { name: `${name(to)} / ${shown(from)}`, of: name(to), to: name(from), atMost };
+}
+
+export const suite: Suite = {
+  name: "scaling",
+  cases: [
+    ...SIZES.map(sizeCase),
+    ...TOPICS.map((topics) => spreadCase(amongTopics(topics), { topics })),
+    ...PARTITIONS.map((partitions) => spreadCase(amongPartitions(partitions), { partitions })),
+    ...GROUPS.map((groups) => spreadCase(byGroups(groups), { groups })),
+    {
+      name: `${shown(IDLE_GROUPS)} idle groups, share of a core`,
+      unit: "%",
+      atMost: 2,
+      also: [{ name: `${shown(IDLE_GROUPS)} groups subscribe`, unit: "ms" }],
+      measure: () => idleGroups(folder, IDLE_GROUPS),
+    },
+  ],
+  ratios: [
+    growth((n) => inLogOf(PUBLISHED, n), 10_000, SIZES.at(-1) ?? 0, 1.15),
+    growth((n) => inLogOf(CONSUMED, n), 10_000, SIZES.at(-1) ?? 0, 1.15),
+    growth(amongTopics, 1, 1_000, 1.15),
+    growth(amongPartitions, 1, 64, 1.15),
+    growth(byGroups, 1, 10, 3),
+  ],
+};

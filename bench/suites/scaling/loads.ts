@@ -1,0 +1,133 @@
+/** The loads of the scaling suite: what an event costs in a log, among topics, partitions and groups; what idling costs. */
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Bus } from "../../../src/bus/bus.js";
+import { createBus } from "../../../src/bus/create-bus.js";
+import { embeddedStore } from "../../../src/stores/embedded/index.js";
+import { keyOf, payloadOf, timed, windowed } from "../../events.js";
+import { publish, storeSink, TOPIC } from "../embedded/sinks.js";
+
+const WINDOW = 1_024;
+const WARM = 1_000;
+/** Longer ones are filled once and grow a little with each measurement. */
+const REFILL_UP_TO = 100_000;
+const IDLE_MS = 4_000;
+const SETTLE_MS = 1_000;
+
+let files = 0;
+const filled = new Map<number, string>();
+
+async function fileWith(folder: string, events: number): Promise<string> {
+  const known = filled.get(events);
+  if (known !== undefined) return known;
+  const path = join(folder, `log-${++files}`);
+  const sink = await storeSink(path);
+  await publish(sink, { events, window: WINDOW, fresh: true });
+  await sink.close();
+  if (events > REFILL_UP_TO) filled.set(events, path);
+  return path;
+}
+
+function remove(path: string): void {
+  for (const end of ["", "-wal", "-shm"]) rmSync(path + end, { force: true });
+}
+
+const send = (bus: Bus, topic: string, events: number): Promise<void> =>
+  windowed(events, WINDOW, (n) => bus.publish(topic, payloadOf(n), { key: keyOf(n) }));
+
+/** Processor time of an event that is published at the end of such a log, and of one that is consumed there. */
+export async function inLog(folder: string, size: number, events: number): Promise<readonly number[]> {
+  const path = await fileWith(folder, size);
+  const bus = await createBus({ store: embeddedStore({ path }) });
+  try {
+    await send(bus, TOPIC, WARM);
+    const last = await bus.publish(TOPIC, payloadOf(0));
+    const [, published = Number.NaN] = await timed(events, () => send(bus, TOPIC, events));
+    const [, consumed = Number.NaN] = await timed(events, async () => {
+      const handled = countdown(events);
+      const group = `bench-${++files}`;
+      const stop = await bus.subscribe(TOPIC, group, handled.one, { from: "afterId", afterId: last.id });
+      await handled.all;
+      await stop();
+    });
+    return [published, consumed];
+  } finally {
+    await bus.close();
+    if (!filled.has(size)) remove(path);
+  }
+}
+
+export interface Spread {
+  readonly topics: number;
+  readonly partitions: number;
+  readonly groups: number;
+}
+
+/** Processor time of an event from its publish until every group has handled it, spread evenly over the topics. */
+export async function endToEnd(folder: string, spread: Spread, events: number): Promise<number> {
+  const path = join(folder, `spread-${++files}`);
+  const topics = Array.from({ length: spread.topics }, (_, n) => ({
+    name: `bench.t${n}`,
+    partitions: spread.partitions,
+  }));
+  const bus = await createBus({ store: embeddedStore({ path }), topics });
+  try {
+    const names = topics.map(({ name }) => name);
+    const [warm, measured] = [countdown(spread.groups * WARM), countdown(spread.groups * events)];
+    let handled = warm;
+    for (let group = 0; group < spread.groups; group++)
+      await bus.subscribe(names, `group-${group}`, () => handled.one());
+    const sendAll = (count: number): Promise<void> =>
+      windowed(count, WINDOW, (n) =>
+        bus.publish(names[n % names.length] as string, payloadOf(n), { key: keyOf(n) }),
+      );
+    await sendAll(WARM);
+    await warm.all;
+    handled = measured;
+    const [, cost = Number.NaN] = await timed(events, async () => {
+      await sendAll(events);
+      await measured.all;
+    });
+    return cost;
+  } finally {
+    await bus.close();
+    remove(path);
+  }
+}
+
+/** Share of a core, in percent, that groups use which have nothing to do; and how long it took to subscribe them. */
+export async function idleGroups(folder: string, groups: number): Promise<readonly number[]> {
+  const path = join(folder, `idle-${++files}`);
+  const bus = await createBus({ store: embeddedStore({ path }), topics: [{ name: TOPIC, partitions: 1 }] });
+  try {
+    const startMs = performance.now();
+    await Promise.all(
+      Array.from({ length: groups }, (_, n) => bus.subscribe(TOPIC, `group-${n}`, () => undefined)),
+    );
+    const subscribedMs = performance.now() - startMs;
+    await sleep(SETTLE_MS);
+    const before = process.cpuUsage();
+    await sleep(IDLE_MS);
+    const { user, system } = process.cpuUsage(before);
+    return [(user + system) / IDLE_MS / 10, subscribedMs];
+  } finally {
+    await bus.close();
+    remove(path);
+  }
+}
+
+/** Resolves `all` when `one` was called so many times. */
+function countdown(times: number): { readonly all: Promise<void>; one(): void } {
+  let left = times;
+  let finish: () => void = () => undefined;
+  const all = new Promise<void>((resolve) => {
+    finish = resolve;
+  });
+  return {
+    all,
+    one: () => {
+      if (--left === 0) finish();
+    },
+  };
+}
