@@ -63,19 +63,19 @@ describe("hostile data", () => {
     await page.getByRole("heading", { name: EVIL }).waitFor();
     await page.goto(`${shop.hub.url}/ui/views/orders/${encodeURIComponent(EVIL)}`);
     await sees(page, "It is not there now");
-    expect(await page.evaluate(() => (window as unknown as { pwned?: number }).pwned)).toBeUndefined();
+    expect(await page.evaluate("window.pwned")).toBeUndefined();
     expect(await page.locator("img").count()).toBe(0);
     await stop();
   });
 
   it("runs no script that somebody slipped into the page", async () => {
     const { page, context } = await visit(browser, shop.hub.url);
-    await page.evaluate(() => {
+    await page.evaluate(`
       const script = document.createElement("script");
       script.textContent = "window.pwned = 2";
       document.body.append(script);
-    });
-    expect(await page.evaluate(() => (window as unknown as { pwned?: number }).pwned)).toBeUndefined();
+    `);
+    expect(await page.evaluate("window.pwned")).toBeUndefined();
     await context.close();
   });
 });
@@ -121,7 +121,7 @@ describe("the keyboard alone", () => {
     };
     const focusOn = async (name: RegExp): Promise<void> => {
       for (let i = 0; i < 80; i++) {
-        const text = await page.evaluate(() => document.activeElement?.textContent ?? "");
+        const text = await page.evaluate<string>("document.activeElement?.textContent ?? ''");
         if (name.test(text)) return;
         await press("Tab");
       }
@@ -132,7 +132,7 @@ describe("the keyboard alone", () => {
     await page.locator("[data-row='0']").waitFor();
     await press("j", "j", "k");
     await expect
-      .poll(() => page.evaluate(() => document.activeElement?.getAttribute("data-row")), SOON)
+      .poll(() => page.evaluate("document.activeElement?.getAttribute('data-row')"), SOON)
       .toBe("0");
     await press("Enter");
     await page.getByRole("heading", { level: 1, name: /orders.placed|evil.events/ }).waitFor();
@@ -196,16 +196,12 @@ const PAGES = [
   "/ui/processes",
 ];
 
-interface Axe {
-  run(options: object): Promise<AxeResults>;
-}
-
 async function seriousFindings(page: Page, path: string): Promise<string[]> {
   await page.goto(shop.hub.url + path);
   await page.getByRole("heading", { level: 1 }).waitFor();
   await expect.poll(() => page.getByRole("status", { name: "Loading" }).count(), SOON).toBe(0);
-  const { violations } = await page.evaluate(() =>
-    (window as unknown as { axe: Axe }).axe.run({ resultTypes: ["violations"], preload: false }),
+  const { violations } = await page.evaluate<AxeResults>(
+    'axe.run({ resultTypes: ["violations"], preload: false })',
   );
   return violations
     .filter(({ impact }) => impact === "serious" || impact === "critical")
@@ -230,10 +226,9 @@ describe("accessibility", () => {
     for (const path of PAGES) {
       await page.goto(shop.hub.url + path);
       await page.getByRole("heading", { level: 1 }).waitFor();
-      const over = await page.evaluate(() => {
-        const content = document.getElementById("content");
-        return content === null ? 0 : content.scrollWidth - content.clientWidth;
-      });
+      const over = await page.evaluate<number>(
+        "(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.getElementById('content'))",
+      );
       expect(`${path} ${over}`).toBe(`${path} 0`);
     }
   });

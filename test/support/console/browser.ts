@@ -1,6 +1,5 @@
 /** A real browser for the tests of the console, and what they do with it again and again. */
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
-import { expect } from "vitest";
 import { buildConsoleIfChanged } from "../../../scripts/build.mjs";
 import { FLAGS, findChromium } from "../../../scripts/chromium.mjs";
 import { ADMIN } from "./shop.js";
@@ -40,7 +39,7 @@ export async function visit(
   const { path = "/", token = ADMIN } = o;
   if (token === null) await page.goto(url + path);
   else {
-    await page.goto(`${url}${path.includes("?") ? path : path}#token=${token}`);
+    await page.goto(`${url}${path}#token=${token}`);
     await page.getByRole("navigation", { name: "Pages" }).waitFor();
   }
   return { page, context, errors };
@@ -49,15 +48,4 @@ export async function visit(
 /** The text is, or comes, somewhere on the page. */
 export async function sees(page: Page, text: string | RegExp): Promise<void> {
   await page.getByText(text).first().waitFor();
-}
-
-export async function eventually<T>(find: () => Promise<T>): Promise<{
-  toBe(value: T): Promise<void>;
-  toMatch(pattern: RegExp): Promise<void>;
-}> {
-  const poll = expect.poll(find, SOON);
-  return {
-    toBe: async (value) => void (await poll.toBe(value)),
-    toMatch: async (pattern) => void (await poll.toMatch(pattern)),
-  };
 }
