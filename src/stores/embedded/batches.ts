@@ -164,11 +164,17 @@ export class Batches {
   }
 
   #fits({ part, lastSeq, count, crc }: BatchHead, [firstSeq, ids, data]: BytesRow): boolean {
+    // A row whose shape is damaged may hold anything.
+    if (!Buffer.isBuffer(ids) || !Buffer.isBuffer(data)) return false;
     return checksum(part, lastSeq, count, { firstSeq, ids, data }) === crc;
   }
 
-  #damaged(head: BatchHead): BusError {
-    const { part, firstSeq, lastSeq } = head;
+  /** Says that events which must be there cannot be found. */
+  missing(part: number, firstSeq: Seq, lastSeq: Seq): BusError {
+    return this.#damaged({ part, firstSeq, lastSeq });
+  }
+
+  #damaged({ part, firstSeq, lastSeq }: Pick<BatchHead, "part" | "firstSeq" | "lastSeq">): BusError {
     const { topic, partition } = this.#topics.owner(part);
     const error = damagedError(this.#connection.path, topic, partition, firstSeq, lastSeq);
     this.#onDamage(part, firstSeq, lastSeq, error);

@@ -26,7 +26,9 @@ export function unpackError({ code, message, retryable, details }: PackedError):
 export function busError(error: unknown, path: string): BusError {
   if (error instanceof BusError) return error;
   if (!(error instanceof SqliteFault)) return BusError.from(error);
-  const [code, words, retryable] = explain(error.code, path);
+  // Every statement is a fixed text: a table or column that it does not find was there once.
+  const isTorn = error.code === "SQLITE_ERROR" && /^no such (table|column)|malformed/.test(error.message);
+  const [code, words, retryable] = explain(isTorn ? "SQLITE_CORRUPT" : error.code, path);
   return new BusError(code, `${words} (${error.code}: ${describeThrown(error)})`, {
     cause: error,
     details: { path, sqlite: error.code },

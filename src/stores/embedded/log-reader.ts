@@ -25,12 +25,16 @@ export function readPage(
   options: ReadOptions,
 ): Page {
   const { after, limit } = options;
-  const head = headOf(connection, from.part);
-  const page = new PageBuilder(from, options);
+  const extent = extentOf(connection, from.part);
+  const { head } = extent;
+  const page = new PageBuilder(from, options, extent);
   let take = FIRST_HEADS;
   while (page.through < head) {
     const heads = batches.above(from.part, page.through, take);
-    if (heads.length === 0) break;
+    if (heads.length === 0) {
+      if (page.isGap(head + 1)) return page.endAtGap(batches, head);
+      break;
+    }
     if (!page.add(batches, heads)) return page.done(page.through);
     const events = heads.reduce((sum, { count }) => sum + count, 0);
     const missing = limit - page.events.length + 1;
@@ -45,12 +49,19 @@ class PageBuilder {
   readonly #from: PartitionRef;
   readonly #limit: number;
   readonly #maxBytes: number;
+  /** From here on every seq must be there: nothing but the oldest was ever removed. Infinity: anything may be missing. */
+  readonly #denseFrom: Seq;
   #bytes = 0;
 
-  constructor(from: PartitionRef, { after, limit, maxBytes = MAX_PAGE_BYTES }: ReadOptions) {
+  constructor(
+    from: PartitionRef,
+    { after, limit, maxBytes = MAX_PAGE_BYTES }: ReadOptions,
+    { head, low, events }: Extent,
+  ) {
     this.#from = from;
     this.#limit = limit;
     this.#maxBytes = maxBytes;
+    this.#denseFrom = events === head - low + 1 ? low : Number.POSITIVE_INFINITY;
     this.through = after;
   }
 
@@ -66,6 +77,10 @@ class PageBuilder {
       while (cursor.next()) {
         if (cursor.seq <= this.through) continue;
         if (this.isFull) return false;
+        if (this.isGap(cursor.seq)) {
+          this.endAtGap(batches, cursor.seq - 1);
+          return false;
+        }
         const event = cursor.event(this.#from.topic, this.#from.partition);
         this.events.push(event);
         this.#bytes += event.size;
@@ -73,6 +88,18 @@ class PageBuilder {
       }
     }
     return true;
+  }
+
+  /** Whether something is missing before `seq` that was never removed: its row is damaged beyond being found. */
+  isGap(seq: Seq): boolean {
+    return seq > Math.max(this.through + 1, this.#denseFrom);
+  }
+
+  /** What is missing is damage like any other: see #open. */
+  endAtGap(batches: Batches, last: Seq): Page {
+    if (this.events.length === 0)
+      throw batches.missing(this.#from.part, Math.max(this.through + 1, this.#denseFrom), last);
+    return this.done(this.through);
   }
 
   done(through: Seq): Page {
@@ -96,7 +123,7 @@ class PageBuilder {
 
 /** The lowest present seq whose ts is at least `ts`, by halving: `run_ts` grows from batch to batch. */
 export function seqAt(connection: Connection, batches: Batches, part: number, ts: number): Seq {
-  const head = headOf(connection, part);
+  const { head } = extentOf(connection, part);
   let found: BatchHead | undefined;
   let low = 1;
   let high = head + 1;
@@ -116,6 +143,15 @@ export function seqAt(connection: Connection, batches: Batches, part: number, ts
   return head + 1;
 }
 
-function headOf(connection: Connection, part: number): Seq {
-  return connection.sql("SELECT head FROM part WHERE id = ?").get<[number]>(part)?.[0] ?? 0;
+interface Extent {
+  readonly head: Seq;
+  readonly low: Seq;
+  readonly events: number;
+}
+
+function extentOf(connection: Connection, part: number): Extent {
+  const row = connection
+    .sql("SELECT head, low, events FROM part WHERE id = ?")
+    .get<[head: number, low: number, events: number]>(part);
+  return row === undefined ? { head: 0, low: 1, events: 0 } : { head: row[0], low: row[1], events: row[2] };
 }

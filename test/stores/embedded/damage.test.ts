@@ -2,6 +2,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { jsonBody } from "../../../src/model/json.js";
 import type { EmbeddedStore } from "../../../src/stores/embedded/index.js";
+import { Connection } from "../../../src/stores/embedded/sqlite.js";
 import { append, draft, drafts, failsWith, readAll, TOPIC, until, Workplace } from "./support.js";
 
 const work = new Workplace();
@@ -65,5 +66,50 @@ describe("a damaged batch", () => {
     const [event] = await append(store, drafts(1));
     expect(event?.seq).toBeGreaterThanOrEqual(31);
     expect((await readAll(store)).map(({ seq }) => seq)[0]).toBe(21);
+  });
+});
+
+describe("a batch that cannot be found any more", () => {
+  /** What a bit that turns in a row's key or in its length comes to. */
+  async function without(sql: string): Promise<EmbeddedStore> {
+    const store = await work.open();
+    for (let batch = 0; batch < 3; batch++) await append(store, drafts(10));
+    await store.close();
+    const connection = new Connection(work.path, { busyTimeoutMs: 1_000 });
+    connection.exec(sql);
+    connection.close();
+    return work.open();
+  }
+
+  it.each([
+    [
+      "its row is gone",
+      "DELETE FROM batch WHERE pos = (SELECT pos FROM batch ORDER BY pos LIMIT 1 OFFSET 1)",
+    ],
+    ["its row says it ends earlier", "UPDATE batch SET last_seq = 2 WHERE last_seq = 20"],
+  ])("P2, P14: %s: what lies before it is read, then the error says what is missing", async (_, sql) => {
+    const store = await without(sql);
+    const { events, through } = await store.log.read(TOPIC, 0, { after: 0, limit: 100 });
+    expect([events.length, through]).toEqual([10, 10]);
+    const error = await failsWith("STORE_DAMAGED", store.log.read(TOPIC, 0, { after: 10, limit: 100 }));
+    expect(error.details).toMatchObject({ firstSeq: 11, lastSeq: 20 });
+  });
+
+  it("P2, P14: also at the end of the log", async () => {
+    const store = await without("DELETE FROM batch WHERE last_seq = 30");
+    expect((await store.log.read(TOPIC, 0, { after: 0, limit: 100 })).through).toBe(20);
+    const error = await failsWith("STORE_DAMAGED", store.log.read(TOPIC, 0, { after: 20, limit: 100 }));
+    expect(error.details).toMatchObject({ firstSeq: 21, lastSeq: 30 });
+  });
+
+  it("P14: a row that holds something else is damage, and so is a table that lost a column", async () => {
+    const odd = await without("UPDATE batch SET data = 7 WHERE last_seq = 20");
+    await failsWith("STORE_DAMAGED", odd.log.read(TOPIC, 0, { after: 10, limit: 100 }));
+    await odd.close();
+    const connection = new Connection(work.path, { busyTimeoutMs: 1_000 });
+    connection.exec("ALTER TABLE batch RENAME COLUMN run_ts TO ru_ts");
+    connection.close();
+    const torn = await work.open();
+    await failsWith("STORE_DAMAGED", torn.log.read(TOPIC, 0, { after: 0, limit: 100 }));
   });
 });
