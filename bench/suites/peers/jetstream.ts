@@ -4,9 +4,9 @@
  */
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import { keyOf, payloadOf } from "../../events.js";
+import { projectRoot } from "../../project-root.js";
 import { ServerProcess, versionOf } from "../../server-process.js";
 import { NatsWire } from "./nats-wire.js";
 import { type Line, once, type System } from "./system.js";
@@ -179,19 +179,11 @@ async function clientLine({ connect, jetstream }: Client, port: number): Promise
 
 /** Installed by scripts/peers.mjs. */
 function loadClient(): Client | undefined {
-  const folder = clientFolder();
-  if (folder === undefined) return undefined;
+  const folder = join(projectRoot(), ".cache", "peers", "node_modules", "@nats-io");
+  if (!existsSync(join(folder, "jetstream"))) return undefined;
   const require = createRequire(import.meta.url);
-  const load = (name: string): unknown => require(join(folder, "node_modules", "@nats-io", name));
+  const load = (name: string): unknown => require(join(folder, name));
   const { connect } = load("transport-node") as Pick<Client, "connect">;
   const { jetstream } = load("jetstream") as Pick<Client, "jetstream">;
   return { connect, jetstream };
-}
-
-function clientFolder(): string | undefined {
-  for (let at = dirname(fileURLToPath(import.meta.url)); at !== dirname(at); at = dirname(at)) {
-    const folder = join(at, ".cache", "peers");
-    if (existsSync(join(folder, "node_modules", "@nats-io", "jetstream"))) return folder;
-  }
-  return undefined;
 }
