@@ -28,7 +28,7 @@ function server(name: string): () => Promise<ServerProcess> {
   return () => {
     started ??= (async () => {
       const profile = process.env.PROMETHEAN_BENCH_PROFILE;
-      const execArgv = profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profile}/${name}`];
+      const execArgv = profile === undefined ? (process.env.PROMETHEAN_BENCH_ARGS ?? "").split(" ").filter(Boolean) : ["--cpu-prof", `--cpu-prof-dir=${profile}/${name}`];
       const child = fork(fileURLToPath(new URL(`./hub/${name}.js`, import.meta.url)), { execArgv });
       const [message] = (await once(child, "message")) as [{ port: number }];
       child.unref();
@@ -44,22 +44,43 @@ const bare = server("bare-server");
 let topics = 0;
 const freshTopic = (): string => `${TOPIC}.t${++topics}`;
 
-async function timed(events: number, work: () => Promise<void>): Promise<number> {
+/** Events a second, and the processor time that the server spent on one, in microseconds: all of its threads. */
+async function timed(
+  at: () => Promise<ServerProcess>,
+  events: number,
+  work: () => Promise<void>,
+): Promise<readonly [number, number]> {
+  const { process: child } = await at();
+  const before = await spent(child);
   const startMs = performance.now();
   await work();
-  return (events / (performance.now() - startMs)) * 1_000;
+  const tookMs = performance.now() - startMs;
+  return [(events / tookMs) * 1_000, ((await spent(child)) - before) / events];
 }
 
-async function publishing(to: () => Promise<ServerProcess>, path: string): Promise<number> {
+/** Microseconds of processor time since it began. */
+async function spent(child: ChildProcess): Promise<number> {
+  child.channel?.ref();
+  child.send("spent");
+  const [{ spentUs }] = (await once(child, "message")) as [{ spentUs: number }];
+  child.channel?.unref();
+  return spentUs;
+}
+
+async function publishing(to: () => Promise<ServerProcess>, path: string): Promise<readonly number[]> {
   const socket = await dial((await to()).port, path);
   const topic = freshTopic();
   await publishOverWs(socket, topic, 2_000, WINDOW);
-  const rate = await timed(PUBLISHED, () => publishOverWs(socket, topic, PUBLISHED, WINDOW));
+  const figures = await timed(to, PUBLISHED, () => publishOverWs(socket, topic, PUBLISHED, WINDOW));
   socket.terminate();
-  return rate;
+  return figures;
 }
 
-async function posting(to: () => Promise<ServerProcess>, requests: number, batch: number): Promise<number> {
+async function posting(
+  to: () => Promise<ServerProcess>,
+  requests: number,
+  batch: number,
+): Promise<readonly number[]> {
   const { port } = await to();
   const topic = freshTopic();
   const one = (n: number): string =>
@@ -69,7 +90,7 @@ async function posting(to: () => Promise<ServerProcess>, requests: number, batch
   const body = (n: number): string =>
     batch === 1 ? one(n) : `[${Array.from({ length: batch }, (_, i) => one(n * batch + i)).join(",")}]`;
   await postAll(port, { connections: CONNECTIONS, requests: Math.ceil(requests / 10), body });
-  return timed(requests * batch, () => postAll(port, { connections: CONNECTIONS, requests, body }));
+  return timed(to, requests * batch, () => postAll(port, { connections: CONNECTIONS, requests, body }));
 }
 
 let filled: Promise<string> | undefined;
@@ -85,12 +106,12 @@ function filledTopic(): Promise<string> {
 }
 
 let groups = 0;
-async function consuming(): Promise<number> {
+async function consuming(): Promise<readonly number[]> {
   const topic = await filledTopic();
   const socket = await dial((await hub()).port, "/ws");
   const group = `g${++groups}`;
   const opts = { from: "earliest", maxInFlight: 1_000 };
-  const rate = await timed(CONSUMED, () =>
+  const figures = await timed(hub, CONSUMED, () =>
     consumeOverWs(
       socket,
       [{ type: "SUBSCRIBE", topic, group, opts }],
@@ -100,12 +121,12 @@ async function consuming(): Promise<number> {
     ),
   );
   socket.terminate();
-  return rate;
+  return figures;
 }
 
-async function taking(): Promise<number> {
+async function taking(): Promise<readonly number[]> {
   const socket = await dial((await bare()).port, "/sends");
-  const rate = await timed(CONSUMED, () =>
+  const figures = await timed(bare, CONSUMED, () =>
     consumeOverWs(
       socket,
       { events: CONSUMED, window: 1_000 },
@@ -115,11 +136,11 @@ async function taking(): Promise<number> {
     ),
   );
   socket.terminate();
-  return rate;
+  return figures;
 }
 
 /** Deliveries a second to subscribers that each get everything. */
-async function fanningOut(): Promise<number> {
+async function fanningOut(): Promise<readonly number[]> {
   const { port } = await hub();
   const topic = freshTopic();
   const publisher = await dial(port, "/ws");
@@ -147,7 +168,7 @@ async function fanningOut(): Promise<number> {
       return socket;
     }),
   );
-  const rate = await timed(FANNED * SUBSCRIBERS, async () => {
+  const figures = await timed(hub, FANNED * SUBSCRIBERS, async () => {
     const all = new Promise<void>((resolve) => {
       done = resolve;
     });
@@ -155,7 +176,7 @@ async function fanningOut(): Promise<number> {
     await all;
   });
   for (const socket of [publisher, ...subscribers]) socket.terminate();
-  return rate;
+  return figures;
 }
 
 /** From just before a publish is sent until the event is there, at a thousand a second: median and 99th percentile. */
@@ -203,7 +224,12 @@ async function paced(publisher: WebSocket, topic: string, sentMs: number[]): Pro
   }
 }
 
-const rate = (name: string, measure: Case["measure"]): Case => ({ name, unit: "events/s", measure });
+const rate = (name: string, measure: Case["measure"]): Case => ({
+  name,
+  unit: "events/s",
+  also: [{ name: `${name}, processor time`, unit: "µs/event" }],
+  measure,
+});
 
 const WS_PUBLISH = "WS publish, window 1,024: hub";
 const WS_ECHO = "WS publish, window 1,024: bare ws";

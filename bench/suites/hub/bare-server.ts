@@ -80,4 +80,8 @@ function pour(ws: WebSocket): void {
 }
 
 server.listen(0, "127.0.0.1", () => process.send?.({ port: (server.address() as AddressInfo).port }));
+process.on("message", () => {
+  const { user, system } = process.cpuUsage();
+  process.send?.({ spentUs: user + system });
+});
 process.once("disconnect", () => process.exit(0));

@@ -15,6 +15,10 @@ const bus = await createBus({ store: embeddedStore({ path: join(folder, "bus.db"
 const limits = { framesPerSecond: 1e9, publishesPerSecondPerTopic: 1e9 };
 const hub = await startHub({ bus, auth: { tokens: { [TOKEN]: { scopes: ["*:*"] } } }, limits, drainMs: 100 });
 process.send?.({ port: hub.port });
+process.on("message", () => {
+  const { user, system } = process.cpuUsage();
+  process.send?.({ spentUs: user + system });
+});
 process.once("disconnect", () => {
   void hub
     .close()
