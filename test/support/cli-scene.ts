@@ -31,7 +31,7 @@ export async function cliScene(): Promise<Scene> {
   await writeFiles(folder);
   const { bus, hub } = fixture;
   const letter = async (): Promise<string> => {
-    for await (const { id } of deadLetters(bus, "orders.placed")) return id;
+    for await (const { id } of deadLetters(bus, "orders.placed", { status: "any" })) return id;
     throw new Error("there is no dead letter");
   };
   return {
