@@ -257,7 +257,7 @@ export class BusCore {
     if (definition === undefined) return makeDraft(payload, options, limits, clock);
     const checked = checkPayload(definition, payload);
     const key = options.key ?? keyOf(definition, checked);
-    return makeDraft(checked.stored, key === undefined ? options : { ...options, key }, limits, clock);
+    return makeDraft(checked.stored, options, limits, clock, key);
   }
 
   #runnerOptions(topic: TopicConfig, group: string, mode: GroupMode, pageSize: number): RunnerOptions {

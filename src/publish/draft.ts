@@ -8,17 +8,18 @@ import type { Limits } from "../model/limits.js";
 
 const KNOWN = new Set(["id", "ts", "key", "headers", "tags", "caused_by", "sid", "partition", "payload"]);
 
-/** From options that were checked. */
+/** From options that were checked; `key` may come from elsewhere. */
 export function makeDraft(
   payload: unknown,
   options: PublishOptions,
   limits: Limits,
   clock: Clock,
+  key = options.key,
 ): EventDraft {
   return {
     id: options.id ?? clock.newId(),
     ts: options.ts ?? clock.now(),
-    key: options.key,
+    key,
     meta: metaOf(options, limits),
     body: jsonBody(payload, { maxBytes: limits.maxPayloadBytes, maxDepth: limits.maxPayloadDepth }),
     freshId: options.id === undefined,
@@ -59,23 +60,38 @@ function checkText(name: string, value: unknown, maxBytes: number, minLength: nu
   }
 }
 
+/** By headers that nobody can change: a layer that stamps every event hands in the same ones again and again. */
+const sharedMetas = new WeakMap<object, { readonly meta: EventMeta; readonly chars: number }>();
+
 function metaOf(options: PublishOptions, limits: Limits): EventMeta | undefined {
   const { headers, tags, caused_by, sid } = options;
-  if (headers === undefined && tags === undefined && caused_by === undefined && sid === undefined)
-    return undefined;
+  const alone = tags === undefined && caused_by === undefined && sid === undefined;
+  if (headers === undefined && alone) return undefined;
+  const shared = alone && headers !== null ? sharedMetas.get(headers as object) : undefined;
+  if (shared !== undefined && shared.chars <= limits.maxMetaChars) return shared.meta;
+  const { meta, chars } = newMeta(options, limits);
+  if (alone && Object.isFrozen(headers)) sharedMetas.set(headers as object, { meta, chars });
+  return meta;
+}
+
+function newMeta(
+  { headers, tags, caused_by, sid }: PublishOptions,
+  limits: Limits,
+): { meta: EventMeta; chars: number } {
   const meta: EventMeta = {
     ...(headers === undefined ? undefined : { headers: copyHeaders(headers) }),
     ...(caused_by === undefined ? undefined : { caused_by: copyStrings("caused_by", caused_by) }),
     ...(tags === undefined ? undefined : { tags: copyStrings("tags", tags) }),
     ...(sid === undefined ? undefined : { sid: checkSid(sid) }),
   };
-  if (JSON.stringify(meta).length > limits.maxMetaChars) {
+  const chars = JSON.stringify(meta).length;
+  if (chars > limits.maxMetaChars) {
     throw new BusError(
       "INVALID_OPTION",
       `headers, tags and caused_by have more than ${limits.maxMetaChars} characters together`,
     );
   }
-  return Object.freeze(meta);
+  return { meta: Object.freeze(meta), chars };
 }
 
 function copyHeaders(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {

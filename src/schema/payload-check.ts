@@ -13,10 +13,9 @@ import type { JsonValue } from "../model/json.js";
 import type { PayloadSchema } from "../model/topic.js";
 import { normalize } from "./normalize.js";
 import { isZodSchema, type SchemaInput } from "./schema-input.js";
-import { stripUndeclared } from "./strip.js";
+import { stripOf } from "./strip.js";
 import type { Node } from "./tree.js";
 import { issueViolations, type Parse, parserOf, type Violation } from "./validator.js";
-import { contains, isStripping } from "./walk.js";
 
 export type CheckedPayload =
   | { readonly fits: true; readonly stored: unknown; readonly value: unknown }
@@ -26,17 +25,14 @@ export type PayloadCheck = (payload: unknown) => CheckedPayload;
 
 /** `tree`: the schema's, if it is at hand. Everything that can be made once is made here. */
 export function payloadCheck(schema: SchemaInput, tree: Node = normalize(schema)): PayloadCheck {
-  const strip = contains(tree, isStripping)
-    ? (payload: unknown): unknown => stripUndeclared(tree, payload as JsonValue)
-    : undefined;
-  return checkBy(parserOf(schema), strip);
+  return checkBy(parserOf(schema), stripOf(tree));
 }
 
-function checkBy(parse: Parse, strip?: (payload: unknown) => unknown): PayloadCheck {
+function checkBy(parse: Parse, strip: ReturnType<typeof stripOf>): PayloadCheck {
   return (payload) => {
     const parsed = parse(payload);
     if (!parsed.fits) return parsed;
-    const stored = strip === undefined ? payload : strip(payload);
+    const stored = strip === null ? payload : strip(payload as JsonValue);
     // A JSON Schema changes nothing: its readers see what is stored.
     return { fits: true, stored, value: "value" in parsed ? parsed.value : stored };
   };
@@ -48,7 +44,9 @@ const checks = new WeakMap<object, PayloadCheck>();
 export function definitionCheck(schema: PayloadSchema<unknown>): PayloadCheck {
   let check = checks.get(schema);
   if (check === undefined) {
-    check = isZodSchema(schema) ? payloadCheck(schema) : checkBy((payload) => parseWith(schema, payload));
+    check = isZodSchema(schema)
+      ? payloadCheck(schema)
+      : checkBy((payload) => parseWith(schema, payload), null);
     checks.set(schema, check);
   }
   return check;

@@ -2,7 +2,7 @@
  * Events on their way into the file: encoded once, in the event loop's thread, into one buffer that is then handed to the
  * writing thread without a copy. Cut into batches small enough that one event is found without reading much.
  */
-import type { EventDraft } from "../../model/event.js";
+import type { EventDraft, EventMeta } from "../../model/event.js";
 import { type Batch, HEAD_BYTES, KEYED, MAX_SPAN, META, TEXT_ID, VERSION } from "./codec.js";
 import { ID_BYTES, writeUuid } from "./id-key.js";
 
@@ -54,11 +54,14 @@ class Encoder {
   #from: { ids: number; data: number };
   #count = 0;
   #maxTs = Number.NEGATIVE_INFINITY;
+  #meta: EventMeta | undefined;
+  #metaJson = "";
 
   constructor(drafts: readonly EventDraft[]) {
     const idsBytes = drafts.length * ID_BYTES;
     let size = idsBytes + 64;
-    for (const draft of drafts) size += draft.body.size + (draft.key?.length ?? 0) + 64;
+    for (const { body, key, meta } of drafts)
+      size += body.size + (key?.length ?? 0) + (meta === undefined ? 64 : 128);
     // Not from the pool: its memory is shared and could not be transferred.
     this.#target = Buffer.allocUnsafeSlow(Math.ceil(size * 1.1));
     this.#at = idsBytes;
@@ -84,7 +87,7 @@ class Encoder {
     }
     if (meta !== undefined) {
       flags |= META;
-      this.#sized(JSON.stringify(meta));
+      this.#sized(this.#metaText(meta));
     }
     this.#body(draft.body.encoded);
     this.#target.writeUInt32LE(this.#at - start - 4, start);
@@ -92,6 +95,15 @@ class Encoder {
     this.#count++;
     if (draft.ts > this.#maxTs) this.#maxTs = draft.ts;
     if (this.#count >= MAX_SPAN || this.#at - this.#from.data >= TARGET_BYTES) this.#close();
+  }
+
+  /** Neighbours often share one. */
+  #metaText(meta: EventMeta): string {
+    if (meta !== this.#meta) {
+      this.#meta = meta;
+      this.#metaJson = JSON.stringify(meta);
+    }
+    return this.#metaJson;
   }
 
   finish(): Encoded {
