@@ -1,0 +1,226 @@
+/**
+ * The parts of the fault run: how each is started and how its report is read. `short` is how much it does when no time is
+ * given, in units of its own; `weight` is its share of the time that is given; `unitMs` is what one unit takes, roughly,
+ * for the parts that are told how much to do and not how long.
+ */
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
+const script = (name) => join(root, "scripts", name);
+
+/** A part of test/faults. */
+function own(name, says, { file = name, run, program, short, weight = 1, unit }) {
+  return {
+    name,
+    says,
+    unit,
+    short,
+    weight,
+    command: ({ count, seed, budgetMs }) => [
+      script("faults/part.mjs"),
+      `faults/${file}`,
+      run,
+      JSON.stringify({ count, seed, budgetMs }),
+      ...(program === undefined ? [] : [program]),
+    ],
+    read: (output) => JSON.parse(lastLine(output)),
+  };
+}
+
+/** A script that was there before, with a report of its own. */
+function existing(name, says, { args, read, short, weight = 1, unit, unitMs, node = [] }) {
+  return {
+    ...{ name, says, unit, short, weight, unitMs },
+    command: (amount) => [...node, ...args(amount)],
+    read,
+  };
+}
+
+export const PARTS = [
+  existing(
+    "embedded-crash",
+    "kill -9 of a process that publishes, consumes and projects on the embedded store",
+    {
+      ...{ short: 10, unit: "kills", unitMs: 900, weight: 2 },
+      args: ({ count, seed }) => [
+        script("embedded-crash.mjs"),
+        "--cycles",
+        `${count}`,
+        "--seed",
+        `${seed}`,
+        "--json",
+      ],
+      read: (output) => {
+        const run = JSON.parse(lastLine(output));
+        return report(
+          { "kill -9": run.kills },
+          {
+            "publishes acknowledged": run.acked,
+            "events in the log": run.logged,
+            "events redelivered, marked": run.redelivered,
+          },
+          run.anomalies,
+          [`slowest takeover ${Math.round(run.slowestTakeoverMs)} ms`],
+        );
+      },
+    },
+  ),
+  existing(
+    "role-kills",
+    "kill -9 of drainers, projectors, compactors and change feeds, on both durable stores",
+    {
+      ...{ short: 2, unit: "kills per role and store", unitMs: 12_000, weight: 3 },
+      args: ({ count, seed }) => [
+        script("project-kills.mjs"),
+        "--cycles",
+        `${count}`,
+        "--seed",
+        `${seed}`,
+        "--json",
+      ],
+      read: (output) =>
+        jsonLines(output)
+          .map(({ role, store, kills, anomalies }) =>
+            report(
+              { [`kill -9 of a ${role}, ${store}`]: kills },
+              { [`ends of ${role} runs judged`]: 1 },
+              anomalies.map((says) => `${role} on ${store}: ${says}`),
+            ),
+          )
+          .reduce(merge),
+    },
+  ),
+  own("mongo-network", "a bad wire to MongoDB: cut, reset, half open, mute, slow", {
+    ...{ run: "runMongoNetwork", short: 5, unit: "faults", weight: 2 },
+  }),
+  own("mongo-failpoints", "every retryable error of MongoDB, and lost change streams, by failpoints", {
+    ...{ run: "runMongoFailpoints", short: 18, unit: "failpoints", weight: 2 },
+  }),
+  own("mongo-groups", "members of a group on MongoDB come, leave, are killed and frozen", {
+    ...{ run: "runMongoGroups", program: "stores/mongo/group-member", short: 12, unit: "seconds", weight: 2 },
+  }),
+  existing(
+    "mongo-servers",
+    "primaries of a three-node set are killed, frozen, told to step down; the set is restarted",
+    {
+      ...{ short: 3, unit: "faults", unitMs: 9_000, weight: 2 },
+      args: ({ count }) => [script("mongo-faults.mjs"), planOf(count)],
+      read: (output, ok, { count }) => {
+        const load = JSON.parse(/\[mongo faults\].*?; (\{.*\})/.exec(output)?.[1] ?? "{}");
+        const [tail] = output.trim().split("\n").slice(-12);
+        return report(
+          { "fault of a server": ok ? count : 0 },
+          { "publishes acknowledged": load.acked ?? 0, "events read in order": load.events ?? 0 },
+          ok ? [] : [`failed: ${tail}`],
+          load.longestPauseMs === undefined ? [] : [`longest pause of publishing ${load.longestPauseMs} ms`],
+        );
+      },
+    },
+  ),
+  own("power-loss", "disks as they may be found after a power loss at any moment, torn at 512 bytes", {
+    ...{ run: "runPowerLoss", program: "faults/disk-child", short: 20, unit: "images", weight: 2 },
+  }),
+  own("bit-flips", "bits that turn under a store file", {
+    ...{ run: "runBitFlips", program: "faults/flip-child", short: 40, unit: "bits" },
+  }),
+  own("write-errors", "EIO and ENOSPC at the Nth write, sync or truncation", {
+    ...{ run: "runWriteErrors", program: "faults/disk-child", short: 5, unit: "runs" },
+  }),
+  existing("disk-full", "a full device, a file that may not grow, a store at its limit", {
+    ...{ short: 1, unit: "run", unitMs: 600_000, weight: 0 },
+    args: () => vitest("test/stores/embedded/disk.test.ts"),
+    read: readVitest,
+  }),
+  own("clock-jumps", "clocks that jump by an hour, forward and back", {
+    ...{ run: "runClockJumps", short: 12, unit: "jumps" },
+  }),
+  own("freezes", "processes on one store file, frozen beyond their leases and thawed", {
+    ...{ run: "runFreezes", program: "faults/freeze-child", short: 3, unit: "freezes" },
+  }),
+  own("simulation", "buses, producers and projections in one process under one seed", {
+    ...{ run: "runSimulation", short: 60, unit: "seeds", weight: 3 },
+  }),
+  own(
+    "fuzz",
+    "names, patterns, rights, tokens, cursors, filters, lines, CloudEvents and schemas that nobody would send",
+    {
+      ...{ run: "runFuzz", short: 5_000, unit: "inputs of each kind", weight: 2 },
+    },
+  ),
+  existing("hub-fuzz", "frames and requests that no client would send", {
+    ...{ short: 5_000, unit: "inputs", unitMs: 3, weight: 1, node: ["--expose-gc"] },
+    args: ({ count, seed }) => [script("hub-fuzz.mjs"), "--count", `${count}`, "--seed", `${seed}`, "--json"],
+    read: (output) => {
+      const run = JSON.parse(lastLine(output));
+      return report(
+        { "message or request that is wrong": run.frames + run.requests },
+        { "answers judged": run.frames + run.requests },
+        run.failures,
+        [`heap grew by ${run.heapGrowthMiB} MiB`],
+      );
+    },
+  }),
+];
+
+/** Faults of servers in turn, a restart of the whole set now and then. */
+function planOf(count) {
+  const round = ["kill", "stop", "step", "kill", "kill", "step", "stop", "kill", "restart"];
+  return Array.from({ length: count }, (_, i) => round[i % round.length]).join(" ");
+}
+
+function vitest(file) {
+  return [
+    join(root, "node_modules", "vitest", "vitest.mjs"),
+    "run",
+    "--project",
+    "stores",
+    "--reporter=json",
+    file,
+  ];
+}
+
+function readVitest(output) {
+  const run = jsonLines(output).find((line) => line.numTotalTests !== undefined) ?? {};
+  const failed = (run.testResults ?? []).flatMap((file) =>
+    file.assertionResults
+      .filter(({ status }) => status !== "passed")
+      .map(({ fullName }) => `failed: ${fullName}`),
+  );
+  const isEmpty = (run.numPassedTests ?? 0) === 0;
+  return report(
+    { "device without room, or failing": run.numPassedTests ?? 0 },
+    { tests: run.numTotalTests ?? 0 },
+    isEmpty && failed.length === 0 ? ["failed: no test ran"] : failed,
+  );
+}
+
+function report(faults, checked, anomalies, notes = []) {
+  return { faults, checked, anomalies: anomalies.map((says) => ({ class: classOf(says), says })), notes };
+}
+
+/** Runs that were there before put the class first: "lost: …". */
+function classOf(says) {
+  return /^([a-z-]+):/.exec(says)?.[1] ?? "failed";
+}
+
+function merge(a, b) {
+  const sum = (x, y) => Object.fromEntries([...Object.entries(x), ...Object.entries(y)]);
+  return {
+    faults: sum(a.faults, b.faults),
+    checked: sum(a.checked, b.checked),
+    anomalies: [...a.anomalies, ...b.anomalies],
+    notes: [...a.notes, ...b.notes],
+  };
+}
+
+function lastLine(output) {
+  return output.trim().split("\n").at(-1) ?? "";
+}
+
+function jsonLines(output) {
+  return output
+    .split("\n")
+    .filter((line) => line.startsWith("{"))
+    .map((line) => JSON.parse(line));
+}

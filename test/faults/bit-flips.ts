@@ -1,0 +1,161 @@
+/**
+ * Bits that turn on the disk, under a store file that nobody has open (P14): whatever is then read from the log is what
+ * was written, or the store says that it is damaged.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { createBus } from "../../src/bus/create-bus.js";
+import { seededRandom } from "../../src/model/manual-clock.js";
+import { embeddedStore } from "../../src/stores/embedded/index.js";
+import { PARTITIONS, TOPIC } from "./disk-names.js";
+import { goesOn, type PartOptions, type PartReport, Tally } from "./report.js";
+
+const EVENTS = 150;
+const KEYS = 7;
+/**
+ * Answers that come by an index. The events in them are checked, the index is not: an entry that is hit is not found, until
+ * the index is made anew. Known, and counted.
+ */
+const INDEXED = ["history by key", "latest by key", "by id"];
+/** What a damaged file may be called: damaged, or not a store at all if its head is hit. */
+const HONEST = ["STORE_DAMAGED", "STORE_INCOMPATIBLE"];
+
+type Answers = readonly (readonly [name: string, answer: string])[];
+
+export interface FlipOptions extends PartOptions {
+  /** flip-child, compiled. */
+  readonly program: URL;
+}
+
+export async function runBitFlips(options: FlipOptions): Promise<PartReport> {
+  const tally = new Tally();
+  const random = seededRandom(options.seed);
+  const reader = new FlipReader(options.program);
+  const folder = await mkdtemp(join(tmpdir(), "promethean-flips-"));
+  try {
+    const path = join(folder, "bus.db");
+    await fill(path);
+    const sound = await readFile(path);
+    const answers = await reader.look(path);
+    if (typeof answers === "string") throw new Error(`the sound file cannot be read: ${answers}`);
+    const wanted = new Map(answers);
+    for (let round = 0; goesOn(options, round); round++) {
+      const bytes = Buffer.from(sound);
+      const at = aim(bytes, random);
+      bytes[at] = (bytes[at] ?? 0) ^ (1 << Math.floor(random() * 8));
+      await writeFile(path, bytes);
+      for (const name of [`${path}-wal`, `${path}-shm`]) await rm(name, { force: true });
+      tally.fault("bit turned");
+      const found = await reader.look(path);
+      if (typeof found === "string") {
+        // The engine stops the process when a text is no longer UTF-8: nothing is served, at least.
+        if (/panicked/.test(found)) tally.checked("flips at which the engine ended the process");
+        else tally.anomaly("process-ended", `byte ${at}: ${found}`);
+      } else judge(found, wanted, at, tally);
+    }
+    return tally.report();
+  } finally {
+    await reader.close();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Mostly where something is written: pages have much empty room. */
+function aim(bytes: Buffer, random: () => number): number {
+  for (let tries = 0; ; tries++) {
+    const at = Math.floor(random() * bytes.length);
+    if (bytes[at] !== 0 || tries > 20) return at;
+  }
+}
+
+async function fill(path: string): Promise<void> {
+  const bus = await createBus({
+    store: embeddedStore({ path }),
+    topics: [{ name: TOPIC, partitions: PARTITIONS, keyed: true }],
+  });
+  for (let n = 1; n <= EVENTS; n++) {
+    const payload = { n, text: `${n} `.repeat((n * 7) % 60) };
+    await bus.publish(TOPIC, payload, { id: `f${n}`, key: `k${n % KEYS}` });
+  }
+  await bus.close();
+}
+
+/** A process that reads files one by one; started again when a file was its end. */
+class FlipReader {
+  readonly #program: string;
+  #child: ChildProcess | undefined;
+  #lines: AsyncIterator<string> | undefined;
+  #errors = "";
+
+  constructor(program: URL) {
+    this.#program = fileURLToPath(program);
+  }
+
+  /** What it found, or how it ended. */
+  async look(path: string): Promise<Answers | string> {
+    const { child, lines } = this.#start();
+    child.stdin?.write(`${path}\n`);
+    const { value, done } = await lines.next();
+    if (done !== true) return JSON.parse(value) as Answers;
+    this.#child = undefined;
+    return this.#errors.slice(0, 300);
+  }
+
+  async close(): Promise<void> {
+    const child = this.#child;
+    if (child === undefined) return;
+    const ended = once(child, "close");
+    child.stdin?.end();
+    await ended;
+  }
+
+  #start(): { child: ChildProcess; lines: AsyncIterator<string> } {
+    if (this.#child === undefined || this.#lines === undefined) {
+      this.#errors = "";
+      this.#child = spawn(process.execPath, [this.#program], { stdio: ["pipe", "pipe", "pipe"] });
+      this.#child.stdin?.on("error", () => undefined);
+      this.#child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+        this.#errors += text;
+      });
+      const input = this.#child.stdout as NodeJS.ReadableStream;
+      this.#lines = createInterface({ input })[Symbol.asyncIterator]();
+    }
+    return { child: this.#child, lines: this.#lines };
+  }
+}
+
+function judge(answers: Answers, wanted: ReadonlyMap<string, string>, at: number, tally: Tally): void {
+  let outcome = "flips without effect";
+  for (const [name, answer] of answers) {
+    tally.checked("answers compared");
+    const expected = wanted.get(name) ?? "";
+    if (answer === expected) continue;
+    const code = /^error (\w+)/.exec(answer)?.[1];
+    if (code === undefined && INDEXED.includes(name) && lacks(answer, expected))
+      outcome = "index entries lost";
+    else if (code === undefined)
+      tally.anomaly("silent-damage", `byte ${at}, ${name}: ${difference(answer, expected)}`);
+    else if (HONEST.includes(code)) outcome = "flips found";
+    else tally.anomaly("wrong-error", `byte ${at}, ${name}: ${answer.slice(0, 200)}`);
+  }
+  tally.checked(outcome);
+}
+
+/** Whether an answer is the expected one but for some entries that are missing. */
+function lacks(answer: string, expected: string): boolean {
+  const entries = new Set((JSON.parse(expected) as unknown[]).map((entry) => JSON.stringify(entry)));
+  const given = (JSON.parse(answer) as unknown[]).filter((entry) => entry !== null);
+  return given.every((entry) => entries.has(JSON.stringify(entry)));
+}
+
+function difference(answer: string, wanted: string): string {
+  let at = 0;
+  while (at < answer.length && answer[at] === wanted[at]) at++;
+  const from = Math.max(0, at - 40);
+  return `…${answer.slice(from, at + 40)}… instead of …${wanted.slice(from, at + 40)}…`;
+}

@@ -1,0 +1,53 @@
+/**
+ * Publishes to one store file and projects from it, in several lives of the store (each ends with a checkpoint), and
+ * leaves a line in another file for each publish that was acknowledged. Its system calls are watched, or made to fail.
+ */
+import { openSync, writeSync } from "node:fs";
+import { createBus } from "../../src/bus/create-bus.js";
+import { BusError } from "../../src/model/errors.js";
+import { startTransactionalProjector } from "../../src/project/transactional.js";
+import { embeddedStore } from "../../src/stores/embedded/index.js";
+import { PARTITIONS, PROJECTION, TOPIC, VIEW } from "./disk-names.js";
+
+const [path = "", ackPath = "", lives = "1", batches = "10", durability = "sync"] = process.argv.slice(2);
+const acks = openSync(ackPath, "a");
+const tell = (line: object): void => void writeSync(acks, `${JSON.stringify(line)}\n`);
+
+let n = 0;
+
+for (let life = 0; life < Number(lives); life++) {
+  const bus = await createBus({
+    store: embeddedStore({
+      path,
+      durability: durability === "os" ? "os" : "sync",
+      onWarning: () => undefined,
+    }),
+    topics: [{ name: TOPIC, partitions: PARTITIONS, keyed: true }],
+    publishTimeoutMs: 500,
+    onTrouble: () => undefined,
+  });
+  await startTransactionalProjector(bus, {
+    topic: TOPIC,
+    group: PROJECTION,
+    from: "earliest",
+    maxAttempts: 1_000,
+    handler: async (events, tx) => {
+      for (const { key } of events) await tx.view(VIEW).inc(key ?? "-", { count: 1 });
+    },
+  });
+  for (let batch = 0; batch < Number(batches); batch++) {
+    await Promise.all(
+      Array.from({ length: 1 + (batch % 5) }, async () => {
+        const id = `e${++n}`;
+        try {
+          const payload = { n, text: "x".repeat((n * 37) % 3_000) };
+          const { partition, seq } = await bus.publish(TOPIC, payload, { id, key: `k${n % 7}` });
+          tell({ id, partition, seq });
+        } catch (error) {
+          tell({ failed: BusError.from(error).code, id });
+        }
+      }),
+    );
+  }
+  await bus.close();
+}

@@ -1,0 +1,112 @@
+/**
+ * Calls that fail under the embedded store (P14): strace makes the Nth write, sync or truncation of its files fail, once
+ * or for a while, with EIO or ENOSPC. The process must live, what it acknowledged must be there afterwards, and the store
+ * must go on by itself once the device does.
+ */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { BusError } from "../../src/model/errors.js";
+import { seededRandom } from "../../src/model/manual-clock.js";
+import { embeddedStore } from "../../src/stores/embedded/index.js";
+import { judgeDisk } from "./disk-judge.js";
+import { type AckLine, TOPIC } from "./disk-names.js";
+import type { DiskOptions } from "./power-loss.js";
+import { goesOn, type PartReport, Tally } from "./report.js";
+
+const CALLS = ["pwrite64", "fsync,fdatasync", "ftruncate", "pwrite64", "fsync,fdatasync"];
+/** About as many as a run makes, so that a blow may fall anywhere in it. */
+const REACH: Readonly<Record<string, number>> = { pwrite64: 400, "fsync,fdatasync": 90, ftruncate: 6 };
+const ERRORS = ["EIO", "ENOSPC"];
+
+interface Blow {
+  readonly call: string;
+  readonly error: string;
+  readonly first: number;
+  /** How many in a row. */
+  readonly times: number;
+}
+
+type Line = AckLine | { readonly failed: string; readonly id: string };
+
+export async function runWriteErrors(options: DiskOptions): Promise<PartReport> {
+  const tally = new Tally();
+  const random = seededRandom(options.seed);
+  for (let round = 0; goesOn(options, round); round++) {
+    const call = CALLS[round % CALLS.length] as string;
+    const blow: Blow = {
+      call,
+      error: ERRORS[Math.floor(random() * ERRORS.length)] as string,
+      first: 1 + Math.floor(random() * (REACH[call] ?? 10)),
+      times: random() < 0.5 ? 1 : 1 + Math.floor(random() * 20),
+    };
+    const folder = await mkdtemp(join(tmpdir(), "promethean-errors-"));
+    try {
+      await strike(folder, blow, options.program, tally);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  }
+  return tally.report();
+}
+
+async function strike(folder: string, blow: Blow, program: URL, tally: Tally): Promise<void> {
+  const path = join(folder, "bus.db");
+  const acks = join(folder, "acks");
+  const { call, error, first, times } = blow;
+  const says = `${call} ${error} at ${first} for ${times}`;
+  const args = [
+    ...["-f", "-o", join(folder, "trace"), "-P", path, "-P", `${path}-wal`],
+    ...["-e", `trace=${call}`, "-e", `inject=${call}:error=${error}:when=${first}..${first + times - 1}`],
+  ];
+  const command = [process.execPath, fileURLToPath(program), path, acks, "2", "25"];
+  const child = spawn("strace", [...args, ...command], { stdio: ["ignore", "ignore", "pipe"] });
+  let errors = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    errors += text;
+  });
+  const [code] = (await once(child, "close")) as [number | null];
+  const struck = (await readFile(join(folder, "trace"), "latin1")).split("(INJECTED)").length - 1;
+  tally.fault(`${call}: ${error}`, struck);
+  const lines = await linesOf(acks);
+  // A store that cannot even be made may say so and end; one that was open lives on.
+  const began = lines.length > 0;
+  if (code !== 0 && (began || !/STORE_|OUTCOME_UNKNOWN/.test(errors)))
+    tally.anomaly("process-ended", `${says}: ended with ${code}: ${errors.slice(-400)}`);
+  await judgeAfter(path, lines, says, tally);
+}
+
+async function linesOf(acks: string): Promise<Line[]> {
+  const text = await readFile(acks, "utf8").catch(() => "");
+  return text
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line) as Line);
+}
+
+async function judgeAfter(path: string, lines: readonly Line[], says: string, tally: Tally): Promise<void> {
+  const acked = lines.filter((line): line is AckLine => !("failed" in line));
+  tally.checked("acknowledged events looked for", acked.length);
+  tally.checked("publishes refused, honestly", lines.length - acked.length);
+  const odd = lines.filter((line) => "failed" in line && !HONEST.test(line.failed));
+  if (odd.length > 0) tally.anomaly("wrong-error", `${says}: ${JSON.stringify(odd[0])}`);
+  // The device is well again: the last publishes of a process that lived on should have gone through.
+  if (lines.length > 0 && lines.slice(-5).every((line) => "failed" in line))
+    tally.anomaly("stalled", `${says}: nothing went through any more: ${JSON.stringify(lines.at(-1))}`);
+  const store = embeddedStore({ path, onWarning: () => undefined });
+  try {
+    await store.open();
+    if (acked.length === 0 && (await store.registry.topic(TOPIC)) === null) return;
+    for (const { class: name, says: what } of await judgeDisk(store, acked))
+      tally.anomaly(name, `${says}: ${what}`);
+  } catch (error) {
+    tally.anomaly("does-not-open", `${says}: ${BusError.from(error).message}`);
+  } finally {
+    await store.close();
+  }
+}
+
+const HONEST = /^(STORE_UNAVAILABLE|STORE_FULL|OUTCOME_UNKNOWN|STORE_LOCKED|CLOSED)$/;
