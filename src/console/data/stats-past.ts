@@ -25,12 +25,15 @@ export class Rings {
   take(stats: Stats): void {
     const next = new Map<string, number[]>();
     const push = (name: string, value: number): void => {
-      next.set(name, [...(this.#rings.get(name) ?? []).slice(1 - KEPT), value]);
+      const ring = this.#rings.get(name) ?? [];
+      ring.push(value);
+      if (ring.length > KEPT) ring.shift();
+      next.set(name, ring);
     };
     for (const { topic, publishedPerSecond } of stats.topics) push(topicRing(topic), publishedPerSecond);
     for (const { topic, group, lag, deliveredPerSecond } of stats.groups) {
       push(lagRing(topic, group), lag);
-      push(deliveredRing(topic, group), deliveredPerSecond ?? 0);
+      if (deliveredPerSecond !== undefined) push(deliveredRing(topic, group), deliveredPerSecond);
     }
     this.#rings = next;
   }

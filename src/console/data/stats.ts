@@ -19,6 +19,10 @@ export const rings = new Rings();
 
 const KEPT = 300;
 const RETRY_MS = 1_000;
+/** Where there are thousands of groups, a snapshot is large, and nobody can follow them by the second. */
+const MANY_GROUPS = 1_000;
+const QUICK_MS = 1_000;
+const SLOW_MS = 5_000;
 const watchers = signal(0);
 const isWanted = computed(() => watchers.value > 0 && isRunning.value);
 
@@ -45,7 +49,7 @@ async function follow(over: AbortSignal): Promise<void> {
     try {
       const first = await call<Stats>("/stats", { signal: over });
       take(first);
-      await drain(over);
+      await drain(over, first.groups.length > MANY_GROUPS ? SLOW_MS : QUICK_MS);
     } catch (error) {
       if (over.aborted) return;
       const problem = problemFrom(error);
@@ -57,8 +61,11 @@ async function follow(over: AbortSignal): Promise<void> {
   }
 }
 
-async function drain(over: AbortSignal): Promise<void> {
-  const response = await send("/stats/stream", { signal: over, headers: { accept: "text/event-stream" } });
+async function drain(over: AbortSignal, everyMs: number): Promise<void> {
+  const response = await send(`/stats/stream?everyMs=${everyMs}`, {
+    signal: over,
+    headers: { accept: "text/event-stream" },
+  });
   const parser = createParser({ onEvent: ({ data }) => take(JSON.parse(data) as Stats) });
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
   for (;;) {

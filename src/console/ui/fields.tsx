@@ -181,6 +181,7 @@ export function FilterBox(props: {
 
 /** Whether every word of the filter is somewhere in the texts. */
 export function passes(filter: string, ...texts: readonly (string | undefined)[]): boolean {
+  if (filter === "") return true;
   const all = texts.join("\n").toLowerCase();
   return filter
     .toLowerCase()

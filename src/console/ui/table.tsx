@@ -9,7 +9,7 @@ import { query, setQuery } from "../app/router.js";
 import { useVirtual } from "./virtual.js";
 
 const ROW_PX = 33;
-const VIRTUAL_ROWS = 200;
+const VIRTUAL_ROWS = 100;
 
 export interface Column<R> {
   readonly id: string;
@@ -74,7 +74,8 @@ export function Table<R>(props: TableProps<R>) {
             const key = rowKey(row);
             return (
               <Row
-                key={key}
+                // A window over a fast list shows other rows every moment: its elements stay, their text changes.
+                key={isLong ? index - (shown[0] ?? 0) : key}
                 index={index}
                 row={row}
                 columns={columns}

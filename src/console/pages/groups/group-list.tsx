@@ -1,4 +1,5 @@
 /** All groups on all topics. */
+import { useMemo } from "preact/hooks";
 import { go, query, to } from "../../app/router.js";
 import { useLive } from "../../data/live.js";
 import type { GroupLag, Items } from "../../data/shapes.js";
@@ -11,23 +12,30 @@ import { Empty, Loaded } from "../../ui/states.js";
 import { Table } from "../../ui/table.js";
 import { GROUP_COLUMNS, groupRows } from "./group-columns.js";
 
+/** Beyond this the whole list is asked for less often. */
+const MANY = 1_000;
+
 export function GroupList() {
-  const live = useLive<Items<GroupLag>>("/groups", 3_000);
   const stats = useStats();
+  const live = useLive<Items<GroupLag>>("/groups", (stats?.groups.length ?? 0) > MANY ? 15_000 : 3_000);
   const filter = query("q") ?? "";
+  const items = live.data?.items;
+  const rows = useMemo(
+    () => groupRows(items ?? [], stats).filter(({ group, topic }) => passes(filter, group, topic)),
+    [items, stats, filter],
+  );
   return (
     <>
       <PageHead title="Groups" actions={<CopyCommand command="promethean lag" />} />
       <Section>
         <Loaded live={live} rows={12}>
-          {({ items }) => {
-            const rows = groupRows(items, stats).filter(({ group, topic }) => passes(filter, group, topic));
+          {({ items: all }) => {
             return (
               <>
                 <div class="flex flex-wrap items-center gap-3 border-b border-line px-4 py-2">
                   <FilterBox placeholder="Filter groups and topics" />
                   <span class="ml-auto text-xs text-faint">
-                    {count(rows.length)} of {count(items.length)}
+                    {count(rows.length)} of {count(all.length)}
                   </span>
                 </div>
                 <Table
@@ -41,7 +49,7 @@ export function GroupList() {
                     lag > 0 && lagSeconds > 60 && paused === undefined ? "bad" : undefined
                   }
                   empty={
-                    items.length > 0 ? (
+                    all.length > 0 ? (
                       <Empty title="No group fits the filter" />
                     ) : (
                       <Empty
