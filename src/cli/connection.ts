@@ -21,7 +21,7 @@ export async function connect(options: CommonOptions, signal: AbortSignal): Prom
   const target = await targetOf(options);
   if (target.store !== undefined) {
     const { privateHub } = await import("./private-hub.js");
-    return privateHub(target.store);
+    return privateHub(target.store, signal);
   }
   const { url, token } = target;
   if (url === undefined || !/^https?:\/\//i.test(url)) throw usageError(`"${url}" is no address of a hub`);

@@ -14,6 +14,8 @@ export async function demandConsent(
     );
   }
   const asking = createInterface({ input: process.stdin, output: process.stderr });
+  // In raw mode Ctrl-C is a key; it is to mean what it means everywhere else.
+  asking.on("SIGINT", () => process.kill(process.pid, "SIGINT"));
   try {
     const answer = await asking.question(`${question} [y/N] `, { signal: o.signal });
     if (!/^y(es)?$/i.test(answer.trim())) throw failure("ABORTED", "nothing was changed");

@@ -13,7 +13,7 @@ import { chooseStore } from "./store-choice.js";
 const UNLIMITED_RATE = 1_000_000_000;
 const MAX_BODY_BYTES = 64 * 1_048_576;
 
-export async function privateHub(store: string): Promise<Backend> {
+export async function privateHub(store: string, signal: AbortSignal): Promise<Backend> {
   const bus = await createBus({
     store: await chooseStore(store, { mustExist: true, onWarning: warn }),
     drainMs: 2_000,
@@ -35,7 +35,7 @@ export async function privateHub(store: string): Promise<Backend> {
       await hub.close();
       await bus.close();
     };
-    return new HubApi({ url: hub.url, token, name: bus.store.name, bus, close });
+    return new HubApi({ url: hub.url, token, name: bus.store.name, bus, signal, close });
   } catch (error) {
     await bus.close();
     throw error;

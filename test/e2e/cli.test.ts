@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ensureBuilt, run, shell, start } from "../support/cli.js";
 import { cliScene, type Scene, SECRET } from "../support/cli-scene.js";
 import { eventually } from "../support/eventually.js";
+import { newDatabaseName, sharedServerUrl } from "../support/mongo/shared-server.js";
 
 let scene: Scene;
 beforeAll(async () => {
@@ -244,6 +245,56 @@ describe("promethean, asked for what it does", () => {
     const { code, out } = await watching.ended;
     expect(code).toBe(130);
     for (const line of out.trim().split("\n")) expect(JSON.parse(line)).toHaveProperty("lag");
+  });
+});
+
+describe("promethean, before what cannot be taken back", () => {
+  /** In a terminal, with these keys pressed once the question is there. */
+  async function answered(keys: string): Promise<{ code: number | null; out: string }> {
+    const command = `promethean cursor set mailer earliest --topic orders.placed`;
+    const { env, folder: cwd, bin } = scene;
+    const asking = shell(`script --quiet --return --flush --command '${command}' /dev/null`, {
+      env: { ...env, TERM: "xterm" },
+      cwd,
+      bin,
+      open: true,
+    });
+    await eventually(() => asking.out.includes("[y/N]"), "the question", 60_000);
+    asking.child.stdin.write(keys);
+    return asking.ended;
+  }
+
+  it("asks, and takes no for an answer", async () => {
+    const no = await answered("n\n");
+    expect(no.out).toContain("4 settled events come again");
+    expect(no.out).toContain("nothing was changed");
+    expect(no.code).toBe(1);
+    expect((await answered("\x03")).code).toBe(130);
+    expect(await json("lag", "--group", "mailer")).toMatchObject({ lag: 0 });
+  });
+
+  it("does it once it may", async () => {
+    const yes = await answered("y\n");
+    expect(yes.code).toBe(0);
+    expect(yes.out).toContain("mailer was moved on orders.placed");
+    expect(await json("lag", "--group", "mailer")).toMatchObject({ lag: 4 });
+  });
+});
+
+describe("promethean --store mongodb://…", () => {
+  it("works without a hub, as on a file", async () => {
+    const url = new URL((await sharedServerUrl()).replace(/^mongodb:/, "http:"));
+    url.pathname = `/${newDatabaseName()}`;
+    const env = {
+      PROMETHEAN_STORE: url.href.replace(/^http:/, "mongodb:"),
+      PROMETHEAN_DATA: join(scene.folder, "none"),
+    };
+    const placed = await run(["publish", "cli.mongo", '{"n":1}', "--key", "k", "--json"], { env });
+    expect(JSON.parse(placed.out)).toMatchObject({ topic: "cli.mongo", seq: 1 });
+    expect((await run(["history", "cli.mongo", "k"], { env })).out).toContain('{"n":1}');
+    const doctor = await run(["doctor", "--json"], { env });
+    expect(JSON.parse(doctor.out)).toMatchObject({ ok: true });
+    expect(doctor.out).toContain("documents and cursors in one commit");
   });
 });
 

@@ -24,6 +24,8 @@ export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
   readonly input?: string;
+  /** Leave stdin open, for keys to come. */
+  readonly open?: boolean;
 }
 
 /** Of the environment only what a shell needs, so that nothing of the developer's own gets in. */
@@ -38,7 +40,7 @@ export class Running {
   err = "";
   readonly ended: Promise<Ended>;
 
-  constructor(command: string, args: readonly string[], { env, cwd, input }: RunOptions = {}) {
+  constructor(command: string, args: readonly string[], { env, cwd, input, open }: RunOptions = {}) {
     this.child = spawn(command, args, { env: environment(env), ...(cwd !== undefined && { cwd }) });
     this.child.stdout.on("data", (chunk: Buffer) => {
       this.out += chunk.toString();
@@ -48,7 +50,7 @@ export class Running {
     });
     // A program that is gone does not take the rest of its input.
     this.child.stdin.on("error", () => undefined);
-    this.child.stdin.end(input ?? "");
+    if (!open) this.child.stdin.end(input ?? "");
     this.ended = once(this.child, "close").then(([code]) => ({
       code: code as number | null,
       out: this.out,

@@ -1,0 +1,50 @@
+import { describe, expect, it } from "vitest";
+import { BusError } from "../model/errors.js";
+import { exitCodeOf, failure, failureText, usageError } from "./exit.js";
+import { factLines, tableLines } from "./output.js";
+import { redacted } from "./store-choice.js";
+
+describe("tables", () => {
+  it("are as wide as their cells, whose control characters are harmless", () => {
+    const rows = [
+      { name: "a\x1b[31m", n: 1 },
+      { name: "漢", n: undefined },
+    ];
+    const lines = tableLines(rows, [
+      { title: "NAME", cell: ({ name }) => name },
+      { title: "N", align: "right", cell: ({ n }) => n },
+    ]);
+    expect(lines).toEqual(["NAME    N", "a·[31m  1", "漢      –"]);
+  });
+
+  it("of facts leave out what is not known", () => {
+    expect(factLines({ a: 1, longer: "x", gone: undefined })).toBe("a       1\nlonger  x");
+  });
+});
+
+describe("failures", () => {
+  it.each([
+    [failure("NOT_FOUND", "x"), 3],
+    [new BusError("INVALID_TOPIC", "x"), 2],
+    [failure("FORBIDDEN", "x"), 4],
+    [new BusError("SCHEMA_VIOLATION", "x"), 5],
+    [new BusError("STORE_UNAVAILABLE", "x"), 1],
+    [new TypeError("x"), 1],
+    [usageError("x"), 2],
+  ])("have exit codes that mean something: %s", (error, code) => {
+    expect(exitCodeOf(error)).toBe(code);
+  });
+
+  it("are told in a sentence with a way out, or as JSON, never with a stack", () => {
+    const error = failure("NOT_FOUND", "it is gone", { hint: "look elsewhere", cause: new Error("inner") });
+    expect(failureText(error, { json: false })).toBe("promethean: it is gone\n  look elsewhere");
+    expect(JSON.parse(failureText(error, { json: true }))).toEqual({
+      error: { code: "NOT_FOUND", message: "it is gone", hint: "look elsewhere" },
+    });
+  });
+
+  it("do not tell passwords", () => {
+    expect(redacted("mongodb://me:secret@db/x")).toBe("mongodb://me:***@db/x");
+    expect(redacted("/var/lib/bus.db")).toBe("/var/lib/bus.db");
+  });
+});
