@@ -1,11 +1,14 @@
 /** A poison event: given up after its tries (P8), the others went on, and once the handler is mended it is redriven. */
-import { createBus, deadLetters, memoryStore, redrive } from "promethean";
+import { createBus, deadLetters, defineTopic, memoryStore, redrive } from "promethean";
+import { z } from "zod";
+
+const Order = defineTopic("orders", { schema: z.object({ order: z.number() }) });
 
 const bus = await createBus({ store: memoryStore() });
 const sent: number[] = [];
 let broken = true;
-await bus.subscribe<{ order: number }>(
-  "orders",
+await bus.subscribe(
+  Order,
   "mailer",
   ({ payload }, { attempt }) => {
     if (payload.order === 2 && broken) throw new Error(`no address (try ${attempt})`);
@@ -13,7 +16,7 @@ await bus.subscribe<{ order: number }>(
   },
   { from: "earliest", maxAttempts: 3, retry: { baseMs: 1, maxMs: 5 } },
 );
-for (const order of [1, 2, 3]) await bus.publish("orders", { order }, { key: `customer-${order}` });
+for (const order of [1, 2, 3]) await bus.publish(Order, { order }, { key: `customer-${order}` });
 
 let letters = [];
 do {

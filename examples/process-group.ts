@@ -4,10 +4,11 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { createBus, defineTopic } from "promethean";
 import { embeddedStore } from "promethean/stores/embedded";
+import { z } from "zod";
 import { temporaryFolder } from "./temporary-folder.js";
 
 const EVENTS = 300;
-const Job = defineTopic<{ n: number }>("jobs", { partitions: 6 });
+const Job = defineTopic("jobs", { schema: z.object({ n: z.number() }), partitions: 6 });
 
 async function work(path: string): Promise<void> {
   const bus = await createBus({ store: embeddedStore({ path }), topics: [Job] });

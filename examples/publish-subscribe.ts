@@ -1,9 +1,10 @@
 /** Publish and subscribe: two groups see every event, each key in order, and a group goes on where it left off. */
 import { createBus, defineTopic } from "promethean";
 import { embeddedStore } from "promethean/stores/embedded";
+import { z } from "zod";
 import { temporaryFolder } from "./temporary-folder.js";
 
-const Order = defineTopic<{ order: number }>("orders.placed", { partitions: 4 });
+const Order = defineTopic("orders.placed", { schema: z.object({ order: z.number() }), partitions: 4 });
 const path = `${temporaryFolder()}/bus.db`;
 
 const bus = await createBus({ store: embeddedStore({ path }), topics: [Order] });

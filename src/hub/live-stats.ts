@@ -4,9 +4,10 @@
  * read it. Bounded: beyond MAX_SERIES names nothing more is followed one by one, and the snapshot says so (P13).
  */
 import type { CancelTimer, Clock } from "../model/clock.js";
-import type { Meter } from "../model/meter.js";
+import type { Meter, ValidationOutcome } from "../model/meter.js";
 import { Buckets } from "./buckets.js";
 import { DurationSketch } from "./duration-sketch.js";
+import { SchemaSeries } from "./schema-series.js";
 
 const SAMPLE_MS = 1_000;
 /** Rates are taken over this many samples. */
@@ -69,6 +70,7 @@ export class LiveStats implements Meter {
   /** By topic, then group. */
   readonly #groups = new Map<string, Map<string, GroupSeries>>();
   readonly #all = new Series();
+  readonly schemas = new SchemaSeries();
   readonly #past: Sample[] = [];
   #groupCount = 0;
   #untracked = false;
@@ -116,6 +118,14 @@ export class LiveStats implements Meter {
 
   deadLettered(topic: string, group: string): void {
     this.#count("deadLettered", topic, group, 1);
+  }
+
+  validated(topic: string, version: number | undefined, outcome: ValidationOutcome): void {
+    this.schemas.addValidated(topic, version, outcome);
+  }
+
+  normalized(topic: string, group: string, version: number | undefined): void {
+    this.schemas.addNormalized(topic, group, version);
   }
 
   handled(topic: string, group: string, durationMs: number): void {

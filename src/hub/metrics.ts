@@ -6,6 +6,7 @@ import { Counter, collectDefaultMetrics, Gauge, type Metric, Registry } from "pr
 import type { GroupLag } from "../bus/admin.js";
 import type { Buckets } from "./buckets.js";
 import type { Counts, GroupSeries, LiveStats, TopicSeries } from "./live-stats.js";
+import { addSchemaCounters } from "./schema-metrics.js";
 import type { Watch } from "./watch.js";
 
 const BY_TOPIC = ["topic"];
@@ -75,6 +76,7 @@ export function createMetrics({ live, connections, watch }: Measured): HubMetric
   });
   addHistograms(registry, live);
   addLagGauges(registers, watch);
+  addSchemaCounters(registers, live.schemas);
   return { text: () => registry.metrics(), contentType: registry.contentType };
 }
 

@@ -1,24 +1,26 @@
-/** Counts per version of a schema: which versions are still written, and which are still read. */
+/** Counts per version of a schema, as Prometheus reads them. */
 import { Counter, type Registry } from "prom-client";
-import type { Meter } from "../model/meter.js";
+import type { SchemaSeries } from "./schema-series.js";
 
-export function schemaMeter(registers: Registry[]): Required<Pick<Meter, "validated" | "normalized">> {
-  const validated = new Counter({
+export function addSchemaCounters(registers: Registry[], series: SchemaSeries): void {
+  new Counter({
     name: "events_validated_total",
     help: "Payloads held against the schema of their topic, by version and outcome",
     labelNames: ["topic", "version", "outcome"],
     registers,
+    collect() {
+      this.reset();
+      for (const { count, ...labels } of series.validated) this.inc(labels, count);
+    },
   });
-  const normalized = new Counter({
+  new Counter({
     name: "events_normalized_total",
     help: "Events brought to the newest version for a reader, by the version they were written in",
     labelNames: ["topic", "group", "version"],
     registers,
+    collect() {
+      this.reset();
+      for (const { count, ...labels } of series.normalized) this.inc(labels, count);
+    },
   });
-  return {
-    validated: (topic, version, outcome) =>
-      validated.inc({ topic, version: String(version ?? "none"), outcome }),
-    normalized: (topic, group, version) =>
-      normalized.inc({ topic, group, version: String(version ?? "none") }),
-  };
 }
