@@ -108,7 +108,8 @@ export class Subscriptions {
     options: WorkerOptions,
     wish: Wish,
   ): Promise<Attached> {
-    const mode = groupMode(request.options);
+    const { work } = request;
+    const mode = groupMode(request.options, work.kind === "batch" ? work.batchSize : 1);
     if (mode.hold && topic.compaction === true)
       throw new BusError(
         "INVALID_OPTION",

@@ -504,7 +504,7 @@ function commit(state: Delivery, policy: GroupPolicy): Effect {
   state.committing = true;
   state.dirty = 0;
   state.commitAtMs = Number.POSITIVE_INFINITY;
-  const furthest = Math.max(state.reached, floorOf(state), state.ready.peek()?.seq ?? 0);
+  const furthest = Math.max(state.reached, floorOf(state), (state.ready.peek()?.seq ?? 1) - 1);
   // What an earlier owner may have handed out stays below the mark until it is settled (P5).
   const mark = Math.max(state.mark, state.redeliverThrough, furthest + policy.stride);
   return { type: "commit", cursor: cursorOf(state, mark) };

@@ -129,16 +129,22 @@ export function handlingPolicy(options: SubscribeOptions): HandlingPolicy {
 export interface GroupMode {
   readonly ordering: Ordering;
   readonly hold: boolean;
+  /** The most that its first subscriber takes at once; batches should not wait for the delivered mark. */
+  readonly batchSize: number;
 }
 
-export function groupMode(options: SubscribeOptions): GroupMode {
-  const mode = { ordering: options.ordering ?? "key", hold: options.deadLetter === "hold" };
+export function groupMode(options: SubscribeOptions, batchSize = 1): GroupMode {
+  const mode = { ordering: options.ordering ?? "key", hold: options.deadLetter === "hold", batchSize };
   if (mode.hold && mode.ordering !== "key")
     throw new BusError("INVALID_OPTION", 'deadLetter: "hold" needs ordering: "key"');
   return mode;
 }
 
-export function groupPolicy({ ordering, hold }: GroupMode, group: string, limits: Limits): GroupPolicy {
+export function groupPolicy(
+  { ordering, hold, batchSize }: GroupMode,
+  group: string,
+  limits: Limits,
+): GroupPolicy {
   return {
     ...(hold && {
       hold: { group, maxKeys: 1_000, releaseMs: 30_000, maxWaiting: limits.maxBufferedEvents >>> 2 },
@@ -147,7 +153,7 @@ export function groupPolicy({ ordering, hold }: GroupMode, group: string, limits
     maxBufferedEvents: limits.maxBufferedEvents,
     maxBufferedBytes: limits.maxBufferedBytes,
     maxSpan: limits.maxSpan,
-    stride: 1_000,
+    stride: Math.max(1_000, Math.min(8 * batchSize, limits.maxBufferedEvents)),
     commitEveryMs: 50,
     commitEverySettles: 1_000,
   };

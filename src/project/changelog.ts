@@ -64,6 +64,8 @@ export async function startChangelogProjector<T>(
   return subscribedTask({ kind: "changelog", name, clock, board: tasks, stats }, () => projector.stop());
 }
 
+const BATCHES_AT_ONCE = 3;
+
 /** How soon a projector notices that its view was rebuilt. */
 const FOLLOW_MS = 500;
 
@@ -143,7 +145,8 @@ export async function feedView<T>(
   return host.subscribeBatch<T>(options.topic, group, project, {
     from: "earliest",
     batchSize,
-    maxInFlight: batchSize,
+    // A key is in one batch at a time, so several may be under way: the store is never idle between two of them.
+    maxInFlight: batchSize * BATCHES_AT_ONCE,
   });
 }
 

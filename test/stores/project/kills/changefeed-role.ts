@@ -51,14 +51,19 @@ export const changefeedRole: Role = {
       },
       anomalies: async () => {
         const found = await told();
-        const inOrder = <V>(map: Map<string, V>) => [...map].sort(([a], [b]) => Number(a) - Number(b));
-        const ops = inOrder(found).map(([id, list]) => [id, list.map(({ op }) => op)]);
-        const states = inOrder(found).map(([id, list]) => [Number(id), list.at(-1)?.document?.n ?? null]);
-        const last = inOrder(done).map(([id]) => [Number(id), present.get(Number(id)) ?? null]);
-        return [
-          ...differs("the changes of each document, in order", ops, inOrder(done)),
-          ...differs("the last state of each document", states, last),
-        ];
+        return [...done].flatMap(([id, ops]) => {
+          const changes = found.get(id) ?? [];
+          const last = changes.at(-1)?.document?.n ?? null;
+          const what = `document ${id} (${changes.length} changes told of ${ops.length})`;
+          return [
+            ...differs(
+              `${what}, in order`,
+              changes.map(({ op }) => op),
+              ops,
+            ),
+            ...differs(`${what}, in the end`, last, present.get(Number(id)) ?? null),
+          ];
+        });
       },
     };
   },
