@@ -151,6 +151,15 @@ describe("promethean export and import", () => {
     expect(JSON.parse(again.out)).toMatchObject({ imported: 0, duplicates: 4 });
   });
 
+  it("P3: copy within one store under new ids, which stay the same", async () => {
+    const refused = await sh("promethean export orders.placed | promethean import orders.copied");
+    expect(refused.code).toBe(5);
+    expect(refused.err).toContain("--new-ids");
+    const copy = "promethean export orders.placed | promethean import orders.copied --new-ids --json";
+    expect(JSON.parse((await sh(copy)).out)).toMatchObject({ imported: 4, duplicates: 0 });
+    expect(JSON.parse((await sh(copy)).out)).toMatchObject({ imported: 0, duplicates: 4 });
+  });
+
   it("end quietly when the reader has had enough", async () => {
     const { code, out, err } = await sh("set +o pipefail; promethean export orders.placed | head -n 1");
     expect({ code, err }).toEqual({ code: 0, err: "" });
@@ -222,6 +231,20 @@ describe("promethean, asked for what it does", () => {
     expect(one.out).toContain("Examples:");
     expect((await run(["help", "topics"])).out).toContain("Usage: promethean topics");
     expect((await run(["--version"])).out).toMatch(/^\d+\.\d+\.\d+\n$/);
+  });
+
+  it("completes commands and options in a shell", async () => {
+    const words = async (...said: string[]): Promise<string[]> => {
+      const list = ["promethean", ...said].map((word) => `"${word}"`).join(" ");
+      const script =
+        `source <(promethean completion bash); COMP_WORDS=(${list}); COMP_CWORD=${said.length}; _promethean; echo "$` +
+        `{COMPREPLY[*]}"`;
+      return (await sh(script)).out.trim().split(" ");
+    };
+    expect(await words("top")).toEqual(["topics"]);
+    expect(await words("dlq", "re")).toEqual(["redrive"]);
+    expect(await words("dlq", "redrive", "orders.placed", "--dry")).toEqual(["--dry-run"]);
+    expect(await words("tail", "orders.placed", "--fr")).toEqual(["--from"]);
   });
 
   it("changes nothing in a dry run", async () => {

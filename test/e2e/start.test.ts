@@ -6,6 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { embeddedStore } from "../../src/stores/embedded/index.js";
+import { Connection } from "../../src/stores/embedded/sqlite.js";
 import { ensureBuilt, PROGRAM } from "../support/cli.js";
 
 const script = (name: string): string => fileURLToPath(new URL(`../../scripts/${name}`, import.meta.url));
@@ -165,6 +167,18 @@ describe("npm start", () => {
     expect(words).toContain("bus.db");
     expect(words).toContain("PROMETHEAN_DATA=");
     expect(readFileSync(join(data, "bus.db"), "utf8")).toContain("somebody's");
+  });
+
+  it("leaves a file of a newer version alone, and says what to do", async () => {
+    const store = embeddedStore({ path: join(data, "bus.db") });
+    await store.open();
+    await store.close();
+    const file = new Connection(join(data, "bus.db"), { busyTimeoutMs: 1_000 });
+    file.exec("PRAGMA user_version = 99");
+    file.close();
+    const words = await failure({});
+    expect(words).toMatch(/newer/);
+    expect(words).toContain("PROMETHEAN_DATA=");
   });
 
   it("says that it may not write", async () => {

@@ -38,38 +38,36 @@ function nodesOf(command: Command, above: string): Node[] {
 }
 
 function cases(nodes: readonly Node[]): string {
-  return nodes.map(({ path, words }) => `    "${path}") words="${words.join(" ")}" ;;`).join("\n");
+  return nodes.map(({ path, words }) => `    "${path}") candidates="${words.join(" ")}" ;;`).join("\n");
 }
+
+/** The commands said so far, two at most; then what may follow them, or else what may follow the first. */
+const FIND = (
+  nodes: readonly Node[],
+): string => `    [[ "$word" == -* || "$said" == *" "* ]] || said="\${said:+$said }$word"
+  done
+  case "$said" in
+${cases(nodes)}
+  esac
+  [[ -n "$candidates" ]] || case "\${said%% *}" in
+${cases(nodes)}
+  esac`;
 
 const SHELLS = {
   bash: (nodes: readonly Node[]) => `# promethean completion for bash
 _promethean() {
-  local cur="\${COMP_WORDS[COMP_CWORD]}" path="" word words=""
+  local word said="" candidates="" current="\${COMP_WORDS[COMP_CWORD]}"
   for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
-    [[ "$word" == -* || "$path" == *" "* ]] || path="\${path:+$path }$word"
-  done
-  case "$path" in
-${cases(nodes)}
-    *) path="\${path%% *}"; case "$path" in
-${cases(nodes)}
-    esac ;;
-  esac
-  COMPREPLY=($(compgen -W "$words" -- "$cur"))
+${FIND(nodes)}
+  COMPREPLY=($(compgen -W "$candidates" -- "$current"))
 }
 complete -o default -F _promethean promethean`,
   zsh: (nodes: readonly Node[]) => `#compdef promethean
 _promethean() {
-  local path="" word words=""
-  local -a said
-  said=("\${(@)words[2,CURRENT-1]}")
-  for word in $said; do
-    [[ "$word" == -* || "$path" == *" "* ]] || path="\${path:+$path }$word"
-  done
-  case "$path" in
-${cases(nodes).replaceAll("words=", "reply=")}
-    *) reply="" ;;
-  esac
-  compadd -- \${(s: :)reply}
+  local word said="" candidates=""
+  for word in "\${(@)words[2,CURRENT-1]}"; do
+${FIND(nodes)}
+  compadd -- \${(s: :)candidates}
 }
 compdef _promethean promethean`,
   fish: (nodes: readonly Node[]) =>

@@ -1,8 +1,12 @@
 /** `promethean import`: lines of an export come in again; what is there already is counted, not added. */
 import { stat } from "node:fs/promises";
+import { createInterface } from "node:readline";
+import { Readable } from "node:stream";
 import type { Command } from "commander";
+import { derivedId } from "../../model/ids.js";
 import type { Imported } from "../../project/import-events.js";
-import { readInput } from "../arguments.js";
+import { parseJson, readInput } from "../arguments.js";
+import { CliError, failure } from "../exit.js";
 import { Progress } from "../progress.js";
 import { counted } from "../quantities.js";
 import { newCommand, perform, type Session, withConnection } from "../session.js";
@@ -10,6 +14,7 @@ import { newCommand, perform, type Session, withConnection } from "../session.js
 interface ImportOptions {
   readonly keepPartitions?: boolean;
   readonly resume?: string;
+  readonly newIds?: boolean;
 }
 
 export function importCommand(): Command {
@@ -19,12 +24,16 @@ export function importCommand(): Command {
     [
       "promethean import orders.placed orders.ndjson",
       "promethean export orders.placed | promethean import orders.placed --store bus.db",
-      "promethean export orders.placed | grep customer-42 | promethean import orders.chosen",
+      "promethean export orders.placed | grep customer-42 | promethean import orders.chosen --new-ids",
     ],
   )
     .argument("[topic]", "the topic; by default the one each line names")
     .argument("[file]", 'the file; "-" is stdin', "-")
     .option("--keep-partitions", "put each event into the partition it came from")
+    .option(
+      "--new-ids",
+      "derive new ids, for a copy within one store; the same lines again still add nothing",
+    )
     .option("--resume <name>", "keep the place under this name, and go on there after an interruption");
   return withConnection(command).action(perform<ImportOptions, [string | undefined, string]>(importLines));
 }
@@ -34,13 +43,15 @@ async function importLines(
   topic: string | undefined,
   file: string,
 ): Promise<void> {
-  const { keepPartitions, resume } = session.options;
+  const { keepPartitions, resume, newIds } = session.options;
   const backend = await session.connect();
   const size = file === "-" ? undefined : (await stat(file).catch(() => undefined))?.size;
   const progress = new Progress(`import ${topic ?? ""}`.trimEnd(), size);
   const query = { topic, keepPartitions, resume };
   try {
-    const done = await backend.send<Imported>("/import", query, watched(readInput(file), progress));
+    const input = watched(readInput(file), progress);
+    const lines = newIds ? withNewIds(input, topic) : input;
+    const done = await backend.send<Imported>("/import", query, lines).catch(suggestNewIds);
     const again = done.duplicates === 0 ? "" : `; ${counted(done.duplicates, "event")} of them there already`;
     session.out.value(
       done,
@@ -56,4 +67,23 @@ async function* watched(input: AsyncIterable<Buffer>, progress: Progress): Async
     progress.add(chunk.length);
     yield chunk;
   }
+}
+
+/** Ids are unique in a store: a copy needs others. They follow from the first ones, so that a second run finds them. */
+async function* withNewIds(input: AsyncIterable<Buffer>, topic: string | undefined): AsyncGenerator<string> {
+  let number = 0;
+  for await (const line of createInterface({ input: Readable.from(input) })) {
+    number++;
+    if (line.trim() === "") continue;
+    const event = parseJson(line, `line ${number}`) as { id?: string; topic?: string };
+    const id =
+      event?.id === undefined ? {} : { id: derivedId("import", event.id, topic ?? event.topic ?? "") };
+    yield `${JSON.stringify({ ...event, ...id })}\n`;
+  }
+}
+
+function suggestNewIds(error: unknown): never {
+  if (!(error instanceof CliError) || error.code !== "ID_CONFLICT") throw error;
+  const hint = "ids are unique in a store; to copy events within one, add --new-ids";
+  throw failure(error.code, error.message, { hint, cause: error });
 }

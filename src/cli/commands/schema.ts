@@ -115,7 +115,7 @@ async function check(session: Session<SchemaOptions>, topic: string, file: strin
 function registerCommand(): Command {
   const command = newCommand("register", "Registers a version of a topic's schema, if it is compatible.", [
     "promethean schema register orders.placed order-v1.json",
-    "promethean schema register orders.placed order-v2.json --compat full --dry-run",
+    "promethean schema register orders.placed order-v2.json --dry-run",
   ]).option("--waive <words>", "why it is compatible although that cannot be told");
   return withConsent(withConnection(withSchemaFlags(command))).action(
     perform<SchemaOptions, [string, string]>(register),

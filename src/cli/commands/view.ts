@@ -35,7 +35,7 @@ export function viewCommand(): Command {
 function getCommand(): Command {
   const command = newCommand("get", "Shows a document.", [
     "promethean view get totals customer-42",
-    "promethean view get totals customer-42 --at -1h --json",
+    "promethean view get totals customer-42 --at -1s --json",
   ])
     .argument("<view>", "the view")
     .argument("<key>", "the document's key")
