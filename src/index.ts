@@ -3,6 +3,7 @@
 export { Bus } from "./bus/bus.js";
 export { createBus } from "./bus/create-bus.js";
 export type { BusOptions, Trouble } from "./bus/options.js";
+export { withTracing } from "./bus/tracing.js";
 export { type Assignment, PartitionCoordinator } from "./consume/coordinator.js";
 export type { Middleware, PublishRequest } from "./consume/middleware.js";
 export { type PartitionOptions, subscribePartitioned, withPartitioning } from "./consume/partitioned.js";

@@ -5,7 +5,7 @@
  * and nothing doubled (P3). Subscriptions come back by themselves; events that were being handled when the line broke
  * come again with a higher attempt.
  */
-
+import { v7 } from "uuid";
 import type {
   ClientFrame,
   EventFrame,
@@ -16,7 +16,6 @@ import type {
 } from "../hub/protocol.js";
 import { BusError, type ErrorCode } from "../model/errors.js";
 import type { PublishItem, PublishOptions } from "../model/event-bus.js";
-import { IdSource } from "../model/ids.js";
 import type { RetryPolicy } from "../model/retry.js";
 import { type TopicRef, topicName } from "../model/topic.js";
 import { Connection, type Status } from "./connection.js";
@@ -82,7 +81,6 @@ const WAIT_AND_RETRY: ReadonlySet<string> = new Set([
 export class PromClient {
   readonly #options: ClientOptions;
   readonly #connection: Connection;
-  readonly #ids = new IdSource(Date.now, (bytes) => crypto.getRandomValues(bytes));
   /** Requests without an answer, oldest first. */
   readonly #pending = new Map<number, Pending>();
   readonly #feeds = new Map<string, Feed>();
@@ -131,7 +129,7 @@ export class PromClient {
   }
 
   async publish<T>(topic: TopicRef<T>, payload: T, options: PublishOptions = {}): Promise<Published> {
-    const id = options.id ?? this.#ids.next();
+    const id = options.id ?? v7();
     const frame = {
       type: "PUBLISH",
       topic: topicName(topic),

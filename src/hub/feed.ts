@@ -3,6 +3,7 @@
  * topic, attempt and epoch, so the text around them is made once.
  */
 import type { Subscription } from "../bus/subscriptions.js";
+import type { HandlingSpan } from "../bus/tracing.js";
 import type { Delivered } from "../consume/context.js";
 import type { StoredEvent } from "../model/event.js";
 
@@ -11,6 +12,8 @@ export class Feed {
   readonly group: string;
   readonly ackTimeoutMs: number;
   readonly leases = new Map<string, Delivered>();
+  /** By event, while it is leased; only if somebody traces. */
+  readonly spans = new Map<string, HandlingSpan>();
   subscription: Subscription | null = null;
   ended = false;
   paused = false;
@@ -34,7 +37,22 @@ export class Feed {
 
   /** Leases whose deadline passed and whose event went elsewhere are forgotten. */
   dropOver(): void {
-    for (const [id, delivery] of this.leases) if (!delivery.live) this.leases.delete(id);
+    for (const [id, delivery] of this.leases) {
+      if (delivery.live) continue;
+      this.leases.delete(id);
+      this.endSpan(id, "not settled in time");
+    }
+  }
+
+  endSpan(id: string, error?: string): void {
+    if (this.spans.size === 0) return;
+    this.spans.get(id)?.end(error);
+    this.spans.delete(id);
+  }
+
+  endSpans(error: string): void {
+    for (const span of this.spans.values()) span.end(error);
+    this.spans.clear();
   }
 
   #makeHead(topic: string): void {

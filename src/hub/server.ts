@@ -7,6 +7,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { type Logger, pino } from "pino";
 import { WebSocketServer } from "ws";
 import type { Bus } from "../bus/bus.js";
+import { loadTracing, type Tracing } from "../bus/tracing.js";
 import { pause } from "../model/clock.js";
 import { BusError } from "../model/errors.js";
 import { type AuthOptions, authenticatorOf, type Caller } from "./auth.js";
@@ -33,6 +34,8 @@ export interface HubOptions {
   /** Origins of other sites that may open a WebSocket from a browser; the hub's own may always. */
   readonly origins?: readonly string[];
   readonly log?: Logger;
+  /** Spans for what clients handle, by OpenTelemetry; needs `@opentelemetry/api`. Default false. */
+  readonly tracing?: boolean;
   /** How long close() waits for clients to settle what they hold. Default 5,000. */
   readonly drainMs?: number;
 }
@@ -57,7 +60,7 @@ const LAST_WORDS_MS = 5_000;
  */
 export async function startHub(options: HubOptions): Promise<Hub> {
   const host = options.host ?? "127.0.0.1";
-  const gateway = new Gateway(options, host);
+  const gateway = new Gateway(options, host, options.tracing ? await loadTracing() : undefined);
   const { url, port } = await gateway.listen(host, options.port ?? 0);
   return { url, port, close: () => gateway.close() };
 }
@@ -71,12 +74,14 @@ class Gateway {
   readonly #bySubject = new Map<string, number>();
   readonly #goingDown = new AbortController();
   readonly #drainMs: number;
+  readonly #tracing: Tracing | undefined;
   readonly #live: LiveStats;
   readonly #stopObserving: () => void;
   #url = "";
   #closing: Promise<void> | null = null;
 
-  constructor(options: HubOptions, host: string) {
+  constructor(options: HubOptions, host: string, tracing: Tracing | undefined) {
+    this.#tracing = tracing;
     const limits = { ...DEFAULT_HUB_LIMITS, ...options.limits };
     const { bus, name = "promethean" } = options;
     const connections = (): number => this.#sessions.size;
@@ -192,6 +197,7 @@ class Gateway {
         auth,
         limits: this.#context.limits,
         caller,
+        tracing: this.#tracing,
         onIdentified: (identified) => {
           if (identified.subject === subject) return true;
           if (!this.#enter(identified.subject)) return false;

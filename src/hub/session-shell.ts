@@ -4,6 +4,7 @@
  */
 import type { RawData, WebSocket } from "ws";
 import type { Bus } from "../bus/bus.js";
+import type { Tracing } from "../bus/tracing.js";
 import type { Delivered } from "../consume/context.js";
 import type { CancelTimer } from "../model/clock.js";
 import type { StoredEvent } from "../model/event.js";
@@ -47,6 +48,8 @@ export interface SessionOptions {
   /** False if this subject has as many connections as it may. */
   readonly onIdentified: (caller: Caller) => boolean;
   readonly onEnded: () => void;
+  /** Absent: nobody traces. */
+  readonly tracing?: Tracing | undefined;
 }
 
 export class SessionShell {
@@ -236,13 +239,19 @@ export class SessionShell {
   #deliver(feed: Feed, event: StoredEvent, delivery: Delivered): void {
     feed.leases.set(event.id, delivery);
     if (feed.leases.size > 2 * this.#options.limits.maxInFlightPerSubscription) feed.dropOver();
+    const { tracing } = this.#options;
+    if (tracing !== undefined) feed.spans.set(event.id, tracing.handling(traced(event), feed.group));
     this.#out.send(feed.frame(event, delivery));
   }
 
   #settle(key: string, frame: AckFrame | NackFrame): void {
     const { id, corr } = frame;
     const delivery = this.#lease(key, frame);
-    if (delivery !== null) this.#feeds.get(key)?.leases.delete(id);
+    const feed = this.#feeds.get(key);
+    if (delivery !== null) {
+      feed?.leases.delete(id);
+      feed?.endSpan(id, frame.type === "ACK" ? undefined : (frame.reason ?? "nacked"));
+    }
     const settled =
       delivery !== null &&
       (frame.type === "ACK"
@@ -276,6 +285,7 @@ export class SessionShell {
     this.#feeds.delete(key);
     if (feed !== undefined) {
       feed.ended = true;
+      feed.endSpans("its subscriber left");
       await feed.subscription?.abandon("its subscriber left");
     }
     this.#send({ type: "unsubscribed", key });
@@ -339,10 +349,16 @@ export class SessionShell {
   #giveBack(reason: string): void {
     for (const feed of this.#feeds.values()) {
       feed.ended = true;
+      feed.endSpans(reason);
       void feed.subscription?.abandon(reason);
     }
     this.#feeds.clear();
   }
+}
+
+/** What a span tells of an event; the payload stays unread. */
+function traced({ id, topic, partition, seq, meta }: StoredEvent) {
+  return { id, topic, partition, seq, ...(meta?.headers !== undefined && { headers: meta.headers }) };
 }
 
 /** All of the frame but what is not for the bus: it refuses what it does not know. */
