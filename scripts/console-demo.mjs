@@ -62,7 +62,7 @@ export async function startDemo({ port = 0, rate = 24, store = memoryStore() } =
   await writePast(bus, roll);
   await startGroups(bus);
   await startExample(bus);
-  await caughtUp(bus, "receipts");
+  for (const group of ["billing", "receipts", "warehouse", "changelog:orders"]) await caughtUp(bus, group);
   await store.outbox.add({ id: OUTBOX_ID, topic: Orders.name, payload: { order: 1 } });
   const hub = await startHub({
     bus,

@@ -1,7 +1,7 @@
 /** Who looks, and what they may do: what a token may not do is not offered. */
 import { computed, effect, signal } from "@preact/signals";
 import { call } from "../data/api.js";
-import { dropToken, keepToken, token } from "../data/credentials.js";
+import { dropToken, followLink, keepToken, token } from "../data/credentials.js";
 import { heard, unheard } from "../data/live.js";
 import { type Problem, problemFrom } from "../data/problem.js";
 import { allows, type Rule, type Verb } from "./rights.js";
@@ -60,6 +60,10 @@ export function signOut(): void {
   dropToken();
   session.value = { kind: "out" };
 }
+
+addEventListener("hashchange", () => {
+  if (followLink()) void identify();
+});
 
 // A token that ran out while one looked.
 effect(() => {

@@ -25,6 +25,13 @@ function stored(): string | null {
   return sessionStorage.getItem(NAME) ?? localStorage.getItem(NAME);
 }
 
+/** Somebody followed a link while the page was open; true if it brought a token. */
+export function followLink(): boolean {
+  const given = takeFromLink();
+  if (given !== null) token.value = given;
+  return given !== null;
+}
+
 /** A first-run link brings the token behind `#`, which is never sent; it is taken out of the address at once. */
 function takeFromLink(): string | null {
   const given = new URLSearchParams(location.hash.slice(1)).get("token");

@@ -21,6 +21,7 @@ export const lastHeardMs = signal(0);
 export const offlineSinceMs = signal<number | null>(null);
 export const isRunning = computed(() => liveSwitch.value && !hidden.value);
 
+const FRESH_MS = 2_000;
 const RETRY_MS = [500, 1_000, 2_000, 3_000];
 
 export interface Live<T> {
@@ -52,7 +53,9 @@ class Feed<T> {
   watch(everyMs: number): () => void {
     const watcher = {};
     this.#watchers.set(watcher, everyMs);
-    this.#schedule(this.#dueInMs());
+    // What is asked for once is asked for again when somebody comes back to it.
+    const { atMs } = this.state.peek();
+    this.#schedule(Date.now() - atMs > FRESH_MS ? 0 : this.#dueInMs());
     return () => {
       this.#watchers.delete(watcher);
       if (this.#watchers.size === 0) clearTimeout(this.#timer);

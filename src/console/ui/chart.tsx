@@ -25,7 +25,7 @@ export function Chart({ times, series, format, height = 200, label }: ChartProps
   const chart = useRef<uPlot | null>(null);
   const [at, setAt] = useState<number | null>(null);
   const names = series.map(({ name }) => name).join("\n");
-  const data: uPlot.AlignedData = [times.map((ms) => ms / 1_000), ...series.map(({ values }) => [...values])];
+  const data = dataOf(times, series);
   const look = theme.value;
   useEffect(() => {
     const target = box.current;
@@ -61,6 +61,16 @@ export function Chart({ times, series, format, height = 200, label }: ChartProps
       <div ref={box} class="w-full" aria-hidden="true" />
     </figure>
   );
+}
+
+/** Of a single point no line can be drawn, and no sensible axis: it stands twice. */
+function dataOf(times: readonly number[], series: readonly ChartSeries[]): uPlot.AlignedData {
+  const twice = <T,>(values: readonly T[]): T[] =>
+    values.length === 1 ? [...values, ...values] : [...values];
+  const seconds = times.map((ms) => ms / 1_000);
+  const [only] = seconds;
+  const axis = seconds.length === 1 && only !== undefined ? [only - 1, only] : seconds;
+  return [axis, ...series.map(({ values }) => twice(values))];
 }
 
 function shown(value: number | null | undefined, format: (value: number) => string): string {

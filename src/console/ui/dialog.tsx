@@ -33,7 +33,7 @@ export function Dialog({ title, onClose, children, footer, wide }: DialogProps) 
         if (event.target === box.current) onClose();
       }}
       onKeyDown={() => undefined}
-      class={`fade-in m-auto max-h-[90vh] w-[calc(100vw-2rem)] rounded-lg border border-line-strong bg-surface p-0 text-ink backdrop:bg-scrim ${wide ? "max-w-3xl" : "max-w-lg"}`}
+      class={`fade-in m-auto outline-none max-h-[90vh] w-[calc(100vw-2rem)] rounded-lg border border-line-strong bg-surface p-0 text-ink backdrop:bg-scrim ${wide ? "max-w-3xl" : "max-w-lg"}`}
     >
       <div class="flex max-h-[90vh] flex-col">
         <h2 id={id} class="border-b border-line px-5 py-3.5 text-base font-semibold">

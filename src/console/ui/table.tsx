@@ -104,7 +104,7 @@ function HeadCell<R>({ column, order, name }: { column: Column<R>; order: string
     <th class={look} aria-sort={mark ?? "none"}>
       <button
         type="button"
-        class="inline-flex items-center gap-1 rounded-sm hover:text-ink"
+        class={`inline-flex items-center gap-1 rounded-sm hover:text-ink ${align === "right" ? "flex-row-reverse" : ""}`}
         onClick={() => setQuery({ [`${name}.sort`]: order === `-${id}` ? id : `-${id}` })}
       >
         {head}

@@ -113,7 +113,7 @@ export const GROUP_COLUMNS: readonly Column<GroupRow>[] = [
     align: "right",
     sort: ({ lag }) => lag,
     cell: ({ topic, group, lag }) => (
-      <span class="inline-flex items-center justify-end gap-2.5">
+      <span class="inline-flex items-center justify-end gap-2.5 align-middle">
         <span class="max-sm:hidden">
           <Sparkline values={rings.of(lagRing(topic, group))} color="lag" width={56} height={18} />
         </span>

@@ -6,6 +6,7 @@ import { seg } from "../../data/api.js";
 import { useLive } from "../../data/live.js";
 import type { GroupStats, Items, TaskReport, Why } from "../../data/shapes.js";
 import { useStats } from "../../data/stats.js";
+import { worksInRounds } from "../../data/stats-past.js";
 import { plural } from "../../ui/format.js";
 import { Link } from "../../ui/link.js";
 import { Sentence } from "../../ui/sentence.js";
@@ -19,7 +20,8 @@ export function Attention() {
   const tasks = useLive<Items<TaskReport>>(may("ops", "tasks") ? "/tasks" : null, 5_000).data?.items ?? [];
   if (stats === undefined) return null;
   const behind = stats.groups
-    .filter(({ lag, lagSeconds, paused }) => lag > 0 && paused === undefined && lagSeconds > BEHIND_SECONDS)
+    .filter((one) => one.lag > 0 && one.paused === undefined && one.lagSeconds > BEHIND_SECONDS)
+    .filter((one) => !worksInRounds(one))
     .sort((a, b) => b.lagSeconds - a.lagSeconds);
   const paused = stats.groups.filter((group) => group.paused !== undefined);
   const failing = tasks.filter(({ state }) => state === "failed" || state === "retrying");

@@ -86,10 +86,10 @@ function Figures() {
   const topics = Object.keys(deadLetters.topics).length;
   return (
     <div class="grid grid-cols-2 gap-4 md:grid-cols-3 xl:grid-cols-6">
-      <Figure name="Published" value={rate(totals.published)} detail="durable when answered">
+      <Figure name="Published" value={rate(totals.published)} detail="once durable">
         <Sparkline values={past.map((m) => m.published)} color="published" width={72} />
       </Figure>
-      <Figure name="Delivered" value={rate(totals.delivered)} detail="handed to handlers">
+      <Figure name="Delivered" value={rate(totals.delivered)} detail="to handlers">
         <Sparkline values={past.map((m) => m.delivered)} color="delivered" width={72} />
       </Figure>
       <Figure
@@ -111,7 +111,7 @@ function Figures() {
       <Figure
         name="Handler p99"
         value={totals.handlerP99Ms === null ? "–" : milliseconds(totals.handlerP99Ms)}
-        detail="hand-out to settlement"
+        detail="to settlement"
       >
         <Sparkline values={past.map((m) => m.handlerP99Ms ?? 0)} color="handling" width={72} />
       </Figure>

@@ -152,7 +152,7 @@ const COLUMNS: readonly Column<Process>[] = [
     // What is stale uses nothing any more, whatever it last said.
     sort: ({ cpu_pct, status }) => (status === "alive" ? cpu_pct + 1 : cpu_pct / 1e6),
     cell: ({ _key, cpu_pct }) => (
-      <span class="inline-flex items-center gap-2.5">
+      <span class="inline-flex items-center gap-2.5 align-middle">
         <Sparkline values={past.of(_key, "cpu")} color="published" width={72} height={20} />
         <span class="w-14">{cpu_pct.toFixed(1)} %</span>
       </span>
@@ -164,7 +164,7 @@ const COLUMNS: readonly Column<Process>[] = [
     align: "right",
     sort: ({ mem_mb }) => mem_mb,
     cell: ({ _key, mem_mb }) => (
-      <span class="inline-flex items-center gap-2.5">
+      <span class="inline-flex items-center gap-2.5 align-middle">
         <span class="max-lg:hidden">
           <Sparkline values={past.of(_key, "memory")} color="delivered" width={72} height={20} />
         </span>

@@ -58,7 +58,7 @@ function PartitionBar(props: {
         ))}
       </span>
       <span class="text-xs text-faint max-md:col-span-2">
-        {count(low)}–{count(head)} · {count(events)} events · {bytes(size)}
+        {events === 0 ? "empty" : `${count(low)}–${count(head)} · ${count(events)} events · ${bytes(size)}`}
       </span>
     </li>
   );

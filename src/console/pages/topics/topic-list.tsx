@@ -133,7 +133,7 @@ const COLUMNS: readonly Column<Row>[] = [
     align: "right",
     sort: ({ perSecond = 0 }) => perSecond,
     cell: ({ name, perSecond }) => (
-      <span class="inline-flex items-center justify-end gap-2.5">
+      <span class="inline-flex items-center justify-end gap-2.5 align-middle">
         <span class="max-sm:hidden">
           <Sparkline values={rings.of(topicRing(name))} color="published" width={56} height={18} />
         </span>
