@@ -1,5 +1,5 @@
 /**
- * `npm run bench -- <suite | all>`, `… compare <rev> [suite]`, `… chart <json> <svg>`: figures on stdout, progress on
+ * `npm run bench -- <suite | all>`, `… compare <rev> [suite]`, `… chart <json> <svg>`, `… fill <json> <page>`: figures on stdout, progress on
  * stderr if that is a terminal. `scripts/bench.mjs` compiles first.
  */
 import { readFileSync, writeFileSync } from "node:fs";
@@ -9,6 +9,7 @@ import { Command, InvalidArgumentError } from "commander";
 import { chartSvg } from "./chart.js";
 import { comparisonOf } from "./compare.js";
 import { remoteSuite } from "./remote-suite.js";
+import { filledPage } from "./report-markdown.js";
 import { reportText } from "./report-text.js";
 import { type Report, runSuite } from "./run-suite.js";
 import type { Suite } from "./suite.js";
@@ -83,9 +84,16 @@ async function compare(
   process.stdout.write(`${json ? JSON.stringify(report) : reportText(report)}\n`);
 }
 
+function readReports(json: string): readonly Report[] {
+  return [JSON.parse(readFileSync(json, "utf8")) as Report | readonly Report[]].flat();
+}
+
+function fill(json: string, page: string): void {
+  writeFileSync(page, filledPage(readFileSync(page, "utf8"), readReports(json)));
+}
+
 function chart(json: string, svg: string, options: { suite?: string; only?: string }): void {
-  const parsed = JSON.parse(readFileSync(json, "utf8")) as Report | readonly Report[];
-  const reports = [parsed].flat();
+  const reports = readReports(json);
   const report = reports.find(({ suite }) => suite === (options.suite ?? reports[0]?.suite));
   if (report === undefined) throw new InvalidArgumentError(`${json} has no suite ${options.suite}.`);
   writeFileSync(svg, chartSvg(report, options.only ?? ""));
@@ -117,6 +125,12 @@ program
   .option("--suite <name>", "of several, this one")
   .option("--only <text>", "figures whose names begin so")
   .action(chart);
+program
+  .command("fill")
+  .description("put what --out wrote into a page, where it has a place for it")
+  .argument("<json>")
+  .argument("<page>", "Markdown with <!-- figures: suite --> and <!-- end -->")
+  .action(fill);
 for (const command of [program, ...program.commands])
   command.exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : 2));
 await program.parseAsync();

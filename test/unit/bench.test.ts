@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { chartSvg } from "../../bench/chart.js";
+import { filledPage } from "../../bench/report-markdown.js";
 import { reportText } from "../../bench/report-text.js";
 import { runSuite } from "../../bench/run-suite.js";
 import { summarise } from "../../bench/statistics.js";
@@ -100,6 +101,16 @@ describe("the benchmark harness", () => {
     expect(svg.match(/<rect/g)).toHaveLength(3);
     expect(svg).toContain("&#60;a&#62;");
     expect(chartSvg(await runSuite(suite, options), "read").match(/<rect/g)).toHaveLength(1);
+  });
+
+  it("fills the places of a page whose suites were measured, and leaves the others", async () => {
+    const { suite } = scripted({ "publish: a": [1, 2, 2, 2] });
+    const page =
+      "<!-- figures: scripted -->\nold\n<!-- end -->\n<!-- figures: other -->\nkept\n<!-- end -->\n";
+    const filled = filledPage(page, [await runSuite(suite, options)]);
+    expect(filled).toContain("| publish: a | 2.00 | ±0 % | events/s |");
+    expect(filled).not.toContain("old");
+    expect(filled).toContain("<!-- figures: other -->\nkept\n<!-- end -->");
   });
 
   it("prints a table that lines up", async () => {
