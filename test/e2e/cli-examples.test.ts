@@ -8,31 +8,27 @@ import { examplesOf } from "../../src/cli/session.js";
 import { ensureBuilt, type Running, shell } from "../support/cli.js";
 import { cliScene, type Scene } from "../support/cli-scene.js";
 import { eventually } from "../support/eventually.js";
-import { newDatabaseName, sharedServerUrl } from "../support/mongo/shared-server.js";
+import { type DatabaseAddress, newDatabaseAddress } from "../support/mongo/address.js";
 
-/** They have tests of their own: one reads a whole project, the others fill a store and a disk. */
+/** It has tests of its own: it reads a whole project. */
 const ELSEWHERE = new Set(["lint"]);
 /** They go on until they are asked to end. */
 const ENDLESS = /promethean (up|serve)\b|promethean lag --watch|^promethean tail orders\.placed(?!.*--limit)/;
 
 let scene: Scene;
-let mongo = "";
+let database: DatabaseAddress;
 const running = new Set<Running>();
 
 beforeAll(async () => {
   ensureBuilt();
   scene = await cliScene();
-  mongo = withDatabase(await sharedServerUrl());
+  database = await newDatabaseAddress();
 });
 afterAll(async () => {
   for (const { child } of running) child.kill("SIGKILL");
-  await scene.close();
+  await scene?.close();
+  await database?.drop();
 });
-
-function withDatabase(url: string): string {
-  const [address = "", query = ""] = url.split("?");
-  return `${address.replace(/\/[^/]*$/, (path) => (path.startsWith("//") || !address.slice(10).includes("/") ? path : ""))}/${newDatabaseName()}?${query}`;
-}
 
 async function allOf(command: Command): Promise<Command[]> {
   const subs = await Promise.all(command.commands.map((sub) => allOf(sub as Command)));
@@ -54,7 +50,7 @@ async function filledIn(example: string): Promise<string> {
     .replace("<letter>", letter)
     .replace("<token>", token)
     .replace("<entry>", "none")
-    .replace(/mongodb:\/\/localhost:27017\/bus\?replicaSet=rs0/, mongo)
+    .replace(/mongodb:\/\/localhost:27017\/bus\?replicaSet=rs0/, database.url)
     .replaceAll(/~\/[^ ]+/g, "completion.txt");
 }
 
@@ -99,7 +95,6 @@ describe("the examples of the command line", () => {
     expect((await minted.ended).code).toBe(0);
     const failed: string[] = [];
     for (const example of new Set(commands.flatMap((command) => [...examplesOf(command)]))) {
-      // The redrive of an earlier example settled the letter that this one wants.
       const { code, err } = await runExample(example);
       const expected = ENDLESS.test(example) ? [0, 130, 143, null] : [0];
       if (!expected.includes(code)) failed.push(`${example} => ${code} ${err.trim()}`);

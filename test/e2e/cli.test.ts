@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ensureBuilt, run, shell, start } from "../support/cli.js";
 import { cliScene, type Scene, SECRET } from "../support/cli-scene.js";
 import { eventually } from "../support/eventually.js";
-import { newDatabaseName, sharedServerUrl } from "../support/mongo/shared-server.js";
+import { newDatabaseAddress } from "../support/mongo/address.js";
 
 let scene: Scene;
 beforeAll(async () => {
@@ -306,18 +306,15 @@ describe("promethean, before what cannot be taken back", () => {
 
 describe("promethean --store mongodb://…", () => {
   it("works without a hub, as on a file", async () => {
-    const url = new URL((await sharedServerUrl()).replace(/^mongodb:/, "http:"));
-    url.pathname = `/${newDatabaseName()}`;
-    const env = {
-      PROMETHEAN_STORE: url.href.replace(/^http:/, "mongodb:"),
-      PROMETHEAN_DATA: join(scene.folder, "none"),
-    };
+    const database = await newDatabaseAddress();
+    const env = { PROMETHEAN_STORE: database.url, PROMETHEAN_DATA: join(scene.folder, "none") };
     const placed = await run(["publish", "cli.mongo", '{"n":1}', "--key", "k", "--json"], { env });
     expect(JSON.parse(placed.out)).toMatchObject({ topic: "cli.mongo", seq: 1 });
     expect((await run(["history", "cli.mongo", "k"], { env })).out).toContain('{"n":1}');
     const doctor = await run(["doctor", "--json"], { env });
     expect(JSON.parse(doctor.out)).toMatchObject({ ok: true });
     expect(doctor.out).toContain("documents and cursors in one commit");
+    await database.drop();
   });
 });
 

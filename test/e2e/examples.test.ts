@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, it } from "vitest";
 import { ensureBuilt, Running } from "../support/cli.js";
-import { newDatabaseName, sharedServerUrl } from "../support/mongo/shared-server.js";
+import { newDatabaseAddress } from "../support/mongo/address.js";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const names = readdirSync(`${root}examples/expected`).map((file) => file.replace(/\.txt$/, ""));
@@ -33,11 +33,9 @@ describe("the examples", () => {
   });
 
   it("P10: outbox-shop prints the same on MongoDB", async () => {
-    const url = new URL((await sharedServerUrl()).replace(/^mongodb:/, "http:"));
-    url.pathname = `/${newDatabaseName()}`;
-    expect(await printed("outbox-shop", url.href.replace(/^http:/, "mongodb:"))).toBe(
-      expected("outbox-shop"),
-    );
+    const database = await newDatabaseAddress();
+    expect(await printed("outbox-shop", database.url)).toBe(expected("outbox-shop"));
+    await database.drop();
   });
 
   it("names the examples there are", async () => {

@@ -10,7 +10,7 @@ import ts from "typescript";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ensureBuilt, Running, start } from "../support/cli.js";
 import { eventually } from "../support/eventually.js";
-import { newDatabaseName, sharedServerUrl } from "../support/mongo/shared-server.js";
+import { newDatabaseAddress } from "../support/mongo/address.js";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const readme = readFileSync(`${root}README.md`, "utf8");
@@ -72,8 +72,7 @@ describe("the README", () => {
   );
 
   it("the first program runs on MongoDB with the lines it says changed", async () => {
-    const url = new URL((await sharedServerUrl()).replace(/^mongodb:/, "http:"));
-    url.pathname = `/${newDatabaseName()}`;
+    const database = await newDatabaseAddress();
     const lines = (blocks.find(({ language }) => language === "diff")?.text ?? "").trim().split("\n");
     const removed = lines.filter((line) => line.startsWith("-")).map((line) => line.slice(1));
     const added = lines.filter((line) => line.startsWith("+")).map((line) => line.slice(1));
@@ -82,8 +81,8 @@ describe("the README", () => {
       expect(text).toContain(line);
       text = text.replace(line, added[i] ?? "");
     }
-    const address = url.href.replace(/^http:/, "mongodb:");
-    const out = await runProgram(text.replace(/mongodb:\/\/[^"]+/, address), "mongo");
+    const out = await runProgram(text.replace(/mongodb:\/\/[^"]+/, database.url), "mongo");
+    await database.drop();
     expect(out).toBe(programs[0]?.output);
   });
 
