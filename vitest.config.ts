@@ -38,7 +38,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: "stores",
-          include: ["src/stores/**/*.test.ts", "test/stores/**/*.test.ts"],
+          include: ["src/stores/**/*.test.ts", "test/stores/**/*.test.ts", "test/faults/**/*.test.ts"],
           globalSetup: ["test/support/mongo/global-setup.ts"],
           testTimeout: 120_000,
           hookTimeout: 120_000,

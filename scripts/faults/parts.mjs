@@ -145,7 +145,7 @@ export const PARTS = [
     "fuzz",
     "names, patterns, rights, tokens, cursors, filters, lines, CloudEvents and schemas that nobody would send",
     {
-      ...{ run: "runFuzz", short: 5_000, unit: "inputs of each kind", weight: 2 },
+      ...{ run: "runFuzz", file: "fuzz/fuzz", short: 5_000, unit: "inputs of each kind", weight: 2 },
     },
   ),
   existing("hub-fuzz", "frames and requests that no client would send", {

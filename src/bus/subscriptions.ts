@@ -8,7 +8,7 @@ import { floorsOf, type Wish } from "../consume/position.js";
 import { type Work, Worker, type WorkerOptions } from "../consume/worker.js";
 import { BusError } from "../model/errors.js";
 import type { Ack, Stop, SubscribeOptions } from "../model/event-bus.js";
-import { deadLetterTopic, matchesTopic, type TopicConfig } from "../model/topic.js";
+import { deadLetterTopic, isSnapshotTopic, matchesTopic, type TopicConfig } from "../model/topic.js";
 import { type GroupRef, groupKey } from "../ports/groups.js";
 
 /** Fewer events at once than this would make reading slow, however small the batches that handlers get. */
@@ -274,10 +274,15 @@ async function firstFloors(
 
 /**
  * Whether a pattern takes a topic in: dead letters only if it asks for them, and dead letters of dead letters only if
- * it asks for those, or a failing reader would feed itself.
+ * it asks for those, or a failing reader would feed itself. Snapshots likewise: they say again what their topic said, and
+ * whoever may read `x.*` need not have the right to read `x`.
  */
 export function takesIn(pattern: string, topic: string): boolean {
-  return matchesTopic(pattern, topic) && deadLetterDepth(topic) <= deadLetterDepth(pattern);
+  return (
+    matchesTopic(pattern, topic) &&
+    deadLetterDepth(topic) <= deadLetterDepth(pattern) &&
+    (!isSnapshotTopic(topic) || isSnapshotTopic(pattern))
+  );
 }
 
 function deadLetterDepth(name: string): number {

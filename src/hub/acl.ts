@@ -68,11 +68,13 @@ export class Acl {
   /** Whether it may be done with every topic that a pattern can match, now or later. */
   allowsPattern(verb: Verb, pattern: string): boolean {
     if (!pattern.includes("*")) return this.allows(verb, pattern);
+    // As with names: `dlq.x.*` and `x.*.snapshot` are as open as `x.*`. No other pattern takes such topics in.
+    const base = baseTopic(pattern);
     const ofVerb = this.#rules.filter((rule) => rule.verbs.some((v) => covers(v, verb)));
     // A denial anywhere near a pattern is taken as covering it: a pattern must never open what a rule closes.
     if (ofVerb.some((rule) => rule.effect === "deny")) return false;
     return ofVerb.some((rule) =>
-      rule.resources.some((allowed) => allowed === "**" || allowed === pattern || isWithin(pattern, allowed)),
+      rule.resources.some((allowed) => allowed === "**" || allowed === base || isWithin(base, allowed)),
     );
   }
 

@@ -111,6 +111,10 @@ export function snapshotTopic(topic: string): string {
   return topic + SNAPSHOT_SUFFIX;
 }
 
+export function isSnapshotTopic(topic: string): boolean {
+  return topic.endsWith(SNAPSHOT_SUFFIX);
+}
+
 export function isPattern(text: string): boolean {
   return text.includes("*");
 }

@@ -76,7 +76,14 @@ function jsonParser(schema: JsonSchema): Parse {
   let compiled: ValidateFunction | undefined;
   return (payload) => {
     compiled ??= compile(schema);
-    if (compiled(payload)) return { fits: true };
+    try {
+      if (compiled(payload)) return { fits: true };
+    } catch (error) {
+      // Ajv compares objects by their methods, which members of the same name hide: such a payload is never equal.
+      if (!(error instanceof TypeError)) throw error;
+      const message = 'cannot be compared: it has a member named "toString" or "valueOf"';
+      return { fits: false, violations: [violation(payload, [], message)] };
+    }
     return { fits: false, violations: errorViolations(payload, compiled.errors ?? []) };
   };
 }
