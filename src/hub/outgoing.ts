@@ -44,9 +44,9 @@ export class Outgoing {
   readonly flush = (): void => {
     this.#scheduled = false;
     const frames = this.#frames;
-    if (frames.length === 0 || this.#socket.readyState !== this.#socket.OPEN) return;
     this.#frames = [];
     this.#chars = 0;
+    if (frames.length === 0 || this.#socket.readyState !== this.#socket.OPEN) return;
     if (this.batches && frames.length > 1) this.#write([`[${frames.join(",")}]`]);
     else this.#write(frames);
     if (!this.#full && this.#socket.bufferedAmount > this.#options.maxBufferBytes) {

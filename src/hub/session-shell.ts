@@ -52,12 +52,20 @@ export interface SessionOptions {
   readonly tracing?: Tracing | undefined;
 }
 
+interface Held {
+  readonly feed: Feed;
+  readonly event: StoredEvent;
+  readonly delivery: Delivered;
+}
+
 export class SessionShell {
   readonly #socket: WebSocket;
   readonly #options: SessionOptions;
   readonly #session: Session;
   readonly #out: Outgoing;
   readonly #feeds = new Map<string, Feed>();
+  /** Handed out while there was no room to send: sent, in order, as room comes (P13). Events are shared, texts are not. */
+  #held: Held[] = [];
   /** Publishes without an answer, and who waits for there to be none. */
   #publishing = 0;
   #onAnswered: (() => void) | null = null;
@@ -241,7 +249,8 @@ export class SessionShell {
     if (feed.leases.size > 2 * this.#options.limits.maxInFlightPerSubscription) feed.dropOver();
     const { tracing } = this.#options;
     if (tracing !== undefined) feed.spans.set(event.id, tracing.handling(traced(event), feed.group));
-    this.#out.send(feed.frame(event, delivery));
+    if (this.#out.full || this.#held.length > 0) this.#held.push({ feed, event, delivery });
+    else this.#out.send(feed.frame(event, delivery));
   }
 
   #settle(key: string, frame: AckFrame | NackFrame): void {
@@ -303,7 +312,7 @@ export class SessionShell {
   }
 
   #applyPause(feed: Feed): void {
-    feed.subscription?.setPaused(feed.paused || this.#out.full);
+    feed.subscription?.setPaused(feed.paused || this.#out.full || this.#held.length > 0);
   }
 
   /** The client does not read: nothing more is handed to it, and if that lasts it is cut off. */
@@ -324,6 +333,12 @@ export class SessionShell {
     if (this.#session.phase === "ended") return;
     this.#cancelSlow?.();
     this.#cancelSlow = null;
+    let sent = 0;
+    for (; sent < this.#held.length && !this.#out.full; sent++) {
+      const { feed, event, delivery } = this.#held[sent] as Held;
+      if (delivery.live) this.#out.send(feed.frame(event, delivery));
+    }
+    this.#held = this.#held.slice(sent);
     for (const feed of this.#feeds.values()) this.#applyPause(feed);
   }
 
@@ -347,6 +362,7 @@ export class SessionShell {
   }
 
   #giveBack(reason: string): void {
+    this.#held = [];
     for (const feed of this.#feeds.values()) {
       feed.ended = true;
       feed.endSpans(reason);
