@@ -48,12 +48,13 @@ export function CopyCommand({ command, short }: { readonly command: string; read
       icon={Terminal}
       title={command}
       aria-label="Copy as CLI command"
+      class="max-sm:hidden"
       onClick={() => {
         toast("good", "Copied", command);
         return copy(command);
       }}
     >
-      {short ? undefined : <span class="max-sm:hidden">Copy as CLI</span>}
+      {short ? undefined : "Copy as CLI"}
     </Button>
   );
 }
