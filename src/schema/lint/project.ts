@@ -58,6 +58,9 @@ function withoutConfig(ts: TypeScript): { options: ts.CompilerOptions; fileNames
     module: ts.ModuleKind.NodeNext,
     moduleResolution: ts.ModuleResolutionKind.NodeNext,
     target: ts.ScriptTarget.ES2022,
+    // Types are looked up, not checked: what a browser has can be left out.
+    lib: ["lib.es2023.d.ts"],
+    types: [],
     strict: true,
     skipLibCheck: true,
     noEmit: true,
