@@ -3,6 +3,9 @@
  * Also the place where growth of the log becomes known, from this bus's own publishes, from the store's signals, and,
  * since signals are only hints, from a slow look at the heads.
  *
+ * What retention or compaction has just removed may still be here, and a group that has yet to read it may still get it:
+ * as if it had read a moment earlier. Removal frees room; it does not call events back.
+ *
  * Bounded in events per partition and in bytes over all (P13); the oldest go first. Only what the log holds is kept,
  * in seq order and without holes, so a reader cannot tell it from the log.
  */

@@ -86,6 +86,11 @@ export interface DocumentPage {
 export interface Unit {
   readonly writes: readonly { readonly view: string; readonly writes: readonly DocumentWrite[] }[];
   readonly cursor?: CursorWrite;
+  /**
+   * Runs inside the transaction, perhaps several times, with the driver's own handle of it; what it answers is written
+   * besides. Only where `nativeTransactions` is among the capabilities, else UNSUPPORTED.
+   */
+  readonly within?: (native: unknown) => Promise<Unit["writes"]>;
 }
 
 export interface ViewInfo {

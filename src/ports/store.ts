@@ -13,6 +13,8 @@ export interface Capabilities {
   readonly sharedByProcesses: boolean;
   /** `documents.transact` is atomic. */
   readonly transactions: boolean;
+  /** A transaction can be entered with the engine's own means (`Unit.within`). Absent: it cannot. */
+  readonly nativeTransactions?: boolean;
   /** Can tell about changes of foreign collections (P12). */
   readonly changeFeed: boolean;
   /** Partitions of a topic that does not say. */

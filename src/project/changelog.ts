@@ -14,6 +14,7 @@ import { topicName } from "../model/topic.js";
 import type { DocumentWrite, ViewIndex } from "../ports/documents.js";
 import type { Host } from "./host.js";
 import { subscribedTask } from "./running-task.js";
+import { TombstonePurge } from "./tombstone-purge.js";
 import { checkViewName } from "./view.js";
 import { rememberView } from "./view-definitions.js";
 import { readPointer } from "./view-pointer.js";
@@ -35,6 +36,8 @@ export interface ChangelogOptions<T = unknown> {
   /** Default `changelog:<view>`. */
   readonly group?: string;
   readonly batchSize?: number;
+  /** How long the view remembers that a document was deleted, so that late events do not bring it back. Default one day. */
+  readonly keepTombstonesMs?: number;
 }
 
 export interface ChangelogStats {
@@ -43,6 +46,8 @@ export interface ChangelogStats {
   readonly applied: number;
   readonly stale: number;
   readonly passedOver: number;
+  /** Tombstones removed from the view. */
+  readonly purged: number;
 }
 
 /**
@@ -71,7 +76,8 @@ const FOLLOW_MS = 500;
 
 /** Writes into whatever build of the view counts: each build has a group, and so a position, of its own. */
 class ChangelogProjector<T> {
-  readonly stats = { events: 0, applied: 0, stale: 0, passedOver: 0 };
+  readonly stats = { events: 0, applied: 0, stale: 0, passedOver: 0, purged: 0 };
+  readonly #purge: TombstonePurge;
   readonly #host: Host;
   readonly #view: string;
   readonly #options: ChangelogOptions<T>;
@@ -84,6 +90,7 @@ class ChangelogProjector<T> {
     this.#host = host;
     this.#view = view;
     this.#options = options;
+    this.#purge = new TombstonePurge(host.store.documents, host.clock, options.keepTombstonesMs);
   }
 
   /** Attaches to the build that counts now, and to others as they come to count. */
@@ -102,7 +109,9 @@ class ChangelogProjector<T> {
     while (!this.#over.signal.aborted) {
       await pause(this.#host.clock, FOLLOW_MS, this.#over.signal);
       try {
-        if (!this.#over.signal.aborted) await this.#attach();
+        if (this.#over.signal.aborted) return;
+        await this.#attach();
+        this.stats.purged += await this.#purge.round();
       } catch {
         // The store is away, and so is every subscription: the next look will tell.
       }
@@ -114,6 +123,7 @@ class ChangelogProjector<T> {
     if (current === this.#build) return;
     await this.#detach();
     this.#build = current;
+    this.#purge.watch(current);
     this.#detach = await feedView(this.#host, current, this.#groupOf(current), this.#options, this.stats);
   }
 

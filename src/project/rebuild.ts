@@ -15,10 +15,13 @@ import type { Host } from "./host.js";
 import { finiteTask } from "./running-task.js";
 import { type ViewSource, viewSource } from "./view-definitions.js";
 import { buildName, movePointer, readPointer, type ViewPointer } from "./view-pointer.js";
+import { warmTable } from "./warm.js";
 
 export interface RebuildOptions<T = unknown> {
   /** What its projector is told; known already of a projector that this process started. */
   readonly source?: ViewSource<T>;
+  /** "snapshot": fill it from the topic's snapshot and go on from there, where the view allows that. Default "log". */
+  readonly from?: "log" | "snapshot";
   /** False: build and compare, but leave the old view in use. */
   readonly switch?: boolean;
   /** Differing documents to show. Default 20. */
@@ -156,6 +159,10 @@ class Rebuild<T> {
     // What an earlier try left behind would be taken for finished work.
     await groups.remove({ topic: topicName(this.#source.topic), group });
     await documents.drop(to);
+    if (this.#options.from === "snapshot") {
+      const { entries } = await warmTable(this.#host, to, group, { ...this.#source, signal });
+      this.#stats.events += entries;
+    }
     const stop = await feedView(this.#host, to, group, { ...this.#source, view: to }, this.#stats);
     try {
       await this.#caughtUp(group, signal);

@@ -15,6 +15,11 @@ export interface TransactionView {
 
 export interface Transaction {
   view(name: string): TransactionView;
+  /**
+   * On MongoDB, of a projector that asked for it: the ClientSession of the transaction that commits the views and the
+   * cursor. What is written with it is committed with them, or not at all.
+   */
+  readonly session?: unknown;
 }
 
 /** A document as the transaction sees it: null if it is not there. */
@@ -26,9 +31,12 @@ export class GatheredWrites implements Transaction {
   readonly #writes = new Map<string, DocumentWrite[]>();
   readonly #seen = new Map<string, Seen>();
 
-  constructor(documents: Documents, ts: number) {
+  readonly session?: unknown;
+
+  constructor(documents: Documents, ts: number, session?: unknown) {
     this.#documents = documents;
     this.#ts = ts;
+    if (session !== undefined) this.session = session;
   }
 
   get writes(): Unit["writes"] {

@@ -9,9 +9,11 @@ import type { EventRecord } from "../model/event.js";
 import { backoffMs, DEFAULT_RETRY } from "../model/retry.js";
 import type { Handle } from "../model/task.js";
 import { type TopicRef, topicName } from "../model/topic.js";
+import type { Unit } from "../ports/documents.js";
 import type { CursorWrite } from "../ports/groups.js";
 import type { Host, SettlingContext } from "./host.js";
 import { subscribedTask } from "./running-task.js";
+import { TombstonePurge } from "./tombstone-purge.js";
 import { GatheredWrites, type Transaction } from "./transaction.js";
 
 export interface TransactionalOptions<T = unknown> {
@@ -20,6 +22,10 @@ export interface TransactionalOptions<T = unknown> {
   readonly from?: "earliest" | "latest";
   readonly batchSize?: number;
   readonly maxAttempts?: number;
+  /** MongoDB only: the handler runs inside the transaction and finds its ClientSession in `tx.session`. */
+  readonly session?: boolean;
+  /** How long the views remember that a document was deleted. Default one day. */
+  readonly keepTombstonesMs?: number;
   /** May run again for the same events, with nothing of the earlier run left: write only through `tx`. */
   readonly handler: (events: readonly EventRecord<T>[], tx: Transaction) => unknown;
 }
@@ -29,6 +35,8 @@ export interface TransactionalStats {
   readonly events: number;
   readonly commits: number;
   readonly conflicts: number;
+  /** Tombstones removed from the views. */
+  readonly purged: number;
 }
 
 /**
@@ -49,31 +57,11 @@ export async function startTransactionalProjector<T>(
       `${store.name} has no transactions, which a transactional projector needs`,
     );
   }
-  const stats = { events: 0, commits: 0, conflicts: 0 };
-  const project = async (events: readonly EventRecord<T>[], context: unknown): Promise<void> => {
-    const ctx = context as SettlingContext;
-    for (let conflicts = 0; ; ) {
-      const tx = new GatheredWrites(store.documents, (events.at(-1) as EventRecord).ts);
-      await options.handler(events, tx);
-      try {
-        await ctx.settleBy((write) => commitOnce(host, tx, write, ctx.signal));
-        stats.events += events.length;
-        stats.commits++;
-        return;
-      } catch (error) {
-        if (!BusError.is(error, "WRITE_CONFLICT") || ctx.signal.aborted) throw error;
-        // Another partition changed a document that was read: run again on what is there now.
-        stats.conflicts++;
-        await pause(
-          clock,
-          backoffMs({ ...DEFAULT_RETRY, maxMs: 200 }, ++conflicts, clock.random()),
-          ctx.signal,
-        );
-      }
-    }
-  };
+  if (options.session && !store.capabilities.nativeTransactions)
+    throw new BusError("UNSUPPORTED", `${store.name} has no session to share; only MongoDB has`);
+  const projector = new TransactionalProjector(host, options);
   const batchSize = options.batchSize ?? 500;
-  const stop = await host.subscribeBatch<T>(options.topic, options.group, project, {
+  const stop = await host.subscribeBatch<T>(options.topic, options.group, projector.project, {
     from: options.from ?? "earliest",
     ordering: "partition",
     batchSize,
@@ -82,22 +70,100 @@ export async function startTransactionalProjector<T>(
   });
   const name = `transactional ${topicName(options.topic)} (${options.group})`;
   return subscribedTask(
-    { kind: "transactional", name, clock, board: tasks, stats: () => ({ ...stats }) },
+    { kind: "transactional", name, clock, board: tasks, stats: () => ({ ...projector.stats }) },
     stop,
   );
 }
 
+class TransactionalProjector<T> {
+  readonly stats = { events: 0, commits: 0, conflicts: 0, purged: 0 };
+  readonly #host: Host;
+  readonly #options: TransactionalOptions<T>;
+  readonly #purge: TombstonePurge;
+
+  constructor(host: Host, options: TransactionalOptions<T>) {
+    this.#host = host;
+    this.#options = options;
+    this.#purge = new TombstonePurge(host.store.documents, host.clock, options.keepTombstonesMs);
+  }
+
+  readonly project = async (events: readonly EventRecord<T>[], context: unknown): Promise<void> => {
+    const ctx = context as SettlingContext;
+    const { clock } = this.#host;
+    for (let conflicts = 0; ; ) {
+      try {
+        await (this.#options.session ? this.#inside(events, ctx) : this.#gathered(events, ctx));
+        this.stats.events += events.length;
+        this.stats.commits++;
+        this.stats.purged += await this.#purge.round();
+        return;
+      } catch (error) {
+        if (!BusError.is(error, "WRITE_CONFLICT") || ctx.signal.aborted) throw error;
+        // Another partition changed a document that was read: run again on what is there now.
+        this.stats.conflicts++;
+        const waitMs = backoffMs({ ...DEFAULT_RETRY, maxMs: 200 }, ++conflicts, clock.random());
+        await pause(clock, waitMs, ctx.signal);
+      }
+    }
+  };
+
+  /** The handler first, then one commit of all it wrote. */
+  async #gathered(events: readonly EventRecord<T>[], ctx: SettlingContext): Promise<void> {
+    const tx = this.#begin(events);
+    await this.#options.handler(events, tx);
+    for (const { view } of tx.writes) this.#purge.watch(view);
+    await ctx.settleBy((write) =>
+      commitOnce(this.#host, { writes: tx.writes, cursor: write }, write, ctx.signal),
+    );
+  }
+
+  /** The handler inside the transaction, so that it can use its session. */
+  async #inside(events: readonly EventRecord<T>[], ctx: SettlingContext): Promise<void> {
+    let failed: { readonly thrown: unknown } | undefined;
+    const within = async (session: unknown): Promise<Unit["writes"]> => {
+      const tx = this.#begin(events, session);
+      try {
+        await this.#options.handler(events, tx);
+      } catch (thrown) {
+        // A fault of the engine ends the transaction, which begins anew; one of the handler's is its own.
+        if (isEngineFault(thrown)) throw thrown;
+        failed = { thrown };
+        throw handlerFailed(thrown);
+      }
+      for (const { view } of tx.writes) this.#purge.watch(view);
+      return tx.writes;
+    };
+    try {
+      await ctx.settleBy((write) =>
+        commitOnce(this.#host, { writes: [], cursor: write, within }, write, ctx.signal),
+      );
+    } catch (error) {
+      throw failed === undefined ? error : failed.thrown;
+    }
+  }
+
+  #begin(events: readonly EventRecord[], session?: unknown): GatheredWrites {
+    return new GatheredWrites(this.#host.store.documents, (events.at(-1) as EventRecord).ts, session);
+  }
+}
+
+/** Ends the transaction without the doubt that other errors leave: nothing has happened. */
+function handlerFailed(cause: unknown): BusError {
+  return new BusError("WRITE_CONFLICT", "the handler failed", { retryable: false, cause });
+}
+
+/** Such an error says by itself that the transaction may be begun anew. */
+function isEngineFault(thrown: unknown): boolean {
+  const labels = thrown as { hasErrorLabel?: (label: string) => boolean } | null;
+  return typeof labels?.hasErrorLabel === "function" && labels.hasErrorLabel("TransientTransactionError");
+}
+
 /** Sends the unit until its outcome is known. */
-async function commitOnce(
-  host: Host,
-  tx: GatheredWrites,
-  write: CursorWrite,
-  signal: AbortSignal,
-): Promise<void> {
+async function commitOnce(host: Host, unit: Unit, write: CursorWrite, signal: AbortSignal): Promise<void> {
   const { store, clock } = host;
   for (let failures = 0; ; ) {
     try {
-      await store.documents.transact({ writes: tx.writes, cursor: write });
+      await store.documents.transact(unit);
       return;
     } catch (error) {
       if (BusError.is(error, "WRITE_CONFLICT") && (await tookEffect(host, write))) return;

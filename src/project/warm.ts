@@ -41,22 +41,30 @@ export interface Warmed {
 export async function warmView<T>(host: Host, options: WarmOptions<T>): Promise<Warmed> {
   const view = options.view ?? options.collection;
   checkViewName(view);
-  const { name } = await knownTopic(host, options.topic);
-  const { floors, lost } = await snapshotFloors(host, name, followsKeys(options));
   // Of a view that was rebuilt, the build that counts; each has a group of its own.
   const { current: table } = await readPointer(host.store.registry, view);
+  const group = table === view ? (options.group ?? `changelog:${view}`) : `changelog:${table}`;
+  return warmTable(host, table, options.moveGroup === false ? null : group, options);
+}
+
+/** As `warmView`, for one table and the group that feeds it. */
+export async function warmTable<T>(
+  host: Host,
+  table: string,
+  group: string | null,
+  options: Omit<WarmOptions<T>, "view" | "collection" | "moveGroup">,
+): Promise<Warmed> {
+  const { name } = await knownTopic(host, options.topic);
+  const { floors, lost } = await snapshotFloors(host, name, followsKeys(options));
   await host.store.documents.define(table, options.indexes ?? []);
-  if (options.moveGroup !== false) {
-    const group = table === view ? (options.group ?? `changelog:${view}`) : `changelog:${table}`;
-    await host.store.groups.start({ topic: name, group }, floors);
-  }
+  if (group !== null) await host.store.groups.start({ topic: name, group }, floors);
   let entries = 0;
   if (followsKeys(options)) {
     for (const [partition, floor] of floors.entries()) {
       entries += await fill(host, { topic: name, table, partition, floor }, options);
     }
   }
-  if (options.signal?.aborted) throw new BusError("ABORTED", `warming ${view} was stopped`);
+  if (options.signal?.aborted) throw new BusError("ABORTED", `warming ${table} was stopped`);
   return { floors, entries, lost };
 }
 
@@ -84,7 +92,11 @@ interface Filling {
 }
 
 /** Entries from beyond the floor are left to the projector: their events are still to come. */
-async function fill<T>(host: Host, to: Filling, options: WarmOptions<T>): Promise<number> {
+async function fill<T>(
+  host: Host,
+  to: Filling,
+  options: Omit<WarmOptions<T>, "view" | "collection" | "moveGroup">,
+): Promise<number> {
   const { log, registry, documents } = host.store;
   const topic = snapshotTopic(to.topic);
   if ((await registry.topic(topic)) === null) return 0;

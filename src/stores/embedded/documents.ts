@@ -35,7 +35,10 @@ export class EmbeddedDocuments implements Documents {
     return this.#access.call("writeDocuments", { parts: [textWrites(view, writes)], cursor: undefined });
   }
 
-  async transact({ writes, cursor }: Unit): Promise<WriteResult> {
+  async transact(unit: Unit): Promise<WriteResult> {
+    if (unit.within !== undefined)
+      throw new BusError("UNSUPPORTED", "this store has no transactions that can be entered from outside");
+    const { writes, cursor } = unit;
     return this.#access.call("writeDocuments", {
       parts: writes.map((part) => textWrites(part.view, part.writes)),
       cursor: cursor && cursorText(cursor.ref, cursor.epoch, cursor.cursor, cursor.expectedFloor),

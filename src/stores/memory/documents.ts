@@ -53,6 +53,8 @@ export class MemoryDocuments implements Documents {
 
   async transact(unit: Unit): Promise<WriteResult> {
     this.#lifetime.check();
+    if (unit.within !== undefined)
+      throw new BusError("UNSUPPORTED", "this store has no transactions that can be entered from outside");
     const { cursor } = unit;
     if (cursor !== undefined) this.#groups.check(cursor);
     const result = this.#apply(unit.writes);

@@ -100,9 +100,10 @@ export class MongoDocuments implements Documents {
   async #commit(unit: Unit, session: ClientSession): Promise<WriteResult> {
     if (unit.cursor !== undefined)
       await commitCursor(this.#connection.collections.cursors, unit.cursor, session);
+    const besides = (await unit.within?.(session)) ?? [];
     let applied = 0;
     let count = 0;
-    for (const { view, writes } of unit.writes) {
+    for (const { view, writes } of [...unit.writes, ...besides]) {
       const rows = this.#connection.collections.view(view);
       for (const batch of splitAtExpectations(writes)) {
         await checkExpected(rows, view, batch[0], session);

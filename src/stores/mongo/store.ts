@@ -69,6 +69,7 @@ class MongoStore implements Store {
       durable: true,
       sharedByProcesses: true,
       transactions: replicaSet,
+      nativeTransactions: replicaSet,
       changeFeed: replicaSet,
       defaultPartitions: 8,
     };

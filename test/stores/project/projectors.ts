@@ -26,6 +26,17 @@ export function describeProjectors(bench: ProjectBench): void {
       expect(bus.tasks.reports()).toEqual([]);
     });
 
+    it("forgets what was deleted once it is old enough", async () => {
+      const { bus } = bench;
+      const topic = await bench.topic();
+      const view = `purged-${topic}`;
+      const handle = await startChangelogProjector(bus, { topic, view, keepTombstonesMs: 100 });
+      await bus.publish(topic, { n: 1 }, { key: "a" });
+      await bus.publish(topic, null, { key: "a" });
+      await expect.poll(() => handle.stats().purged).toBe(1);
+      await handle.stop();
+    });
+
     it("a late update after a delete, by its version, never shows", async () => {
       const { bus } = bench;
       const topic = await bench.topic();

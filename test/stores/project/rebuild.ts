@@ -1,8 +1,10 @@
 /** Rebuilding a view beside the one in use, on every store. */
 import { describe, expect, it } from "vitest";
 import { startChangelogProjector } from "../../../src/project/changelog.js";
+import { compactNow } from "../../../src/project/compactor.js";
 import { rebuildView, rollbackView } from "../../../src/project/rebuild.js";
 import type { ProjectBench } from "./bench.js";
+import { traffic } from "./traffic.js";
 
 export function describeRebuild(bench: ProjectBench): void {
   describe("rebuild", () => {
@@ -43,6 +45,30 @@ export function describeRebuild(bench: ProjectBench): void {
       expect(await rollbackView(bus, view)).toMatchObject({ to: view });
       await expect.poll(async () => (await bus.view(view).get("k2"))?.price, { timeout: 30_000 }).toBe(2);
       await expect.poll(() => cents("k1"), { timeout: 30_000 }).toBe(900);
+      await projector.stop();
+    });
+
+    it("makes the view anew from the snapshot and the log behind it", async () => {
+      const { bus } = bench;
+      const topic = await bench.topic({ partitions: 2, compaction: true });
+      const view = `snapped-${topic}`;
+      const projector = await startChangelogProjector(bus, { topic, view });
+      await bench.publish(
+        topic,
+        traffic({ events: 300, keys: 20, deletes: 0.2 }).filter(({ key }) => key),
+      );
+      await compactNow(bus, { topic, pauseMs: 0 });
+      await bench.publish(
+        topic,
+        traffic({ events: 40, keys: 20, seed: 2 }).filter(({ key }) => key),
+      );
+      await bench.drained(topic, `changelog:${view}`);
+      const before = (await bus.view(view).find({ limit: 100 })).items.map(({ _key, n }) => [_key, n]);
+      const rebuild = await rebuildView(bus, view, { from: "snapshot" });
+      expect(await rebuild.result).toMatchObject({ switched: true, added: 0, removed: 0, changed: 0 });
+      expect(rebuild.stats().events).toBeLessThan(200);
+      const after = (await bus.view(view).find({ limit: 100 })).items.map(({ _key, n }) => [_key, n]);
+      expect(after).toEqual(before);
       await projector.stop();
     });
 

@@ -74,7 +74,7 @@ export const changefeedRole: Role = {
 };
 
 function startFeed({ client, bus }: OpenedPlace): Handle<ChangefeedStats> {
-  const options = { collection: "watched", batchSize: 10, takeOverMs: 400 };
+  const options = { collection: "watched", batchSize: 25, takeOverMs: 400 };
   return startMongoChangefeed((client as MongoClient).db("shop"), bus, options);
 }
 
