@@ -1,0 +1,49 @@
+/** Short forms; `npm run test:faults -- --only power-loss,bit-flips,write-errors` runs the long ones. */
+import { spawnSync } from "node:child_process";
+import { describe, expect, it } from "vitest";
+import { compileProgram } from "../../scripts/embedded-sources.mjs";
+import { runBitFlips } from "./bit-flips.js";
+import { runPowerLoss } from "./power-loss.js";
+import { runWriteErrors } from "./write-errors.js";
+
+const compiled = (name: string): URL => compileProgram(new URL(`./${name}.ts`, import.meta.url));
+
+/** Where system calls cannot be watched, the tests say so by what they check instead: that nothing pretends. */
+const canTrace = spawnSync("strace", ["-o", "/dev/null", "true"]).status === 0;
+
+describe("a store file when the power goes", () => {
+  it("P1, P2, P9: every image of the disk opens with all that was acknowledged", async () => {
+    const run = runPowerLoss({ program: compiled("disk-child"), count: 12, seed: 11 });
+    if (!canTrace) return expect(run).rejects.toThrow();
+    const { anomalies, checked } = await run;
+    expect(anomalies).toEqual([]);
+    expect(checked["images opened"]).toBe(12);
+    expect(checked["acknowledged events looked for"]).toBeGreaterThan(100);
+  });
+
+  it("an unsynced store does lose events in such images: the judge sees what there is to see", async () => {
+    const run = runPowerLoss({ program: compiled("disk-child"), count: 6, seed: 11, durability: "os" });
+    if (!canTrace) return expect(run).rejects.toThrow();
+    expect((await run).anomalies.map((anomaly) => anomaly.class)).toContain("lost");
+  });
+});
+
+describe("a store file that is damaged or cannot be written", () => {
+  it("P14: a bit that turned is found, or does no harm", async () => {
+    const { anomalies, checked } = await runBitFlips({
+      program: compiled("flip-child"),
+      count: 25,
+      seed: 3,
+    });
+    expect(anomalies).toEqual([]);
+    expect(checked["flips found"]).toBeGreaterThan(0);
+  });
+
+  it("P1, P14, P15: writes and syncs that fail lose nothing, and the store goes on by itself", async () => {
+    const run = runWriteErrors({ program: compiled("disk-child"), count: 2, seed: 5 });
+    if (!canTrace) return expect(run).rejects.toThrow();
+    const { anomalies, faults } = await run;
+    expect(anomalies).toEqual([]);
+    expect(Object.values(faults).some((times) => times > 0)).toBe(true);
+  });
+});
