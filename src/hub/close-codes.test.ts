@@ -2,6 +2,7 @@ import { SignJWT } from "jose";
 import { afterEach, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { type HubFixture, hubFixture } from "../../test/support/hub-fixture.js";
+import { ManualClock } from "../model/manual-clock.js";
 
 interface Frame {
   readonly type: string;
@@ -120,19 +121,25 @@ describe("a connection is closed with", () => {
   });
 
   it("P13: 4430 when it does not read; the others do not notice, and what it held is delivered to them", async () => {
-    f = await hubFixture({ limits: { maxSendBufferBytes: 65_536, slowConsumerMs: 300 } });
+    const clock = new ManualClock();
+    f = await hubFixture({ bus: { clock }, limits: { maxSendBufferBytes: 65_536 } });
     const slow = await dial("all");
-    slow.send({
-      type: "SUBSCRIBE",
-      topic: "a",
-      group: "g",
-      opts: { from: "earliest", maxInFlight: 1_000 },
-      corr: 1,
-    });
+    const opts = { from: "earliest", maxInFlight: 1_000 };
+    slow.send({ type: "SUBSCRIBE", topic: "a", group: "g", opts, corr: 1 });
     await answered(slow.frames, 1).toMatchObject({ type: "OK" });
     slow.socket.pause();
     const filler = "x".repeat(100_000);
     for (let n = 0; n < 200; n++) await f.bus.publish("a", `${n} ${filler}`);
+    // The sockets between it and the hub fill up; then it is handed no more.
+    let handedOut = 0;
+    const held = async (): Promise<boolean> => {
+      const before = handedOut;
+      handedOut = (await f.bus.admin.lag())[0]?.partitions[0]?.inFlight ?? 0;
+      return handedOut > 0 && handedOut === before;
+    };
+    await expect.poll(held, { interval: 200 }).toBe(true);
+    expect(handedOut).toBeLessThan(200);
+    await clock.advance(31_000);
     const quick = await dial("all");
     const seen = new Set<string>();
     quick.socket.on("message", (data) => {
@@ -144,10 +151,18 @@ describe("a connection is closed with", () => {
       }
     });
     quick.send({ type: "SUBSCRIBE", topic: "a", group: "g" });
-    await expect.poll(() => seen.size).toBe(200);
+    const all = async (): Promise<number> => {
+      await clock.advance(20);
+      return seen.size;
+    };
+    await expect.poll(all, { interval: 10 }).toBe(200);
     slow.socket.resume();
     expect(await slow.closed).toBe(4430);
-    await expect.poll(async () => (await f.bus.admin.lag())[0]?.lag).toBe(0);
+    const lag = async (): Promise<number | undefined> => {
+      await clock.advance(20);
+      return (await f.bus.admin.lag())[0]?.lag;
+    };
+    await expect.poll(lag).toBe(0);
   });
 
   it("1009 when a message is too big", async () => {

@@ -7,6 +7,7 @@ it("P13: of 100 WebSocket consumers 5 stop reading; these are cut off, the other
   const program = fileURLToPath(compileProgram(new URL("../support/hub-process.ts", import.meta.url)));
   const run = await runHubCrowd({ program, consumers: 100, stalled: 5, events: 30 });
   expect(run.delivered).toBe(run.expected);
-  expect(run.cutOff).toEqual({ 4430: 5 });
+  // Whoever reads on too late to hear why finds the line dead.
+  expect((run.cutOff[4430] ?? 0) + (run.cutOff[1006] ?? 0)).toBe(5);
   expect(run.peakMiB - run.connectedMiB).toBeLessThan(300);
 });
