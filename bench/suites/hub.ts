@@ -28,7 +28,7 @@ function server(name: string): () => Promise<ServerProcess> {
   return () => {
     started ??= (async () => {
       const profile = process.env.PROMETHEAN_BENCH_PROFILE;
-      const execArgv = profile === undefined ? (process.env.PROMETHEAN_BENCH_ARGS ?? "").split(" ").filter(Boolean) : ["--cpu-prof", `--cpu-prof-dir=${profile}/${name}`];
+      const execArgv = profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profile}/${name}`];
       const child = fork(fileURLToPath(new URL(`./hub/${name}.js`, import.meta.url)), { execArgv });
       const [message] = (await once(child, "message")) as [{ port: number }];
       child.unref();
