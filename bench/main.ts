@@ -50,14 +50,19 @@ async function measured(suite: Suite, rounds: number): Promise<Report> {
   }
 }
 
-/** Each suite of `all` has a process of its own. */
+/** Each suite of `all` has a process of its own. One that fails is named, and the others go on. */
 async function* reportsOf(name: string, rounds: number): AsyncGenerator<Report> {
   if (name !== "all") {
     yield await measured(await loadSuite(name), rounds);
     return;
   }
   for (const each of suiteNames()) {
-    yield await measured(await remoteSuite({ program: PROGRAM, name: each }), rounds);
+    try {
+      yield await measured(await remoteSuite({ program: PROGRAM, name: each }), rounds);
+    } catch (error) {
+      process.stderr.write(`${each} failed: ${error instanceof Error ? error.message : String(error)}\n`);
+      process.exitCode = 1;
+    }
   }
 }
 

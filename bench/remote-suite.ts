@@ -12,9 +12,7 @@ export interface RemoteOptions {
 
 export async function remoteSuite({ program, name }: RemoteOptions): Promise<Suite> {
   const child = fork(program, [name], { execArgv: ["--expose-gc"], stdio: ["ignore", 2, 2, "ipc"] });
-  const ready = await replyOf(child);
-  if (ready.type !== "ready") throw new Error(`${name} said ${ready.type} before it was ready`);
-  const { suite } = ready;
+  const suite = await readySuite(child);
   return {
     ...suite,
     cases: suite.cases.map((one, index) => ({
@@ -32,6 +30,18 @@ export async function remoteSuite({ program, name }: RemoteOptions): Promise<Sui
       await ended;
     },
   };
+}
+
+/** A process that does not get ready is of no use to anybody. */
+async function readySuite(child: ChildProcess): Promise<Suite> {
+  try {
+    const reply = await replyOf(child);
+    if (reply.type === "ready") return reply.suite;
+    throw new Error(`it said ${reply.type} before it was ready`);
+  } catch (error) {
+    child.kill();
+    throw error;
+  }
 }
 
 function ask(child: ChildProcess, request: SuiteRequest): void {

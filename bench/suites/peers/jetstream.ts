@@ -179,10 +179,10 @@ async function clientLine({ connect, jetstream }: Client, port: number): Promise
 
 /** Installed by scripts/peers.mjs. */
 function loadClient(): Client | undefined {
-  const folder = join(projectRoot(), ".cache", "peers", "node_modules", "@nats-io");
-  if (!existsSync(join(folder, "jetstream"))) return undefined;
-  const require = createRequire(import.meta.url);
-  const load = (name: string): unknown => require(join(folder, name));
+  const folder = join(projectRoot(), ".cache", "peers");
+  if (!existsSync(join(folder, "node_modules", "@nats-io", "jetstream"))) return undefined;
+  const require = createRequire(join(folder, "package.json"));
+  const load = (name: string): unknown => require(`@nats-io/${name}`);
   const { connect } = load("transport-node") as Pick<Client, "connect">;
   const { jetstream } = load("jetstream") as Pick<Client, "jetstream">;
   return { connect, jetstream };
