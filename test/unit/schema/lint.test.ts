@@ -1,5 +1,5 @@
 import { existsSync, readdirSync } from "node:fs";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -178,6 +178,21 @@ describe("the lint of a project in order", () => {
       lintProject({ root: join(folder, "absent") }),
     ].map((work) => work.catch(({ code }: { code: string }) => code));
     expect(await Promise.all(codes)).toEqual(["INVALID_OPTION", "NOT_FOUND", "NOT_FOUND"]);
+  });
+});
+
+describe("a project whose TypeScript has no compiler API", () => {
+  it("is told what to install", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "promethean-lint-"));
+    const native = join(folder, "node_modules", "typescript");
+    await mkdir(native, { recursive: true });
+    await writeFile(join(native, "package.json"), '{ "name": "typescript", "main": "index.cjs" }');
+    await writeFile(join(native, "index.cjs"), 'module.exports = { version: "7.0.0" };');
+    await expect(lintProject({ root: folder })).rejects.toMatchObject({
+      code: "UNSUPPORTED",
+      message: expect.stringContaining("npm install --save-dev typescript@6"),
+    });
+    await rm(folder, { recursive: true, force: true });
   });
 });
 
