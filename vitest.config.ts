@@ -49,7 +49,7 @@ export default defineConfig({
         test: {
           name: "e2e",
           include: ["test/e2e/**/*.test.ts"],
-          globalSetup: ["test/support/mongo/global-setup.ts"],
+          globalSetup: ["test/support/mongo/global-setup.ts", "test/support/console/global-setup.ts"],
           testTimeout: 180_000,
           hookTimeout: 180_000,
         },

@@ -3,7 +3,6 @@ import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { buildConsoleIfChanged } from "../../scripts/build.mjs";
 import { type HubFixture, hubFixture } from "../support/hub-fixture.js";
 
 const built = fileURLToPath(new URL("../../dist/console/", import.meta.url));
@@ -11,7 +10,6 @@ const FIRST_LOAD_BYTES = 150_000;
 
 let fixture: HubFixture;
 beforeAll(async () => {
-  buildConsoleIfChanged(() => undefined);
   fixture = await hubFixture();
 });
 afterAll(() => fixture.close());

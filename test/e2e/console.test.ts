@@ -201,6 +201,12 @@ describe("the pages", () => {
     await page.getByRole("button", { name: "Rebuild…" }).click();
     await page.getByRole("button", { name: "Rebuild orders and compare" }).click();
     await sees(page, "All 2 documents came out the same.");
+    await page.getByRole("button", { name: "Done" }).click();
+    await page.getByRole("button", { name: "Rebuild…" }).click();
+    await page.getByLabel(/Switch readers over/).check();
+    await page.getByRole("button", { name: "Rebuild orders and switch over" }).click();
+    await page.getByRole("button", { name: "Go back to the old view" }).click();
+    await sees(page, "orders is as it was");
   });
 
   it("schemas: tells two versions apart and gives the verdict", async () => {

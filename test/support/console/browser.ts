@@ -1,13 +1,11 @@
 /** A real browser for the tests of the console, and what they do with it again and again. */
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
-import { buildConsoleIfChanged } from "../../../scripts/build.mjs";
 import { FLAGS, findChromium } from "../../../scripts/chromium.mjs";
 import { ADMIN } from "./shop.js";
 
 export const SOON = { timeout: 60_000 };
 
-export async function launch(): Promise<Browser> {
-  buildConsoleIfChanged(() => undefined);
+export function launch(): Promise<Browser> {
   return chromium.launch({ executablePath: findChromium(), args: FLAGS });
 }
 

@@ -11,7 +11,7 @@ interface Point {
 
 const KEPT = 300;
 const MAX_LINES = 8;
-const COLORS = ["lag", "delivered", "acked", "published", "handling", "dead", "good", "warn"];
+const COLORS = ["lag", "delivered", "published", "acked", "dead", "warn", "handling", "good"];
 const pasts = new Map<string, readonly Point[]>();
 const MAX_GROUPS = 50;
 

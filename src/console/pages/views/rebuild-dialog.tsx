@@ -2,6 +2,7 @@
 import { useState } from "preact/hooks";
 import { call, seg } from "../../data/api.js";
 import { refreshAll, useLive } from "../../data/live.js";
+import { problemFrom } from "../../data/problem.js";
 import type { Job } from "../../data/shapes.js";
 import { Button } from "../../ui/button.js";
 import { CopyCommand } from "../../ui/copy.js";
@@ -10,6 +11,7 @@ import { count, duration, shellWord } from "../../ui/format.js";
 import { JsonView } from "../../ui/json-view.js";
 import { Progress } from "../../ui/progress.js";
 import { sentence } from "../../ui/states.js";
+import { toast } from "../../ui/toast.js";
 
 interface RebuildResult {
   readonly switched: boolean;
@@ -80,6 +82,9 @@ function Running(props: { readonly id: string; readonly view: string; readonly o
       footer={
         <>
           {!isOver && <Button onClick={() => call(`/jobs/${seg(id)}/stop`, { body: {} })}>Stop</Button>}
+          {isOver && (job.result as RebuildResult | undefined)?.switched && (
+            <RollBack view={view} onDone={close} />
+          )}
           <Button kind="primary" onClick={close}>
             {isOver ? "Done" : "Go on in the background"}
           </Button>
@@ -92,6 +97,27 @@ function Running(props: { readonly id: string; readonly view: string; readonly o
         {job?.state === "done" && <Differences result={job.result as RebuildResult} />}
       </div>
     </Dialog>
+  );
+}
+
+/** The way back, for as long as the difference is before one's eyes. */
+function RollBack({ view, onDone }: { readonly view: string; readonly onDone: () => void }) {
+  const [busy, setBusy] = useState(false);
+  const back = async (): Promise<void> => {
+    setBusy(true);
+    try {
+      await call(`/views/${seg(view)}/rollback`, { body: {} });
+      toast("good", `${view} is as it was`, "The view that counted before counts again.");
+      onDone();
+    } catch (error) {
+      toast("bad", "Could not go back", problemFrom(error).message);
+      setBusy(false);
+    }
+  };
+  return (
+    <Button kind="danger" busy={busy} onClick={back}>
+      Go back to the old view
+    </Button>
   );
 }
 
