@@ -2,6 +2,7 @@
  * The hub: one process that serves HTTP and WebSocket on a bus. Going down, it refuses new work first, tells its
  * clients to come back, and lets what is under way finish; the bus stays its owner's.
  */
+import { setMaxListeners } from "node:events";
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { type Logger, pino } from "pino";
@@ -82,6 +83,8 @@ class Gateway {
 
   constructor(options: HubOptions, host: string, tracing: Tracing | undefined) {
     this.#tracing = tracing;
+    // Every stream listens for the end.
+    setMaxListeners(0, this.#goingDown.signal);
     const limits = { ...DEFAULT_HUB_LIMITS, ...options.limits };
     const { bus, name = "promethean" } = options;
     const connections = (): number => this.#sessions.size;

@@ -144,3 +144,18 @@ describe("GET /events in time", () => {
     await f.close();
   });
 });
+
+it("many streams at once leave the process without warnings", async () => {
+  const warnings: string[] = [];
+  const warn = ({ name }: Error): void => void warnings.push(name);
+  process.on("warning", warn);
+  const f = await hubFixture();
+  await f.bus.publish("ticks", 1);
+  const streams = await Promise.all(
+    Array.from({ length: 30 }, () => f.get("/events?topic=ticks&from=earliest")),
+  );
+  for (const stream of streams) expect(await readEvents(stream, 1)).toHaveLength(1);
+  await f.close();
+  process.off("warning", warn);
+  expect(warnings).toEqual([]);
+});
