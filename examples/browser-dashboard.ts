@@ -5,9 +5,10 @@
  *   node scripts/example.mjs browser-dashboard --stay   # and open the address it prints
  */
 import { readFileSync } from "node:fs";
-import { createServer } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import type { ReadableStream as WebStream } from "node:stream/web";
 import {
   createBus,
@@ -26,23 +27,28 @@ startHeartbeatSource(bus, { everyMs: 500 });
 const token = crypto.randomUUID();
 const hub = await startHub({ bus, auth: { tokens: { [token]: { scopes: ["read:process.**"] } } } });
 
-const server = createServer(async (request, response) => {
+const server = createServer((request, response) => {
+  answer(request, response).catch(() => response.destroy());
+});
+
+async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
   if (!request.url?.startsWith("/hub/")) {
     response.setHeader("Content-Type", "text/html; charset=utf-8");
     response.end(page);
     return;
   }
-  const asked = new AbortController();
-  response.on("close", () => asked.abort());
+  const gone = new AbortController();
+  response.on("close", () => gone.abort());
   const headers = { authorization: `Bearer ${token}`, ...lastEvent(request.headers["last-event-id"]) };
-  const answer = await fetch(hub.url + request.url.slice(4), { headers, signal: asked.signal });
-  response.writeHead(answer.status, { "Content-Type": answer.headers.get("content-type") ?? "text/plain" });
-  if (answer.body === null) response.end();
-  else
-    Readable.fromWeb(answer.body as WebStream)
-      .on("error", () => response.destroy())
-      .pipe(response);
-});
+  const {
+    status,
+    headers: given,
+    body,
+  } = await fetch(hub.url + request.url.slice(4), { headers, signal: gone.signal });
+  response.writeHead(status, { "Content-Type": given.get("content-type") ?? "text/plain" });
+  if (body === null) response.end();
+  else await pipeline(Readable.fromWeb(body as WebStream), response);
+}
 
 function lastEvent(id: string | string[] | undefined): Record<string, string> {
   return typeof id === "string" ? { "last-event-id": id } : {};
