@@ -10,7 +10,7 @@ const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const script = (name) => join(root, "scripts", name);
 
 /** A part of test/faults. */
-function own(name, says, { file = name, run, program, short, weight = 1, unit }) {
+function own(name, says, { file = name, run, program, short, weight = 1, unit, node = [] }) {
   return {
     name,
     says,
@@ -18,6 +18,7 @@ function own(name, says, { file = name, run, program, short, weight = 1, unit })
     short,
     weight,
     command: ({ count, seed, budgetMs }) => [
+      ...node,
       script("faults/part.mjs"),
       `faults/${file}`,
       run,
@@ -118,6 +119,9 @@ export const PARTS = [
       },
     },
   ),
+  own("endurance", "steady load on MongoDB with a fault now and then; heap and open files stay flat", {
+    ...{ run: "runEndurance", short: 10, unit: "seconds", weight: 3, node: ["--expose-gc"] },
+  }),
   own("power-loss", "disks as they may be found after a power loss at any moment, torn at 512 bytes", {
     ...{ run: "runPowerLoss", program: "faults/disk-child", short: 20, unit: "images", weight: 2 },
   }),
@@ -158,6 +162,25 @@ export const PARTS = [
         { "answers judged": run.frames + run.requests },
         run.failures,
         [`heap grew by ${run.heapGrowthMiB} MiB`],
+      );
+    },
+  }),
+  existing("hub-crowd", "WebSocket consumers on one hub, one in twenty of which stops reading", {
+    ...{ short: 100, unit: "consumers", unitMs: 60, weight: 1 },
+    args: ({ count }) => {
+      const consumers = Math.min(count, 1_000);
+      const sizes = ["--consumers", `${consumers}`, "--stalled", `${Math.round(consumers / 20)}`];
+      return [script("hub-crowd.mjs"), ...sizes, "--json"];
+    },
+    read: (output) => {
+      const { delivered, expected, cutOff, connectedMiB, peakMiB } = JSON.parse(lastLine(output));
+      return report(
+        {
+          "consumer that stops reading": Object.values(cutOff).reduce((sum, times) => sum + Number(times), 0),
+        },
+        { "deliveries to the others": delivered },
+        delivered === expected ? [] : [`lost: ${expected - delivered} of ${expected} deliveries`],
+        [`hub ${connectedMiB} MiB with everybody there, ${peakMiB} MiB at most`],
       );
     },
   }),

@@ -8,8 +8,11 @@ import { runWriteErrors } from "./write-errors.js";
 
 const compiled = (name: string): URL => compileProgram(new URL(`./${name}.ts`, import.meta.url));
 
-/** Where system calls cannot be watched, the tests say so by what they check instead: that nothing pretends. */
 const canTrace = spawnSync("strace", ["-o", "/dev/null", "true"]).status === 0;
+if (!canTrace)
+  console.warn(
+    "strace cannot be used here: power loss and failing writes are not tested; install it (apt-get install strace)",
+  );
 
 describe("a store file when the power goes", () => {
   it("P1, P2, P9: every image of the disk opens with all that was acknowledged", async () => {
