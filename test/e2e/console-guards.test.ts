@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { Fatal } from "../../src/model/errors.js";
 import { launch, SOON, sees, type Visit, visit } from "../support/console/browser.js";
 import { Orders, openShop, type Shop } from "../support/console/shop.js";
+import { hubFixture } from "../support/hub-fixture.js";
 
 const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
 
@@ -77,6 +78,17 @@ describe("hostile data", () => {
     `);
     expect(await page.evaluate("window.pwned")).toBeUndefined();
     await context.close();
+  });
+});
+
+describe("a hub that is open to all", () => {
+  it("asks for no token, and offers no sign-out", async () => {
+    const bare = await hubFixture({ auth: "none" });
+    const { page, context } = await visit(browser, bare.hub.url, { token: null });
+    await sees(page, "No groups yet");
+    expect(await page.getByRole("button", { name: "Sign out" }).count()).toBe(0);
+    await context.close();
+    await bare.close();
   });
 });
 

@@ -1,0 +1,31 @@
+import { describe, expect, it } from "vitest";
+import type { Stats } from "./shapes.js";
+import { deliveredRing, lagRing, momentOf, Rings, topicRing } from "./stats-past.js";
+
+const snapshot = (n: number, groups = ["mailer"]): Stats => ({
+  atMs: n,
+  topics: [{ topic: "orders", published: n, publishedPerSecond: n }],
+  groups: groups.map((group) => ({ topic: "orders", group, lag: n, lagSeconds: 1, members: 0 })),
+  totals: { atMs: n, published: n, delivered: 0, acked: 0, nacked: 0, deadLettered: 0, handlerP99Ms: null },
+  connections: 0,
+  lag: n,
+  lagSeconds: 2,
+  deadLetters: { open: 3, topics: {} },
+});
+
+describe("the short past of each row", () => {
+  it("keeps the last minute of each name and forgets names that are gone", () => {
+    const rings = new Rings();
+    for (let n = 1; n <= 70; n++) rings.take(snapshot(n));
+    expect(rings.of(topicRing("orders"))).toHaveLength(60);
+    expect(rings.of(topicRing("orders")).at(-1)).toBe(70);
+    expect(rings.of(lagRing("orders", "mailer")).at(0)).toBe(11);
+    expect(rings.of(deliveredRing("orders", "mailer"))).toEqual([]);
+    rings.take(snapshot(71, []));
+    expect(rings.of(lagRing("orders", "mailer"))).toEqual([]);
+  });
+
+  it("takes lag and dead letters from the snapshot into the hub's own sample", () => {
+    expect(momentOf(snapshot(5))).toMatchObject({ atMs: 5, published: 5, lag: 5, lagSeconds: 2, dead: 3 });
+  });
+});
