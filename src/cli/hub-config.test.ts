@@ -1,0 +1,36 @@
+import { describe, expect, it } from "vitest";
+import { checkConfig, redactedConfig } from "./hub-config.js";
+
+const AUTH = { tokens: [{ token: "0123456789abcdef", scopes: ["*:*"] }] };
+
+describe("the settings of a hub", () => {
+  it("have defaults that are safe", () => {
+    expect(checkConfig({ store: "bus.db", auth: AUTH }, "it")).toMatchObject({
+      host: "127.0.0.1",
+      port: 8_420,
+      upkeep: { retention: true, compaction: true },
+      log: { level: "info" },
+    });
+  });
+
+  it.each([
+    [{ auth: AUTH }, "store"],
+    [{ store: "bus.db" }, "auth"],
+    [{ store: "bus.db", auth: {} }, "auth: takes exactly one of jwt, tokens, none"],
+    [{ store: "bus.db", auth: { none: true, ...AUTH } }, "exactly one"],
+    [{ store: "bus.db", auth: { jwt: { secret: "short" } } }, "auth.jwt.secret: has at least 32 characters"],
+    [{ store: "bus.db", auth: AUTH, port: 70_000 }, "port"],
+    [{ store: "bus.db", auth: AUTH, topics: [{ name: "t", partitions: 0 }] }, "topics.0.partitions"],
+    [{ store: "bus.db", auth: AUTH, nonsense: 1 }, "nonsense"],
+  ])("are refused by the key that is wrong: %j", (draft, words) => {
+    expect(() => checkConfig(draft, "hub.yaml")).toThrow(words);
+    expect(() => checkConfig(draft, "hub.yaml")).toThrow("hub.yaml is not valid");
+  });
+
+  it("are shown without their secrets", () => {
+    const store = "mongodb://me:hunter2@db/bus";
+    const shown = JSON.stringify(redactedConfig(checkConfig({ store, auth: AUTH }, "it")));
+    expect(shown).not.toContain("hunter2");
+    expect(shown).not.toContain("0123456789abcdef");
+  });
+});
