@@ -79,13 +79,18 @@ function jsonParser(schema: JsonSchema): Parse {
     try {
       if (compiled(payload)) return { fits: true };
     } catch (error) {
-      // Ajv compares objects by their methods, which members of the same name hide: such a payload is never equal.
-      if (!(error instanceof TypeError)) throw error;
-      const message = 'cannot be compared: it has a member named "toString" or "valueOf"';
-      return { fits: false, violations: [violation(payload, [], message)] };
+      return { fits: false, violations: [violation(payload, [], whyUnchecked(error))] };
     }
     return { fits: false, violations: errorViolations(payload, compiled.errors ?? []) };
   };
+}
+
+/** What Ajv cannot get through: a payload that stops it does not fit. Any other error is thrown on. */
+function whyUnchecked(error: unknown): string {
+  // It compares objects by their methods, which members of the same name hide.
+  if (error instanceof TypeError) return 'cannot be compared: it has a member named "toString" or "valueOf"';
+  if (error instanceof RangeError) return "cannot be checked: its schema refers to itself without end";
+  throw error;
 }
 
 function errorViolations(payload: unknown, errors: readonly ErrorObject[]): Violation[] {

@@ -47,4 +47,13 @@ describe("a bus", () => {
       await expect(checked.publish("orders", payload)).rejects.toMatchObject({ code: "SCHEMA_VIOLATION" });
     await expect(checked.publish("orders", { n: 1 })).resolves.toMatchObject({ seq: 1 });
   });
+
+  it("a schema that refers to itself without end refuses payloads, it does not overflow", async () => {
+    bus = await createBus({ store: memoryStore() });
+    const schemas = new SchemaRegistry();
+    const schema = { if: false, else: { type: "string", $ref: "#" } };
+    schemas.register({ topic: "orders", version: 1, schema, compat: "none" });
+    const checked = withSchemaValidation(bus, schemas);
+    await expect(checked.publish("orders", "x")).rejects.toMatchObject({ code: "SCHEMA_VIOLATION" });
+  });
 });
