@@ -110,7 +110,7 @@ class Feed<T> {
       this.#failures++;
       unheard();
       const { data, atMs } = this.state.peek();
-      this.state.value = { data, problem, atMs: atMs === 0 ? 0 : atMs };
+      this.state.value = { data, problem, atMs };
       return;
     }
     heard();

@@ -61,20 +61,7 @@ export function TopicLetters({ topic }: { readonly topic: string }) {
       <div class="grid items-start gap-4 lg:grid-cols-[16rem_1fr]">
         <Kinds summary={summary} />
         <Section>
-          <div class="flex flex-wrap items-center gap-2 border-b border-line px-4 py-2">
-            <FilterBox name="key" placeholder="Key" />
-            <SelectField
-              bare
-              label="Status"
-              value={status}
-              choices={["open", "redriven", "discarded", "any"].map((value) => ({ value, label: value }))}
-              onChange={(value) => setQuery({ status: value === "open" ? null : value })}
-            />
-            <span class="ml-auto text-xs text-faint">
-              {count(shown)}
-              {more ? " and more" : ""} shown
-            </span>
-          </div>
+          <LetterBar status={status} shown={`${count(shown)}${more ? " and more" : ""} shown`} />
           <Loaded live={live} rows={8}>
             {({ items }) => (
               <Table
@@ -96,6 +83,22 @@ export function TopicLetters({ topic }: { readonly topic: string }) {
       {open === "redrive" && <RedriveDialog topic={topic} choice={choice} onClose={() => setOpen(null)} />}
       {open === "discard" && <DiscardDialog topic={topic} choice={choice} onClose={() => setOpen(null)} />}
     </>
+  );
+}
+
+function LetterBar({ status, shown }: { readonly status: string; readonly shown: string }) {
+  return (
+    <div class="flex flex-wrap items-center gap-2 border-b border-line px-4 py-2">
+      <FilterBox name="key" placeholder="Key" />
+      <SelectField
+        bare
+        label="Status"
+        value={status}
+        choices={["open", "redriven", "discarded", "any"].map((value) => ({ value, label: value }))}
+        onChange={(value) => setQuery({ status: value === "open" ? null : value })}
+      />
+      <span class="ml-auto text-xs text-faint">{shown}</span>
+    </div>
   );
 }
 

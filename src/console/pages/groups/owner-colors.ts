@@ -2,10 +2,6 @@
 
 const HUES = [28, 215, 160, 280, 345, 95, 190, 250, 55, 310];
 
-export function groupColor(index: number): string {
-  return ownerColor(index);
-}
-
 export function ownerColor(index: number): string {
   return `light-dark(hsl(${HUES[index % HUES.length]} 75% 45%), hsl(${HUES[index % HUES.length]} 80% 65%))`;
 }

@@ -84,23 +84,29 @@ export function Access() {
       </Section>
       <div class="flex flex-col gap-4">
         <TryRight />
-        <Section title="Operations">
-          <ul class="grid grid-cols-2 gap-x-4 gap-y-1.5 p-4 text-sm sm:grid-cols-3">
-            {ACTIONS.map((action) => {
-              const allowed = may("ops", action);
-              const Icon = allowed ? Check : X;
-              return (
-                <li key={action} class={`flex items-center gap-2 ${allowed ? "" : "text-faint"}`}>
-                  <Icon size={14} aria-hidden="true" class={allowed ? "text-good" : ""} />
-                  <span class="mono">{action}</span>
-                  <span class="sr-only">{allowed ? "allowed" : "not allowed"}</span>
-                </li>
-              );
-            })}
-          </ul>
-        </Section>
+        <Operations />
       </div>
     </div>
+  );
+}
+
+function Operations() {
+  return (
+    <Section title="Operations">
+      <ul class="grid grid-cols-2 gap-x-4 gap-y-1.5 p-4 text-sm sm:grid-cols-3">
+        {ACTIONS.map((action) => {
+          const allowed = may("ops", action);
+          const Icon = allowed ? Check : X;
+          return (
+            <li key={action} class={`flex items-center gap-2 ${allowed ? "" : "text-faint"}`}>
+              <Icon size={14} aria-hidden="true" class={allowed ? "text-good" : ""} />
+              <span class="mono">{action}</span>
+              <span class="sr-only">{allowed ? "allowed" : "not allowed"}</span>
+            </li>
+          );
+        })}
+      </ul>
+    </Section>
   );
 }
 

@@ -27,42 +27,7 @@ export function Browse({ topic, partitions }: { readonly topic: string; readonly
   const more = useMore(path, live.data);
   return (
     <Section>
-      <div class="flex flex-wrap items-center gap-2 border-b border-line px-4 py-2">
-        <FilterBox name="text" placeholder="Text in the event" />
-        <FilterBox name="key" placeholder="Key" main={false} />
-        <FilterBox name="header" placeholder="Header: name=value" main={false} />
-        <FilterBox name="from" placeholder="From: time, seq:42, id:…" main={false} />
-        <SelectField
-          bare
-          label="Partition"
-          value={query("partition") ?? ""}
-          choices={[
-            { value: "", label: "All partitions" },
-            ...Array.from({ length: partitions }, (_, i) => ({ value: String(i), label: `Partition ${i}` })),
-          ]}
-          onChange={(partition) => setQuery({ partition })}
-        />
-        <SelectField
-          bare
-          label="Order"
-          value={order}
-          choices={[
-            { value: "newest", label: "Newest first" },
-            { value: "oldest", label: "Oldest first" },
-          ]}
-          onChange={(value) => setQuery({ order: value === "newest" ? null : value })}
-        />
-        <div class="ml-auto flex items-center">
-          <CopyCommand short command={commandOf(topic)} />
-          <Button
-            kind="quiet"
-            icon={RefreshCw}
-            aria-label="Look again"
-            title="Look again"
-            onClick={refreshAll}
-          />
-        </div>
-      </div>
+      <BrowseBar topic={topic} partitions={partitions} order={order} />
       <Loaded live={live} rows={12}>
         {(first) => {
           const rows = [...first.items, ...more.items];
@@ -91,6 +56,48 @@ export function Browse({ topic, partitions }: { readonly topic: string; readonly
         }}
       </Loaded>
     </Section>
+  );
+}
+
+function BrowseBar(props: { readonly topic: string; readonly partitions: number; readonly order: string }) {
+  const { topic, partitions, order } = props;
+  return (
+    <div class="flex flex-wrap items-center gap-2 border-b border-line px-4 py-2">
+      <FilterBox name="text" placeholder="Text in the event" />
+      <FilterBox name="key" placeholder="Key" main={false} />
+      <FilterBox name="header" placeholder="Header: name=value" main={false} />
+      <FilterBox name="from" placeholder="From: time, seq:42, id:…" main={false} />
+      <SelectField
+        bare
+        label="Partition"
+        value={query("partition") ?? ""}
+        choices={[
+          { value: "", label: "All partitions" },
+          ...Array.from({ length: partitions }, (_, i) => ({ value: String(i), label: `Partition ${i}` })),
+        ]}
+        onChange={(partition) => setQuery({ partition })}
+      />
+      <SelectField
+        bare
+        label="Order"
+        value={order}
+        choices={[
+          { value: "newest", label: "Newest first" },
+          { value: "oldest", label: "Oldest first" },
+        ]}
+        onChange={(value) => setQuery({ order: value === "newest" ? null : value })}
+      />
+      <div class="ml-auto flex items-center">
+        <CopyCommand short command={commandOf(topic)} />
+        <Button
+          kind="quiet"
+          icon={RefreshCw}
+          aria-label="Look again"
+          title="Look again"
+          onClick={refreshAll}
+        />
+      </div>
+    </div>
   );
 }
 

@@ -3,7 +3,7 @@ import { seg } from "../../data/api.js";
 import { useLive } from "../../data/live.js";
 import type { GroupLag, Items, PartitionHead, TopicDetail } from "../../data/shapes.js";
 import { bytes, count } from "../../ui/format.js";
-import { groupColor } from "../groups/owner-colors.js";
+import { ownerColor } from "../groups/owner-colors.js";
 
 export function PartitionsPicture({ detail }: { readonly detail: TopicDetail }) {
   const groups = useLive<Items<GroupLag>>(`/groups?topic=${seg(detail.name)}`, 2_000).data?.items ?? [];
@@ -13,7 +13,7 @@ export function PartitionsPicture({ detail }: { readonly detail: TopicDetail }) 
       <div class="mb-3 flex flex-wrap gap-x-4 gap-y-1 text-xs">
         {groups.map(({ group }, i) => (
           <span key={group} class="flex items-center gap-1.5">
-            <span aria-hidden="true" class="h-3 w-0.5 rounded" style={{ background: groupColor(i) }} />
+            <span aria-hidden="true" class="h-3 w-0.5 rounded" style={{ background: ownerColor(i) }} />
             {group}
           </span>
         ))}
@@ -37,7 +37,7 @@ function PartitionBar(props: {
   const percent = (seq: number): string => `${Math.min(100, (Math.max(0, seq) / top) * 100)}%`;
   const floors = groups.flatMap(({ group, partitions }, i) => {
     const own = partitions.find((one) => one.partition === partition.partition);
-    return own === undefined ? [] : [{ group, floor: own.floor, lag: own.lag, color: groupColor(i) }];
+    return own === undefined ? [] : [{ group, floor: own.floor, lag: own.lag, color: ownerColor(i) }];
   });
   return (
     <li class="grid grid-cols-[5.5rem_1fr] items-center gap-3 text-sm md:grid-cols-[5.5rem_1fr_15rem]">
