@@ -74,10 +74,10 @@ export interface Entry {
   error: string | undefined;
   retryAtMs: number;
   deadlineMs: number;
-  /** To be handed out alone: it was in a batch that failed as a whole. */
-  solo: boolean;
-  /** In a batch with others now: what goes wrong may be their fault. */
-  shared: boolean;
+  /** Events of a batch that it may be in, after one that failed as a whole: half as many each time. 0: any number. */
+  maxBatch: number;
+  /** Events of the batch that it is in now: what goes wrong with several may be another's fault. */
+  batchOf: number;
   /** Size as it was counted when the event was taken in. */
   readonly bytes: number;
   /** What the shell knows of its last failure and of whoever holds it now; never looked at here, let go once settled. */

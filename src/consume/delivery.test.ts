@@ -284,6 +284,9 @@ describe("deadlines", () => {
     driver.tick(1_000);
     expect(driver.of("abort").map(({ entry }) => entry.seq)).toEqual([1, 2, 3]);
     expect(driver.of("bury")).toEqual([]);
+    expect(driver.seqs(10, true)).toEqual([1, 2]);
+    driver.tick(1_000);
+    expect(driver.of("bury")).toEqual([]);
     expect(driver.seqs(10, true)).toEqual([1]);
     expect(driver.seqs(10, true)).toEqual([2]);
     driver.tick(1_000);

@@ -11,7 +11,7 @@
  * P6  handled, failed and extended name an attempt; any but the present one changes nothing.
  * P8  failures are counted per event; in careful mode an event's hand-out is committed before it happens, so that a
  *     crash is pinned on it. After the last attempt it is buried: the cursor waits for the copy. What goes wrong
- *     with a batch counts against none of its events: each is tried alone first.
+ *     with a batch counts against none of its events: halves of it are tried, down to each alone.
  * P13 taking in stops at the bounds of the policy and goes on as events settle.
  */
 import type { StoredEvent } from "../model/event.js";
@@ -161,8 +161,8 @@ function newEntry(state: Delivery, event: StoredEvent, policy: GroupPolicy): Ent
     error: past?.error,
     retryAtMs: past?.retryAtMs ?? 0,
     deadlineMs: Number.POSITIVE_INFINITY,
-    solo: false,
-    shared: false,
+    maxBatch: 0,
+    batchOf: 1,
     bytes: event.size,
     detail: undefined,
     holder: null,
@@ -197,7 +197,7 @@ function maybeFetch(state: Delivery, policy: GroupPolicy): readonly Effect[] {
 function handOut(state: Delivery, event: Of<"demand">, policy: GroupPolicy): readonly Effect[] {
   const effects: Effect[] = [];
   const careful = state.phase === "careful";
-  const room = careful ? 1 - state.inFlight.size - state.burying.size : event.count;
+  let room = careful ? 1 - state.inFlight.size - state.burying.size : event.count;
   let taken = 0;
   while (taken < room) {
     const entry = state.ready.peek();
@@ -212,14 +212,16 @@ function handOut(state: Delivery, event: Of<"demand">, policy: GroupPolicy): rea
       suspectNext(state, entry, policy, effects);
       break;
     }
-    if (entry.solo && event.batch && taken > 0) break;
+    if (event.batch && entry.maxBatch > 0 && taken >= entry.maxBatch) break;
     state.ready.shift();
-    handOutOne(state, entry, event, effects);
-    taken++;
-    if (entry.solo && event.batch) break;
-    if (event.batch && !careful) taken += handOutFollowers(state, entry, room - taken, event, effects);
+    const lot = event.batch && !careful ? withFollowers(state, entry, taken, room) : [entry];
+    for (const one of lot) {
+      handOutOne(state, one, event, effects);
+      if (event.batch && one.maxBatch > 0) room = Math.min(room, one.maxBatch);
+    }
+    taken += lot.length;
   }
-  if (taken > 1 && event.batch) markShared(effects);
+  if (taken > 1 && event.batch) markBatch(effects, taken);
   if (!isWriting(state) && markIsNear(state, policy)) effects.push(commit(state, policy));
   pushAll(effects, maybeWake(state));
   return effects.length === 0 ? NOTHING : effects;
@@ -235,14 +237,14 @@ function isSpent(entry: Entry, handling: HandlingPolicy): boolean {
   return handling.deadLetter && entry.failures >= handling.maxAttempts;
 }
 
-function markShared(effects: readonly Effect[]): void {
-  for (const effect of effects) if (effect.type === "deliver") effect.entry.shared = true;
+function markBatch(effects: readonly Effect[], size: number): void {
+  for (const effect of effects) if (effect.type === "deliver") effect.entry.batchOf = size;
 }
 
 function handOutOne(state: Delivery, entry: Entry, demand: Of<"demand">, effects: Effect[]): void {
   const event = entry.event as StoredEvent;
   entry.policy = demand.handling;
-  entry.shared = false;
+  entry.batchOf = 1;
   // In careful mode the count was raised, and committed, when the event became the suspect.
   if (state.phase !== "careful") entry.delivered++;
   entry.standing = "in-flight";
@@ -253,21 +255,17 @@ function handOutOne(state: Delivery, entry: Entry, demand: Of<"demand">, effects
   effects.push({ type: "deliver", entry, event, attempt: entry.delivered });
 }
 
-function handOutFollowers(
-  state: Delivery,
-  entry: Entry,
-  room: number,
-  demand: Of<"demand">,
-  effects: Effect[],
-): number {
-  let taken = 0;
-  while (taken < room && entry.lane !== null) {
-    const follower = takeFollower(state, entry.lane);
+/** The entry and those of its lane that travel with it. */
+function withFollowers(state: Delivery, entry: Entry, taken: number, room: number): Entry[] {
+  const lot = [entry];
+  let most = entry.maxBatch > 0 ? Math.min(room, entry.maxBatch) : room;
+  while (taken + lot.length < most && entry.lane !== null) {
+    const follower = takeFollower(state, entry.lane, taken + lot.length);
     if (follower === undefined) break;
-    handOutOne(state, follower, demand, effects);
-    taken++;
+    lot.push(follower);
+    if (follower.maxBatch > 0) most = Math.min(most, follower.maxBatch);
   }
-  return taken;
+  return lot;
 }
 
 /** Makes it known that this one is next; it goes out once that is committed. */
@@ -342,7 +340,7 @@ function retryOrBury(state: Delivery, failure: Failure, policy: GroupPolicy): re
   const giveUp = failure.fatal || (failure.counts && entry.failures >= handling.maxAttempts);
   if (giveUp && handling.deadLetter && mayGiveUp(state, entry, policy))
     return [bury(state, entry, handling, policy), ...afterChange(state, policy, nowMs)];
-  entry.solo = !failure.counts;
+  entry.maxBatch = Math.max(1, Math.ceil(entry.batchOf / 2));
   // A moment at least: an event that fails at once, for ever, must not keep others from their turn.
   const waitMs = Math.max(1, backoffMs(handling.retry, entry.failures, failure.random));
   entry.retryAtMs = failure.counts ? nowMs + waitMs : 0;
@@ -390,7 +388,7 @@ function tick(state: Delivery, event: Of<"tick">, policy: GroupPolicy): readonly
       effects,
       retryOrBury(
         state,
-        { entry, error, fatal: false, counts: !entry.shared, random: event.random, nowMs: event.nowMs },
+        { entry, error, fatal: false, counts: entry.batchOf === 1, random: event.random, nowMs: event.nowMs },
         policy,
       ),
     );

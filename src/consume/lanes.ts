@@ -57,10 +57,10 @@ export function requeue(state: Delivery, entry: Entry, nowMs: number): void {
 }
 
 /** Entries of the same lane that may travel in one batch with `entry`, which was just handed out. */
-export function takeFollower(state: Delivery, lane: Lane): Entry | undefined {
+export function takeFollower(state: Delivery, lane: Lane, taken: number): Entry | undefined {
   const follower = lane.queue?.[0];
-  if (follower === undefined || follower.failures > 0 || follower.solo || follower.seq > state.mark)
-    return undefined;
+  if (follower === undefined || follower.failures > 0 || follower.seq > state.mark) return undefined;
+  if (follower.maxBatch > 0 && taken >= follower.maxBatch) return undefined;
   if (state.heldKeys.has(lane.name)) return undefined;
   lane.queue?.shift();
   lane.active++;

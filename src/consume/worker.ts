@@ -181,7 +181,7 @@ export class Worker {
     void settle();
   }
 
-  /** Which event is at fault is not known: each is tried alone, and only then do failures count. */
+  /** Which event is at fault is not known: halves are tried, down to each alone, and only then do failures count. */
   #failBatch(deliveries: readonly Delivered[], thrown: unknown): void {
     const alone = deliveries.length === 1;
     const failure = {
