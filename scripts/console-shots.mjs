@@ -31,7 +31,7 @@ const PAGES = {
   "dead-letter": ({ letter }) => `/ui/dead-letters/orders.placed?letter=${letter}`,
   views: () => "/ui/views",
   view: () => "/ui/views/orders",
-  document: () => "/ui/views/orders/order-1100",
+  document: ({ at }) => `/ui/views/orders/order-1100?at=${at}`,
   schemas: () => "/ui/schemas",
   schema: () => "/ui/schemas/orders.placed",
   trace: ({ mail }) => `/ui/trace/${mail}`,
@@ -66,7 +66,13 @@ async function knownIds() {
   const events = await ask("/topics/orders.placed/events?limit=5");
   const letters = await ask("/dlq/orders.placed?limit=1");
   const mails = await ask("/topics/mails.sent/events?limit=1");
-  return { event: events.items[2].id, letter: letters.items[0].id, mail: mails.items[0].id };
+  const past = await ask("/topics/order.state/keys/order-1100");
+  return {
+    event: events.items[2].id,
+    letter: letters.items[0].id,
+    mail: mails.items[0].id,
+    at: past.items[1].ts,
+  };
 }
 
 async function shootAll(theme, size, known) {
