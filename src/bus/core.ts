@@ -74,6 +74,7 @@ export class BusCore {
       giveUpAfterMs: settings.publishTimeoutMs,
       signal: this.#closing.signal,
       onAppended: (events, durationMs) => this.#appended(events, durationMs),
+      onHeard: (topic, partition, head) => this.tail.grew(topic, partition, head),
     });
     this.membership = new Membership({
       member: settings.member,
@@ -306,7 +307,8 @@ export class BusCore {
   #hear(signal: Signal): void {
     switch (signal.type) {
       case "appended":
-        this.tail.grew(signal.topic, signal.partition, signal.head);
+        if (!this.publisher.hear(signal.topic, signal.partition, signal.head))
+          this.tail.grew(signal.topic, signal.partition, signal.head);
         return;
       case "group":
         this.membership.groupChanged(signal.ref);

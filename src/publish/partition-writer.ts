@@ -6,7 +6,7 @@
  */
 import { type Clock, pause } from "../model/clock.js";
 import { BusError } from "../model/errors.js";
-import { type EventDraft, type StoredEvent, saysTheSame } from "../model/event.js";
+import { type EventDraft, type Seq, type StoredEvent, saysTheSame } from "../model/event.js";
 import type { Limits } from "../model/limits.js";
 import { backoffMs, type RetryPolicy } from "../model/retry.js";
 import type { AppendResult, Log } from "../ports/log.js";
@@ -38,6 +38,8 @@ export interface WriterOptions {
   readonly signal: AbortSignal;
   /** Newly appended events, in log order, and how long the append took. */
   readonly onAppended: (events: readonly StoredEvent[], durationMs: number) => void;
+  /** The log has grown to `head`, as the store said while an append was under way. */
+  readonly onHeard: (topic: string, partition: number, head: Seq) => void;
   /** Events and bytes left the queue. */
   readonly onDequeued: (events: number, bytes: number) => void;
 }
@@ -48,6 +50,9 @@ export class PartitionWriter {
   readonly #options: WriterOptions;
   #queue: Pending[] = [];
   #running: Promise<void> | null = null;
+  #appending = false;
+  /** Head of the log that was heard of while an append was under way. */
+  #heard: Seq = 0;
 
   constructor(topic: string, partition: number, options: WriterOptions) {
     this.#topic = topic;
@@ -58,6 +63,15 @@ export class PartitionWriter {
   add(draft: EventDraft, bytes: number, waiter: Waiter): void {
     this.#queue.push({ draft, waiter, bytes, ownId: draft.freshId, addedMs: this.#options.clock.steady() });
     this.#running ??= this.#run();
+  }
+
+  /**
+   * The store says the log has grown to `head`. True while an append of ours is under way: most likely it is that one,
+   * whose events need not be read back; whatever it is, it is told once the append is over.
+   */
+  hear(head: Seq): boolean {
+    if (this.#appending && head > this.#heard) this.#heard = head;
+    return this.#appending;
   }
 
   /** Resolves when nothing is queued or under way. */
@@ -101,9 +115,12 @@ export class PartitionWriter {
     let uncertain = false;
     for (let failures = 0; rest.length > 0; ) {
       const triedMs = clock.steady();
+      this.#appending = true;
       const result = await this.#tryAppend(rest);
+      this.#appending = false;
       if (result.events.length > 0) failures = 0;
       rest = this.#settle(rest, result, clock.steady() - triedMs);
+      this.#tellHeard();
       if (rest.length === 0) return;
       const error =
         result.error ??
@@ -119,6 +136,13 @@ export class PartitionWriter {
         if (pending.draft.freshId) pending.draft = { ...pending.draft, freshId: false };
       await pause(clock, backoffMs(retry, ++failures, clock.random()), signal);
     }
+  }
+
+  #tellHeard(): void {
+    if (this.#heard === 0) return;
+    const head = this.#heard;
+    this.#heard = 0;
+    this.#options.onHeard(this.#topic, this.#partition, head);
   }
 
   async #tryAppend(batch: readonly Pending[]): Promise<AppendResult> {

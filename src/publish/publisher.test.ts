@@ -72,6 +72,22 @@ describe("natural group commit", () => {
     expect(events.map(({ event }) => event.seq)).toEqual(ids.map((_, i) => i + 1));
   });
 
+  it("P2: growth that the store tells of during an append is told on once it is over, in silence never", async () => {
+    const bench = new PublishingBench({ faults: [REFUSED] });
+    expect(bench.publisher.hear("t.a", 0, 3)).toBe(false);
+    const letGo = bench.hold();
+    const publishing = bench.publish("a");
+    await settled();
+    expect(bench.publisher.hear("t.a", 0, 5)).toBe(true);
+    expect(bench.publisher.hear("t.a", 0, 4)).toBe(true);
+    expect(bench.heard).toEqual([]);
+    letGo();
+    await bench.clock.advance(10_000);
+    await publishing;
+    expect(bench.heard).toEqual([5]);
+    expect(bench.publisher.hear("t.a", 0, 6)).toBe(false);
+  });
+
   it("partitions do not wait for each other", async () => {
     const bench = new PublishingBench();
     const two = { name: "t.a", partitions: 2 };

@@ -1,6 +1,6 @@
 /** The publish path of a bus: which partition, within bounds (P13), through that partition's writer. */
 import { BusError } from "../model/errors.js";
-import type { EventDraft } from "../model/event.js";
+import type { EventDraft, Seq } from "../model/event.js";
 import { jumpHash } from "../model/partition.js";
 import type { TopicConfig } from "../model/topic.js";
 import { PartitionWriter, type Waiter, type WriterOptions } from "./partition-writer.js";
@@ -61,6 +61,11 @@ export class Publisher {
     const chosen =
       partition ?? (topic.partitions === 1 ? 0 : jumpHash(draft.key ?? draft.id, topic.partitions));
     this.#writer(topic.name, chosen).add(draft, draft.body.size, waiter);
+  }
+
+  /** Whether this partition's writer will tell of the growth itself, once its append is over. */
+  hear(topic: string, partition: number, head: Seq): boolean {
+    return this.#writers.get(topic)?.[partition]?.hear(head) ?? false;
   }
 
   async drained(): Promise<void> {

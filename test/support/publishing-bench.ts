@@ -34,6 +34,8 @@ export class PublishingBench {
   /** The drafts of each append. */
   readonly drafts: (readonly EventDraft[])[] = [];
   readonly announced: number[] = [];
+  /** Heads that the writer told of. */
+  readonly heard: number[] = [];
   readonly closing = new AbortController();
   #gate: Gate | null = null;
   #next = 1;
@@ -63,6 +65,7 @@ export class PublishingBench {
       giveUpAfterMs: options.giveUpAfterMs ?? 1_000,
       signal: this.closing.signal,
       onAppended: (events) => this.announced.push(...events.map(({ seq }) => seq)),
+      onHeard: (_topic, _partition, head) => this.heard.push(head),
     });
   }
 
