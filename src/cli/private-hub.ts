@@ -7,6 +7,7 @@ import { userInfo } from "node:os";
 import { createBus } from "../bus/create-bus.js";
 import { startHub } from "../hub/server.js";
 import type { Backend } from "./backend.js";
+import { checkedBus } from "./checked-bus.js";
 import { HubApi } from "./hub-api.js";
 import { chooseStore } from "./store-choice.js";
 
@@ -23,7 +24,7 @@ export async function privateHub(store: string, signal: AbortSignal): Promise<Ba
   const token = randomBytes(32).toString("base64url");
   try {
     const hub = await startHub({
-      bus,
+      bus: await checkedBus(bus),
       auth: { tokens: { [token]: { scopes: ["*:*"], subject: `cli ${userName()}` } } },
       limits: {
         maxBodyBytes: MAX_BODY_BYTES,

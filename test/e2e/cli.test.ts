@@ -328,6 +328,14 @@ describe("promethean schema", () => {
     expect((await cli("schema", "register", "cli.orders", "order-v1.json")).code).toBe(5);
     expect(await json("schema", "status")).toMatchObject([{ topic: "cli.orders" }]);
   });
+
+  it("what is published must fit: a text for an object ends with 5, and is not in the log", async () => {
+    await json("schema", "register", "cli.checked", "order-v1.json");
+    const code = async () => (await cli("publish", "cli.checked", '"no order"')).code;
+    // The hub looks at its store's schemas every few seconds.
+    await expect.poll(code, { interval: 500 }).toBe(5);
+    expect((await cli("publish", "cli.checked", '{"order":1}')).code).toBe(0);
+  });
 });
 
 describe("promethean view", () => {

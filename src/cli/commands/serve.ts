@@ -57,8 +57,9 @@ async function serve(session: Session<ConfigFlags>): Promise<void> {
   if (config.upkeep.retention) startRetention(bus);
   if (config.upkeep.compaction) startCompactor(bus);
   const { host, port, name, origins, limits } = config;
+  const { checkedBus } = await import("../checked-bus.js");
   const hub = await startHub({
-    bus,
+    bus: await checkedBus(bus),
     host,
     port,
     name,

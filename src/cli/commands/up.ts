@@ -124,9 +124,10 @@ async function listen(
   where: { readonly host: string; readonly port: number },
 ): Promise<Hub> {
   const { startHub } = await import("../../hub/server.js");
+  const { checkedBus } = await import("../checked-bus.js");
   try {
     return await startHub({
-      bus,
+      bus: await checkedBus(bus),
       ...where,
       auth: { tokens: { [token]: { scopes: ["*:*"], subject: "admin" } } },
     });
