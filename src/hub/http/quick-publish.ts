@@ -12,10 +12,13 @@ import { type PublishDesk, publishText } from "./publish-items.js";
 
 const JSON_TYPE = /^application\/json\s*(;\s*charset=utf-8\s*)?$/i;
 
-export function quickPublish(hub: HubContext, desk: PublishDesk, others: RequestListener): RequestListener {
+/** Never rejects: it answers for its own failures. */
+type Listener = (request: IncomingMessage, response: ServerResponse) => Promise<unknown>;
+
+export function quickPublish(hub: HubContext, desk: PublishDesk, others: Listener): RequestListener {
   return (request, response) => {
     if (isQuick(request)) void answer(hub, desk, request, response);
-    else others(request, response);
+    else void others(request, response);
   };
 }
 

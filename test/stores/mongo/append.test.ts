@@ -5,17 +5,22 @@ import type { AppendResult } from "../../../src/ports/log.js";
 import type { Store } from "../../../src/ports/store.js";
 import { draft, drafts, seqs } from "../../../src/testing/conformance/samples.js";
 import { TestDatabase } from "../../support/mongo/database.js";
+import { FailPoint } from "../../support/mongo/fail-point.js";
 
 const TOPIC = "orders";
 let database: TestDatabase;
 let store: Store;
+const failPoint = new FailPoint(() => database.client);
 
 beforeEach(async () => {
   database = await TestDatabase.create();
   store = await database.open();
   await store.registry.defineTopic({ name: TOPIC, partitions: 1 });
 });
-afterEach(() => database.dispose());
+afterEach(async () => {
+  await failPoint.release();
+  await database.dispose();
+});
 
 async function readAll(from: Store): Promise<StoredEvent[]> {
   const events: StoredEvent[] = [];
@@ -139,8 +144,7 @@ describe("a writer whose events are removed before it hears of them", () => {
       blockConnection: true,
       blockTimeMS: 2_000,
     };
-    const failPoint = { configureFailPoint: "failCommand", mode: { times: 1 }, data };
-    await database.client.db("admin").command(failPoint);
+    await failPoint.set(1, data);
     const appending = writer.log.append(TOPIC, 0, drafts(2, { freshId: true }));
     await vi.waitFor(async () => expect(await store.log.heads(TOPIC)).toMatchObject([{ head: 4 }]), 1_800);
     expect(await store.log.trim(TOPIC, 0, 4)).toBe(4);
@@ -169,11 +173,8 @@ describe("ids of removed events", () => {
 });
 
 describe("connections that break", () => {
-  async function failNextInserts(times: number, data: object): Promise<void> {
-    const failCommand = { failCommands: ["insert"], namespace: `${database.name}.events`, ...data };
-    await database.client
-      .db("admin")
-      .command({ configureFailPoint: "failCommand", mode: { times }, data: failCommand });
+  function failNextInserts(times: number, data: object): Promise<void> {
+    return failPoint.set(times, { failCommands: ["insert"], namespace: `${database.name}.events`, ...data });
   }
 
   it("P1: a connection lost before the insert is survived by a retry", async () => {

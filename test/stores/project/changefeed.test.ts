@@ -14,12 +14,14 @@ import {
 import { startChangelogProjector } from "../../../src/project/changelog.js";
 import { memoryStore } from "../../../src/stores/memory/index.js";
 import { TestDatabase } from "../../support/mongo/database.js";
+import { FailPoint } from "../../support/mongo/fail-point.js";
 import { ReplicaSet } from "../../support/mongo/replica-set.js";
 
 let database: TestDatabase;
 let bus: Bus;
 /** The feed's own client: failures can be aimed at it alone. */
 let client: MongoClient;
+const failPoint = new FailPoint(() => database.client);
 let orders: Collection<Document & { _id: number }>;
 
 beforeEach(async () => {
@@ -30,6 +32,7 @@ beforeEach(async () => {
   orders = database.db.collection("orders");
 });
 afterEach(async () => {
+  await failPoint.release();
   await bus.close();
   await client.close();
   await database.dispose();
@@ -322,12 +325,8 @@ describe("losing the place", () => {
   });
 });
 
-async function failNext(failCommands: readonly string[], errorCode: number): Promise<void> {
-  await client.db("admin").command({
-    configureFailPoint: "failCommand",
-    mode: { times: 1 },
-    data: { failCommands, errorCode, appName: database.name },
-  });
+function failNext(failCommands: readonly string[], errorCode: number): Promise<void> {
+  return failPoint.set(1, { failCommands, errorCode, appName: database.name });
 }
 
 /** Writes until the server has forgotten what it knew when this began. */
