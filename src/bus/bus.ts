@@ -255,6 +255,7 @@ export class Bus implements EventBus {
    */
   async *follow(topic: string, floors: Seq[], signal: AbortSignal): AsyncGenerator<StoredEvent> {
     await this.#core.ready();
+    this.#core.listen();
     yield* followTopic(this.#core.tail, topic, floors, signal);
   }
 

@@ -200,6 +200,11 @@ export class BusCore {
     });
   }
 
+  /** News of what others append is wanted from now on. */
+  listen(): void {
+    this.#watchman.listen();
+  }
+
   /** Topics by name, by definition, and those that fit a pattern now. */
   async topicsOf(wanted: readonly TopicRef[]): Promise<TopicConfig[]> {
     const topics = new Map<string, TopicConfig>();
@@ -215,6 +220,7 @@ export class BusCore {
 
   /** Topics that come into being later and fit are added to the subscription, from their first event. */
   follow(subscription: Subscription, patterns: readonly string[]): void {
+    this.listen();
     this.#patterns.set(subscription, patterns);
     subscription.onStopped(() => this.#patterns.delete(subscription));
   }
@@ -263,6 +269,7 @@ export class BusCore {
 
   #runnerOptions(topic: TopicConfig, group: string, mode: GroupMode, pageSize: number): RunnerOptions {
     const { store, clock, limits, step, policy, drainMs, heartbeatMs, onTrouble } = this.settings;
+    this.listen();
     return {
       clock,
       log: store.log,

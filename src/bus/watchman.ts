@@ -1,6 +1,7 @@
 /**
  * Hears the store's signals and, since they are only hints, looks at the heads of followed topics now and then: often
- * where the driver has no signals, seldom where it has.
+ * where the driver has no signals, seldom where it has. Signals cost the store something, so that they are asked for only
+ * once somebody on this bus reads: a bus that only publishes does without.
  */
 
 import type { Tail } from "../consume/tail.js";
@@ -18,6 +19,7 @@ export class Watchman {
   readonly #lookAround: () => void;
   #unwatch: (() => void) | undefined;
   #cancelPoll: CancelTimer | null = null;
+  #listening = false;
   #stopped = false;
 
   /** `lookAround` is called at each look, for whatever else a lost signal may have been about. */
@@ -36,7 +38,16 @@ export class Watchman {
   }
 
   start(): void {
+    this.#schedule();
+  }
+
+  /** Somebody waits for news from now on. */
+  listen(): void {
+    if (this.#listening || this.#stopped) return;
+    this.#listening = true;
     this.#unwatch = this.#store.watch?.(this.#hear);
+    // What others appended before is not known here.
+    this.#tail.wakeAll();
     this.#schedule();
   }
 
@@ -48,7 +59,9 @@ export class Watchman {
 
   #schedule(): void {
     if (this.#stopped) return;
-    const delayMs = this.#unwatch === undefined ? POLL_MS : POLL_WITH_SIGNALS_MS;
+    this.#cancelPoll?.();
+    const often = this.#listening && this.#unwatch === undefined;
+    const delayMs = often ? POLL_MS : POLL_WITH_SIGNALS_MS;
     this.#cancelPoll = this.#clock.setTimer(delayMs, () => void this.#poll());
   }
 

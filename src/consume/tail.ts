@@ -75,11 +75,11 @@ export class Tail {
     this.#hear(this.#tail(topic, partition), head);
   }
 
-  /** Those who listen look again, whatever is known. */
+  /** Those who listen look again, and those who come later do, whatever is known. */
   wakeAll(): void {
     for (const tails of this.#partitions.values()) {
       for (const tail of tails) {
-        if (tail === undefined || tail.listeners.size === 0) continue;
+        if (tail === undefined) continue;
         tail.doubts++;
         for (const listener of tail.listeners) listener();
       }
