@@ -10,7 +10,15 @@
  * range; or that they were removed after they were inserted, by the server's logical time. Else they came too late: they
  * count as removed already, so they are taken out and appended again at the true end.
  */
-import { type ClientSession, type FindOptions, MongoBulkWriteError, type Timestamp } from "mongodb";
+import {
+  type ClientSession,
+  type Document,
+  type FindOptions,
+  MongoBulkWriteError,
+  MongoServerError,
+  MongoWriteConcernError,
+  type Timestamp,
+} from "mongodb";
 import type { BusError } from "../../model/errors.js";
 import type { EventDraft, Seq } from "../../model/event.js";
 import type { AppendResult } from "../../ports/log.js";
@@ -33,6 +41,8 @@ interface Inserted {
 
 /** How long an append goes on through failovers before it gives up: an election and a bit. */
 const PATIENCE_MS = 20_000;
+const DURABLE = { w: "majority", j: true } as const;
+type WriteConcernReply = ConstructorParameters<typeof MongoWriteConcernError>[0];
 /** Tails remembered at once; forgetting one costs a look. */
 const MAX_TAILS = 20_000;
 
@@ -105,14 +115,24 @@ export class Appender {
   }
 
   #insert(documents: readonly EventDocument[]): Promise<Inserted> {
-    return this.#connection.client.withSession(async (session) => {
+    const { client, collections } = this.#connection;
+    return client.withSession(async (session) => {
       try {
-        await this.#connection.collections.events.insertMany(documents, { ordered: true, session });
+        if (fitsOneCommand(documents)) return await this.#insertByCommand(documents, session);
+        await collections.events.insertMany(documents, { ordered: true, session });
         return { count: documents.length, stop: "none", at: session.operationTime };
       } catch (error) {
         return { ...stoppedBy(error), at: session.operationTime };
       }
     });
+  }
+
+  /** The driver's own way measures every document before it writes it, and retries what is resolved by id here. */
+  async #insertByCommand(documents: readonly EventDocument[], session: ClientSession): Promise<Inserted> {
+    const { db, collections } = this.#connection;
+    const insert = collections.events.collectionName;
+    const reply = await db.command({ insert, documents, ordered: true, writeConcern: DURABLE }, { session });
+    return { ...answered(reply, documents.length), at: session.operationTime };
   }
 
   /** Whether what was inserted after `tail`, no later than `at`, stands where nothing had been removed by then. */
@@ -182,12 +202,41 @@ export class Appender {
   }
 }
 
+/** A command is one document for the server, of 16 MiB at most; a character takes up to three bytes. */
+function fitsOneCommand(documents: readonly EventDocument[]): boolean {
+  let characters = 0;
+  for (const { payload = "", body } of documents) {
+    if (body !== undefined) return false;
+    characters += payload.length;
+  }
+  return characters <= 4 * 1_048_576;
+}
+
+/** What the server says of an insert that it went through. */
+function answered(reply: Document, count: number): Inserted {
+  if (reply.writeConcernError !== undefined) {
+    return { count: 0, stop: "unknown", error: new MongoWriteConcernError(reply as WriteConcernReply) };
+  }
+  const [first] = (reply.writeErrors ?? []) as { index: number; code: number; errmsg: string }[];
+  return first === undefined ? { count, stop: "none" } : stoppedAt(first, new MongoServerError(first));
+}
+
 function stoppedBy(error: unknown): Inserted {
   if (mayHaveHappened(error)) return { count: 0, stop: "unknown", error };
   if (!(error instanceof MongoBulkWriteError)) return { count: 0, stop: "refused", error };
   const [first] = [error.writeErrors].flat();
-  const count = first?.index ?? 0;
-  const index = first?.code === 11000 ? duplicateIndex(first.errmsg) : undefined;
+  return stoppedAt({ index: first?.index ?? 0, code: first?.code, errmsg: first?.errmsg }, error);
+}
+
+interface WriteError {
+  readonly index: number;
+  readonly code: number | undefined;
+  readonly errmsg: string | undefined;
+}
+
+/** Everything before the one that failed is in. */
+function stoppedAt({ index: count, code, errmsg }: WriteError, error: unknown): Inserted {
+  const index = code === 11000 ? duplicateIndex(errmsg) : undefined;
   if (index === PLACE_INDEX) return { count, stop: "seq taken" };
   return index === "_id_" ? { count, stop: "id taken" } : { count, stop: "refused", error };
 }
