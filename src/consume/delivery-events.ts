@@ -78,3 +78,12 @@ export type Effect =
 
 /** The whole of delivery; replaceable as one piece. */
 export type Step = (state: Delivery, event: DeliveryEvent, policy: GroupPolicy) => readonly Effect[];
+
+/** The event of this type. */
+export type Of<T extends DeliveryEvent["type"]> = Extract<DeliveryEvent, { type: T }>;
+
+export const NOTHING: readonly Effect[] = [];
+
+export function pushAll(effects: Effect[], more: readonly Effect[]): void {
+  for (const effect of more) effects.push(effect);
+}

@@ -17,22 +17,30 @@
 import type { StoredEvent } from "../model/event.js";
 import { redrivenOf } from "../model/redrive.js";
 import { backoffMs } from "../model/retry.js";
-import type { DeliveryEvent, Effect, Step } from "./delivery-events.js";
 import {
-  cursorOf,
+  afterChange,
+  commit,
+  earliestDue,
+  lastWord,
+  maybeCommit,
+  maybeWake,
+  writeCursor,
+} from "./cursor-writes.js";
+import { type DeliveryEvent, type Effect, NOTHING, type Of, pushAll, type Step } from "./delivery-events.js";
+import {
   type Delivery,
   type Entry,
   floorOf,
   type GroupPolicy,
   type HandlingPolicy,
-  lastCursorOf,
   type Phase,
   wasSettled,
 } from "./delivery-state.js";
-import { mayGiveUp, noteBuried, noteHandled, rootOf } from "./hold.js";
-import { enqueue, leaveLane, lookAgain, requeue, takeFollower } from "./lanes.js";
+import { bury, buryEffect } from "./giving-up.js";
+import { handOut } from "./hand-out.js";
+import { mayGiveUp, noteBuried, noteHandled } from "./hold.js";
+import { enqueue, leaveLane, lookAgain, requeue } from "./lanes.js";
 
-type Of<T extends DeliveryEvent["type"]> = Extract<DeliveryEvent, { type: T }>;
 type Transition<T extends DeliveryEvent["type"]> = (
   state: Delivery,
   event: Of<T>,
@@ -40,7 +48,6 @@ type Transition<T extends DeliveryEvent["type"]> = (
 ) => readonly Effect[];
 type Row = { readonly [T in DeliveryEvent["type"]]: Transition<T> };
 
-const NOTHING: readonly Effect[] = [];
 const ignore = (): readonly Effect[] => NOTHING;
 
 const ACTIVE: Row = {
@@ -194,88 +201,6 @@ function maybeFetch(state: Delivery, policy: GroupPolicy): readonly Effect[] {
   return [{ type: "fetch", after: state.high }];
 }
 
-function handOut(state: Delivery, event: Of<"demand">, policy: GroupPolicy): readonly Effect[] {
-  const effects: Effect[] = [];
-  const careful = state.phase === "careful";
-  let room = careful ? 1 - state.inFlight.size - state.burying.size : event.count;
-  let taken = 0;
-  while (taken < room) {
-    const entry = state.ready.peek();
-    if (entry === undefined || entry.seq > state.mark) break;
-    if (isSpent(entry, event.handling) && mayGiveUp(state, entry, policy)) {
-      state.ready.shift();
-      effects.push(bury(state, entry, event.handling, policy));
-      if (careful) break;
-      continue;
-    }
-    if (careful && (state.suspect !== entry.seq || isWriting(state))) {
-      suspectNext(state, entry, policy, effects);
-      break;
-    }
-    if (event.batch && entry.maxBatch > 0 && taken >= entry.maxBatch) break;
-    state.ready.shift();
-    const lot = event.batch && !careful ? withFollowers(state, entry, taken, room) : [entry];
-    for (const one of lot) {
-      handOutOne(state, one, event, effects);
-      if (event.batch && one.maxBatch > 0) room = Math.min(room, one.maxBatch);
-    }
-    taken += lot.length;
-  }
-  if (taken > 1 && event.batch) markBatch(effects, taken);
-  if (!isWriting(state) && markIsNear(state, policy)) effects.push(commit(state, policy));
-  pushAll(effects, maybeWake(state));
-  return effects.length === 0 ? NOTHING : effects;
-}
-
-/** Half a stride ahead, so that delivery seldom waits; and always when the next one waits for it. */
-function markIsNear(state: Delivery, policy: GroupPolicy): boolean {
-  return state.reached + policy.stride / 2 > state.mark || (state.ready.peek()?.seq ?? 0) > state.mark;
-}
-
-/** It had its last try under another owner, or under a policy that allowed more. */
-function isSpent(entry: Entry, handling: HandlingPolicy): boolean {
-  return handling.deadLetter && entry.failures >= handling.maxAttempts;
-}
-
-function markBatch(effects: readonly Effect[], size: number): void {
-  for (const effect of effects) if (effect.type === "deliver") effect.entry.batchOf = size;
-}
-
-function handOutOne(state: Delivery, entry: Entry, demand: Of<"demand">, effects: Effect[]): void {
-  const event = entry.event as StoredEvent;
-  entry.policy = demand.handling;
-  entry.batchOf = 1;
-  // In careful mode the count was raised, and committed, when the event became the suspect.
-  if (state.phase !== "careful") entry.delivered++;
-  entry.standing = "in-flight";
-  entry.deadlineMs = demand.nowMs + demand.handling.ackTimeoutMs;
-  if (entry.deadlineMs < state.dueMs) state.dueMs = entry.deadlineMs;
-  state.inFlight.add(entry);
-  if (entry.seq > state.reached) state.reached = entry.seq;
-  effects.push({ type: "deliver", entry, event, attempt: entry.delivered });
-}
-
-/** The entry and those of its lane that travel with it. */
-function withFollowers(state: Delivery, entry: Entry, taken: number, room: number): Entry[] {
-  const lot = [entry];
-  let most = entry.maxBatch > 0 ? Math.min(room, entry.maxBatch) : room;
-  while (taken + lot.length < most && entry.lane !== null) {
-    const follower = takeFollower(state, entry.lane, taken + lot.length);
-    if (follower === undefined) break;
-    lot.push(follower);
-    if (follower.maxBatch > 0) most = Math.min(most, follower.maxBatch);
-  }
-  return lot;
-}
-
-/** Makes it known that this one is next; it goes out once that is committed. */
-function suspectNext(state: Delivery, entry: Entry, policy: GroupPolicy, effects: Effect[]): void {
-  if (isWriting(state)) return;
-  state.suspect = entry.seq;
-  entry.delivered++;
-  effects.push(commit(state, policy));
-}
-
 /** It ended without a crash; to be made known at once, or a crash from now on would be pinned on it. */
 function clearSuspect(state: Delivery, entry: Entry, nowMs: number): void {
   if (state.suspect !== entry.seq) return;
@@ -348,26 +273,6 @@ function retryOrBury(state: Delivery, failure: Failure, policy: GroupPolicy): re
   return afterChange(state, policy, nowMs);
 }
 
-function bury(state: Delivery, entry: Entry, handling: HandlingPolicy, policy: GroupPolicy): Effect {
-  entry.policy = handling;
-  entry.standing = "burying";
-  state.burying.add(entry);
-  return buryEffect(entry, policy, entry.error ?? "unknown", false);
-}
-
-function buryEffect(entry: Entry, policy: GroupPolicy, error: string, waiting: boolean): Effect {
-  return {
-    type: "bury",
-    entry,
-    event: entry.event as StoredEvent,
-    attempts: Math.max(entry.delivered, entry.failures),
-    error,
-    ...(policy.hold === undefined || entry.lane === null
-      ? undefined
-      : { hold: { root: rootOf(entry), waiting } }),
-  };
-}
-
 function extended(state: Delivery, event: Of<"extended">): readonly Effect[] {
   if (!isCurrent(event.entry, event.attempt)) return NOTHING;
   event.entry.deadlineMs = event.deadlineMs;
@@ -433,11 +338,6 @@ function unhold(state: Delivery, event: Of<"unhold">, policy: GroupPolicy): read
   return state.haltWanted ? halt(state) : afterChange(state, policy, event.nowMs);
 }
 
-/** The cursor is being written, or spoken for. */
-function isWriting(state: Delivery): boolean {
-  return state.committing || state.held > 0;
-}
-
 function stop(state: Delivery, _event: Of<"stop">, policy: GroupPolicy): readonly Effect[] {
   state.phase = "draining";
   return afterChange(state, policy, 0);
@@ -469,62 +369,4 @@ function finish(state: Delivery): readonly Effect[] {
   state.lanes.clear();
   state.letGo.length = 0;
   return [{ type: "stopped" }];
-}
-
-function afterChange(state: Delivery, policy: GroupPolicy, nowMs: number): readonly Effect[] {
-  const writes = writeCursor(state, policy, nowMs);
-  const wakes = maybeWake(state);
-  return wakes.length === 0 ? writes : [...writes, ...wakes];
-}
-
-/** The commit that is due, or the release once nothing runs any more. */
-function writeCursor(state: Delivery, policy: GroupPolicy, nowMs: number): readonly Effect[] {
-  if (state.phase !== "draining") return maybeCommit(state, policy, nowMs);
-  const idle = state.inFlight.size === 0 && state.burying.size === 0 && !isWriting(state);
-  return idle && !state.releasing ? [lastWord(state)] : NOTHING;
-}
-
-function lastWord(state: Delivery): Effect {
-  state.releasing = true;
-  state.suspect = undefined;
-  return { type: "release", cursor: lastCursorOf(state) };
-}
-
-function maybeCommit(state: Delivery, policy: GroupPolicy, nowMs: number): readonly Effect[] {
-  if (state.dirty === 0 || isWriting(state)) return NOTHING;
-  if (state.dirty >= policy.commitEverySettles || nowMs >= state.commitAtMs) return [commit(state, policy)];
-  if (state.commitAtMs === Number.POSITIVE_INFINITY) state.commitAtMs = nowMs + policy.commitEveryMs;
-  if (state.commitAtMs < state.dueMs) state.dueMs = state.commitAtMs;
-  return NOTHING;
-}
-
-function commit(state: Delivery, policy: GroupPolicy): Effect {
-  state.committing = true;
-  state.dirty = 0;
-  state.commitAtMs = Number.POSITIVE_INFINITY;
-  const furthest = Math.max(state.reached, floorOf(state), (state.ready.peek()?.seq ?? 1) - 1);
-  // What an earlier owner may have handed out stays below the mark until it is settled (P5).
-  const mark = Math.max(state.mark, state.redeliverThrough, furthest + policy.stride);
-  return { type: "commit", cursor: cursorOf(state, mark) };
-}
-
-/** Asks for a wake-up if something falls due before the one that is set. */
-function maybeWake(state: Delivery): readonly Effect[] {
-  if (state.dueMs >= state.wakeAtMs) return NOTHING;
-  state.wakeAtMs = state.dueMs;
-  return [{ type: "wake", atMs: state.dueMs }];
-}
-
-/** A commit that cannot be made now is not due: whatever ends the wait looks after it. */
-function earliestDue(state: Delivery): number {
-  let dueMs = isWriting(state) || state.phase === "draining" ? Number.POSITIVE_INFINITY : state.commitAtMs;
-  for (const entry of state.inFlight) dueMs = Math.min(dueMs, entry.deadlineMs);
-  for (const entry of state.delayed) dueMs = Math.min(dueMs, entry.retryAtMs);
-  for (const { releaseUntilMs } of state.heldKeys.values())
-    if (releaseUntilMs > 0) dueMs = Math.min(dueMs, releaseUntilMs);
-  return dueMs;
-}
-
-function pushAll(effects: Effect[], more: readonly Effect[]): void {
-  for (const effect of more) effects.push(effect);
 }

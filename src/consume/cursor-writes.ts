@@ -1,0 +1,62 @@
+/** When the cursor is written, and when delivery wants to be woken. Part of the pure step (delivery.ts). */
+import { type Effect, NOTHING } from "./delivery-events.js";
+import { cursorOf, type Delivery, floorOf, type GroupPolicy, lastCursorOf } from "./delivery-state.js";
+
+export function afterChange(state: Delivery, policy: GroupPolicy, nowMs: number): readonly Effect[] {
+  const writes = writeCursor(state, policy, nowMs);
+  const wakes = maybeWake(state);
+  return wakes.length === 0 ? writes : [...writes, ...wakes];
+}
+
+/** The commit that is due, or the release once nothing runs any more. */
+export function writeCursor(state: Delivery, policy: GroupPolicy, nowMs: number): readonly Effect[] {
+  if (state.phase !== "draining") return maybeCommit(state, policy, nowMs);
+  const idle = state.inFlight.size === 0 && state.burying.size === 0 && !isWriting(state);
+  return idle && !state.releasing ? [lastWord(state)] : NOTHING;
+}
+
+export function lastWord(state: Delivery): Effect {
+  state.releasing = true;
+  state.suspect = undefined;
+  return { type: "release", cursor: lastCursorOf(state) };
+}
+
+/** The cursor is being written, or spoken for. */
+export function isWriting(state: Delivery): boolean {
+  return state.committing || state.held > 0;
+}
+
+export function maybeCommit(state: Delivery, policy: GroupPolicy, nowMs: number): readonly Effect[] {
+  if (state.dirty === 0 || isWriting(state)) return NOTHING;
+  if (state.dirty >= policy.commitEverySettles || nowMs >= state.commitAtMs) return [commit(state, policy)];
+  if (state.commitAtMs === Number.POSITIVE_INFINITY) state.commitAtMs = nowMs + policy.commitEveryMs;
+  if (state.commitAtMs < state.dueMs) state.dueMs = state.commitAtMs;
+  return NOTHING;
+}
+
+export function commit(state: Delivery, policy: GroupPolicy): Effect {
+  state.committing = true;
+  state.dirty = 0;
+  state.commitAtMs = Number.POSITIVE_INFINITY;
+  const furthest = Math.max(state.reached, floorOf(state), (state.ready.peek()?.seq ?? 1) - 1);
+  // What an earlier owner may have handed out stays below the mark until it is settled (P5).
+  const mark = Math.max(state.mark, state.redeliverThrough, furthest + policy.stride);
+  return { type: "commit", cursor: cursorOf(state, mark) };
+}
+
+/** Asks for a wake-up if something falls due before the one that is set. */
+export function maybeWake(state: Delivery): readonly Effect[] {
+  if (state.dueMs >= state.wakeAtMs) return NOTHING;
+  state.wakeAtMs = state.dueMs;
+  return [{ type: "wake", atMs: state.dueMs }];
+}
+
+/** A commit that cannot be made now is not due: whatever ends the wait looks after it. */
+export function earliestDue(state: Delivery): number {
+  let dueMs = isWriting(state) || state.phase === "draining" ? Number.POSITIVE_INFINITY : state.commitAtMs;
+  for (const entry of state.inFlight) dueMs = Math.min(dueMs, entry.deadlineMs);
+  for (const entry of state.delayed) dueMs = Math.min(dueMs, entry.retryAtMs);
+  for (const { releaseUntilMs } of state.heldKeys.values())
+    if (releaseUntilMs > 0) dueMs = Math.min(dueMs, releaseUntilMs);
+  return dueMs;
+}
