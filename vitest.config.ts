@@ -49,6 +49,10 @@ export default defineConfig({
         test: {
           name: "e2e",
           include: ["test/e2e/**/*.test.ts"],
+          // Browsers and whole programs, after all others and one file at a time: what waits for a person's pace is
+          // not to be judged on a machine that is busy with something else.
+          sequence: { groupOrder: 1 },
+          maxWorkers: 1,
           globalSetup: ["test/support/mongo/global-setup.ts", "test/support/console/global-setup.ts"],
           testTimeout: 180_000,
           hookTimeout: 180_000,

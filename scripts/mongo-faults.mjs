@@ -12,7 +12,7 @@ const plan = process.argv[2] ?? `${`${round} restart `.repeat(4)}kill*4 stop*2 s
 const vitest = join(root, "node_modules", "vitest", "vitest.mjs");
 const { status } = spawnSync(
   process.execPath,
-  [vitest, "run", "--project", "stores", "test/stores/mongo/failover.test.ts"],
+  [vitest, "run", "--project", "e2e", "test/e2e/mongo-failover.test.ts"],
   { cwd: root, stdio: "inherit", env: { ...process.env, PROMETHEAN_FAULT_PLAN: plan } },
 );
 process.exitCode = status ?? 1;

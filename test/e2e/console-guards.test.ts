@@ -125,6 +125,21 @@ describe("a hub that goes away", () => {
   });
 });
 
+/** `g` and a letter, pressed anew when the machine was too slow for the two to count as one. */
+async function chord(page: Page, letter: string, title: string): Promise<void> {
+  const heading = page.getByRole("heading", { name: title, level: 1 });
+  for (let tries = 0; tries < 20; tries++) {
+    await page.keyboard.press("g");
+    await page.keyboard.press(letter);
+    const arrived = await heading.waitFor({ timeout: 5_000 }).then(
+      () => true,
+      () => false,
+    );
+    if (arrived) return;
+  }
+  throw new Error(`g ${letter} never led to ${title}`);
+}
+
 describe("the keyboard alone", () => {
   it("redrives dead letters: g d, j, Enter, Tab to the button, Enter", async () => {
     const page = await at("/");
@@ -139,8 +154,7 @@ describe("the keyboard alone", () => {
       }
       throw new Error(`Tab never came to ${name}`);
     };
-    await press("g", "d");
-    await page.getByRole("heading", { name: "Dead letters", level: 1 }).waitFor();
+    await chord(page, "d", "Dead letters");
     await page.locator("[data-row='0']").waitFor();
     await press("j", "j", "k");
     await expect
@@ -168,10 +182,10 @@ describe("the keyboard alone", () => {
     await page.getByRole("option", { name: "mailer Group" }).waitFor();
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "mailer", level: 1 }).waitFor();
-    await page.keyboard.press("g");
-    await page.keyboard.press("t");
-    await page.getByRole("heading", { name: "Topics", level: 1 }).waitFor();
+    await chord(page, "t", "Topics");
+    await page.locator("[data-main-filter]").waitFor();
     await page.keyboard.press("/");
+    await page.locator("[data-main-filter]:focus").waitFor();
     await page.keyboard.type("order.st");
     await expect.poll(() => page.locator("[data-row]").count(), SOON).toBe(1);
     await page.keyboard.press("Escape");

@@ -12,7 +12,7 @@ const CHORD_MS = 1_200;
 
 export function useShortcuts(): void {
   useEffect(() => {
-    let gAtMs = 0;
+    let gAtMs = Number.NEGATIVE_INFINITY;
     const onKey = (event: KeyboardEvent): void => {
       if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
         event.preventDefault();
@@ -21,8 +21,9 @@ export function useShortcuts(): void {
       }
       if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
       if (document.querySelector("dialog[open]") !== null) return;
-      const page = performance.now() - gAtMs < CHORD_MS && PAGES.find(({ letter }) => letter === event.key);
-      gAtMs = !page && event.key === "g" ? performance.now() : 0;
+      // When the keys were pressed, not when a busy page came to them.
+      const page = event.timeStamp - gAtMs < CHORD_MS && PAGES.find(({ letter }) => letter === event.key);
+      gAtMs = !page && event.key === "g" ? event.timeStamp : Number.NEGATIVE_INFINITY;
       if (page) {
         event.preventDefault();
         go(page.name === "" ? to() : to(page.name));

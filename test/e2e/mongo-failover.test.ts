@@ -5,10 +5,10 @@
  * The plan is short here; `node scripts/mongo-faults.mjs` runs the long one.
  */
 import { expect, it } from "vitest";
-import type { Store } from "../../../src/ports/store.js";
-import { mongoStore } from "../../../src/stores/mongo/index.js";
-import { FaultLoad } from "../../support/mongo/fault-load.js";
-import { ReplicaSet } from "../../support/mongo/replica-set.js";
+import type { Store } from "../../src/ports/store.js";
+import { mongoStore } from "../../src/stores/mongo/index.js";
+import { FaultLoad } from "../support/mongo/fault-load.js";
+import { ReplicaSet } from "../support/mongo/replica-set.js";
 
 /** `kill*2 stop step restart`: what happens, in order. */
 const PLAN = (process.env.PROMETHEAN_FAULT_PLAN ?? "kill stop step").split(" ").flatMap((word) => {
