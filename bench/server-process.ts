@@ -5,10 +5,11 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp } from "node:fs/promises";
-import { connect, createServer } from "node:net";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { freePort } from "../test/support/mongo/node-process.js";
 
 const KEEPER = `
 dir=$1; shift
@@ -65,16 +66,6 @@ export function findProgram(name: string): string | undefined {
 export function versionOf(program: string): string {
   const said = spawnSync(program, ["--version"], { encoding: "utf8" }).stdout;
   return /\d+\.\d+\.\d+/.exec(said)?.[0] ?? "unknown";
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  return typeof address === "object" && address !== null ? address.port : 0;
 }
 
 async function listening(port: number): Promise<void> {

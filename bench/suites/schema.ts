@@ -17,6 +17,7 @@ import { embeddedStore } from "../../src/stores/embedded/index.js";
 // The compiler must emit the threads' modules too, although nothing here calls them.
 import type {} from "../../src/stores/embedded/reader-worker.js";
 import type {} from "../../src/stores/embedded/writer-worker.js";
+import { keyOf, payloadOf } from "../events.js";
 import type { Case, Suite } from "../suite.js";
 
 const TOPIC = "bench.events";
@@ -40,24 +41,11 @@ const schema = z.object({
 });
 type Payload = z.infer<typeof schema>;
 
-/** About 350 bytes of JSON each. */
-const payloads = Array.from(
-  { length: KEYS },
-  (_, n): Payload => ({
-    host: `host-${n % 50}`,
-    name: "worker",
-    pid: 1_000 + n,
-    status: n % 7 === 0 ? "stale" : "alive",
-    cpu_pct: (n % 1_000) / 10,
-    mem_mb: 123.5 + n,
-    last_seen_ts: 1_700_000_000_000 + n,
-    labels: { zone: "zone-a", release: "2026.1.0", role: "ingest", team: "platform" },
-    tags: ["metrics", "heartbeat", "production"],
-    note: "an event of ordinary size, neither small nor large",
-    parent: n % 3 === 0 ? null : { pid: n, name: "supervisor" },
-  }),
-);
-const keys = payloads.map(({ host, name, pid }) => `${host}:${name}:${pid}`);
+/** The events of all suites, and what a schema has more to do with; about 350 bytes of JSON each. */
+const payloads = Array.from({ length: KEYS }, (_, n) => ({
+  ...payloadOf(n),
+  parent: n % 3 === 0 ? null : { pid: n, name: "supervisor" },
+})) as Payload[];
 
 const folder = mkdtempSync(join(tmpdir(), "promethean-bench-"));
 process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
@@ -80,7 +68,7 @@ async function publish({ bus, topic }: ReturnType<Target>, events: number): Prom
   const sent: Promise<unknown>[] = new Array(WINDOW);
   for (let n = 0; n < events; n++) {
     if (n >= WINDOW) await sent[n % WINDOW];
-    sent[n % WINDOW] = bus.publish(topic, payloads[n % KEYS] as Payload, { key: keys[n % KEYS] as string });
+    sent[n % WINDOW] = bus.publish(topic, payloads[n % KEYS] as Payload, { key: keyOf(n) });
   }
   await Promise.all(sent);
 }

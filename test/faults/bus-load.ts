@@ -10,7 +10,8 @@ import type { DeliveryContext } from "../../src/model/event-bus.js";
 import { deadLetterTopic } from "../../src/model/topic.js";
 import type { Store } from "../../src/ports/store.js";
 import { startTransactionalProjector } from "../../src/project/transactional.js";
-import { checkHistory, type Fold, type HistoryEvent } from "../../src/testing/history/index.js";
+import { checkHistory, type HistoryEvent } from "../../src/testing/history/index.js";
+import { countByKey, wholeLog } from "../support/kept-history.js";
 import type { FaultAnomaly } from "./report.js";
 
 const TOPIC = "load";
@@ -204,7 +205,7 @@ export class BusLoad {
 
   async #dump(store: Store, nowMs: number): Promise<void> {
     for (let partition = 0; partition < this.#partitions; partition++) {
-      const events = await wholeLog(store, partition);
+      const events = await wholeLog(store, TOPIC, partition);
       this.#history.push({ type: "log", topic: TOPIC, partition, events });
     }
     const letters = await store.registry.topic(deadLetterTopic(TOPIC));
@@ -260,26 +261,6 @@ async function openWork(store: Store, nowMs: number): Promise<string[]> {
   }
   return open;
 }
-
-async function wholeLog(
-  store: Store,
-  partition: number,
-): Promise<{ seq: number; id: string; key?: string }[]> {
-  const events: { seq: number; id: string; key?: string }[] = [];
-  for (let after = 0; ; ) {
-    const page = await store.log.read(TOPIC, partition, { after, limit: 1_000 });
-    for (const { seq, id, key } of page.events) events.push({ seq, id, ...(key !== undefined && { key }) });
-    if (page.through === after) return events;
-    after = page.through;
-  }
-}
-
-const countByKey: Fold = (logs) => {
-  const counts: Record<string, { count: number }> = {};
-  for (const { key = "-" } of [...logs.values()].flat())
-    counts[key] = { count: (counts[key]?.count ?? 0) + 1 };
-  return counts;
-};
 
 export function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));

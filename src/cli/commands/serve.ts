@@ -33,13 +33,15 @@ export function withConfigFlags(command: Command): Command {
 async function serve(session: Session<ConfigFlags>): Promise<void> {
   session.servesUntilStopped = true;
   const config = await loadConfig(session.options);
-  const [{ pino }, { createBus }, { startHub }, { startRetention }, { startCompactor }] = await Promise.all([
-    import("pino"),
-    import("../../bus/create-bus.js"),
-    import("../../hub/server.js"),
-    import("../../project/retention.js"),
-    import("../../project/compactor.js"),
-  ]);
+  const [{ pino }, { createBus }, { startHub }, { checkedBus }, { startRetention }, { startCompactor }] =
+    await Promise.all([
+      import("pino"),
+      import("../../bus/create-bus.js"),
+      import("../../hub/server.js"),
+      import("../checked-bus.js"),
+      import("../../project/retention.js"),
+      import("../../project/compactor.js"),
+    ]);
   const log = pino({ level: config.log.level, name: config.name }, pino.destination({ dest: 2, sync: true }));
   const store = await chooseStore(config.store, { onWarning: (message) => log.warn(message) });
   const bus = await createBus({
@@ -57,7 +59,6 @@ async function serve(session: Session<ConfigFlags>): Promise<void> {
   if (config.upkeep.retention) startRetention(bus);
   if (config.upkeep.compaction) startCompactor(bus);
   const { host, port, name, origins, limits } = config;
-  const { checkedBus } = await import("../checked-bus.js");
   const hub = await startHub({
     bus: await checkedBus(bus),
     host,

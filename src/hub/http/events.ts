@@ -11,7 +11,7 @@ import type { HubContext } from "../context.js";
 import { HubError } from "../problem.js";
 import { addRoute, type HubApp, readableTopic } from "./base.js";
 import { Partition, parsePosition } from "./positions.js";
-import { type StreamLife, streamLife } from "./streams.js";
+import { type StreamLife, serverSentEvents, streamLife } from "./streams.js";
 
 const HEARTBEAT_MS = 15_000;
 const BUFFER_BYTES = 65_536;
@@ -56,14 +56,7 @@ export function eventRoutes(app: HubApp, hub: HubContext): void {
           : { floors: decodeCursor(cursor, topic) };
       const floors = await floorsAt(hub.bus.store.log, topic, place);
       const body = eventStream(hub, c.get("caller"), { topic, floors, key, partition }, streams);
-      return new Response(body, {
-        headers: {
-          "Content-Type": "text/event-stream; charset=utf-8",
-          "Cache-Control": "no-store",
-          "X-Accel-Buffering": "no",
-          "X-Content-Type-Options": "nosniff",
-        },
-      });
+      return serverSentEvents(body);
     },
   );
 }

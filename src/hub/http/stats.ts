@@ -4,7 +4,7 @@ import { groupKey } from "../../ports/groups.js";
 import type { HubContext } from "../context.js";
 import type { GroupStats } from "../live-stats.js";
 import { addRoute, demand, type HubApp } from "./base.js";
-import { streamLife } from "./streams.js";
+import { serverSentEvents, streamLife } from "./streams.js";
 
 const tag = "operations";
 const DEFAULT_EVERY_MS = 1_000;
@@ -43,14 +43,7 @@ export function statsRoutes(app: HubApp, hub: HubContext): void {
       demand(c, "ops", "stats");
       const life = streamLife(hub, c.get("caller"));
       const body = statsStream(hub, query.everyMs ?? DEFAULT_EVERY_MS, life);
-      return new Response(body, {
-        headers: {
-          "Content-Type": "text/event-stream; charset=utf-8",
-          "Cache-Control": "no-store",
-          "X-Accel-Buffering": "no",
-          "X-Content-Type-Options": "nosniff",
-        },
-      });
+      return serverSentEvents(body);
     },
   );
 }

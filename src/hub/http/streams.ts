@@ -29,6 +29,18 @@ export function streamLife(hub: HubContext, caller: Caller): StreamLife {
   };
 }
 
+/** A stream of server-sent events, as proxies and browsers must be told. */
+export function serverSentEvents(body: ReadableStream<Uint8Array>): Response {
+  return new Response(body, {
+    headers: {
+      "Content-Type": "text/event-stream; charset=utf-8",
+      "Cache-Control": "no-store",
+      "X-Accel-Buffering": "no",
+      "X-Content-Type-Options": "nosniff",
+    },
+  });
+}
+
 const CHUNK_CHARS = 65_536;
 
 /** Texts as a body, gathered into chunks; the next is made when there is room for it. */

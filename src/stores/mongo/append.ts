@@ -41,6 +41,7 @@ interface Inserted {
 
 /** How long an append goes on through failovers before it gives up: an election and a bit. */
 const PATIENCE_MS = 20_000;
+const COMMAND_CHARACTERS = 4 * 1_048_576;
 const DURABLE = { w: "majority", j: true } as const;
 type WriteConcernReply = ConstructorParameters<typeof MongoWriteConcernError>[0];
 /** Tails remembered at once; forgetting one costs a look. */
@@ -118,13 +119,21 @@ export class Appender {
     const { client, collections } = this.#connection;
     return client.withSession(async (session) => {
       try {
-        if (fitsOneCommand(documents)) return await this.#insertByCommand(documents, session);
+        if (this.#fitsOneCommand(documents)) return await this.#insertByCommand(documents, session);
         await collections.events.insertMany(documents, { ordered: true, session });
         return { count: documents.length, stop: "none", at: session.operationTime };
       } catch (error) {
         return { ...stoppedBy(error), at: session.operationTime };
       }
     });
+  }
+
+  /** A command is one document for the server, of 16 MiB at most; a character takes up to three bytes. */
+  #fitsOneCommand(documents: readonly EventDocument[]): boolean {
+    const first = documents[0] as EventDocument;
+    const last = documents.at(-1) as EventDocument;
+    const characters = last.sumBytes - first.sumBytes + (first.payload?.length ?? 0);
+    return !this.#queryable && characters <= COMMAND_CHARACTERS;
   }
 
   /** The driver's own way measures every document before it writes it, and retries what is resolved by id here. */
@@ -200,16 +209,6 @@ export class Appender {
     if (this.#tails.size >= MAX_TAILS) this.#tails.clear();
     this.#tails.set(nameOf(place), tail);
   }
-}
-
-/** A command is one document for the server, of 16 MiB at most; a character takes up to three bytes. */
-function fitsOneCommand(documents: readonly EventDocument[]): boolean {
-  let characters = 0;
-  for (const { payload = "", body } of documents) {
-    if (body !== undefined) return false;
-    characters += payload.length;
-  }
-  return characters <= 4 * 1_048_576;
 }
 
 /** What the server says of an insert that it went through. */

@@ -9,8 +9,9 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { seededRandom } from "../../../src/model/manual-clock.js";
 import { deadLetterTopic } from "../../../src/model/topic.js";
-import { type EmbeddedStore, embeddedStore } from "../../../src/stores/embedded/index.js";
-import { checkHistory, type Fold, type HistoryEvent } from "../../../src/testing/history/index.js";
+import { embeddedStore } from "../../../src/stores/embedded/index.js";
+import { checkHistory, type HistoryEvent } from "../../../src/testing/history/index.js";
+import { countByKey, wholeLog } from "../../support/kept-history.js";
 import { CONSUMERS, PARTITIONS, PROJECTION, TOPIC, VIEW } from "./crash-names.js";
 
 export interface CrashRun {
@@ -128,7 +129,7 @@ async function dump(path: string, history: HistoryEvent[]): Promise<void> {
   const store = embeddedStore({ path });
   await store.open();
   for (let partition = 0; partition < PARTITIONS; partition++) {
-    history.push({ type: "log", topic: TOPIC, partition, events: await wholeLog(store, partition) });
+    history.push({ type: "log", topic: TOPIC, partition, events: await wholeLog(store, TOPIC, partition) });
   }
   const letters = await store.registry.topic(deadLetterTopic(TOPIC));
   if (letters !== null) {
@@ -151,26 +152,6 @@ async function dump(path: string, history: HistoryEvent[]): Promise<void> {
   });
   await store.close();
 }
-
-async function wholeLog(
-  store: EmbeddedStore,
-  partition: number,
-): Promise<{ seq: number; id: string; key?: string }[]> {
-  const events: { seq: number; id: string; key?: string }[] = [];
-  for (let after = 0; ; ) {
-    const page = await store.log.read(TOPIC, partition, { after, limit: 1_000 });
-    for (const { seq, id, key } of page.events) events.push({ seq, id, ...(key !== undefined && { key }) });
-    if (page.events.length === 0) return events;
-    after = page.through;
-  }
-}
-
-const countByKey: Fold = (logs) => {
-  const counts: Record<string, { count: number }> = {};
-  for (const { key = "-" } of [...logs.values()].flat())
-    counts[key] = { count: (counts[key]?.count ?? 0) + 1 };
-  return counts;
-};
 
 function judge(history: readonly HistoryEvent[]): Omit<CrashRun, "kills" | "slowestTakeoverMs"> {
   // What a killed process wrote into the store just before its end it could not tell, so leases are not followed here.
