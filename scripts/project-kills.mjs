@@ -35,7 +35,7 @@ const seed = Number(values.seed);
 for (const role of chosen(roles, values.role, "role")) {
   for (const store of chosen(stores, values.store, "store")) {
     const startMs = performance.now();
-    const run = await inPlace(role, store, (place) => runKills({ role, place, program, cycles, seed }));
+    const run = await inPlace(store, (place) => runKills({ role, place, program, cycles, seed }), role);
     const seconds = Math.round((performance.now() - startMs) / 1_000);
     if (run.anomalies.length > 0) process.exitCode = 1;
     if (values.json) console.log(JSON.stringify({ role, store, seed, ...run, seconds }));

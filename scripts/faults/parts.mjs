@@ -38,35 +38,52 @@ function existing(name, says, { args, read, short, weight = 1, unit, unitMs, nod
   };
 }
 
+/** Processes that are killed at moments of chance, or (with `flags`) die at named points. */
+function crash(name, says, { store, flags = [], ...sizes }) {
+  return existing(name, says, {
+    ...sizes,
+    args: ({ count, seed }) => [
+      ...[script("crash.mjs"), "--store", store, "--cycles", `${count}`, "--seed", `${seed}`, "--json"],
+      ...flags,
+    ],
+    read: (output) => {
+      const run = JSON.parse(lastLine(output));
+      return report(
+        { "kill -9": run.kills },
+        {
+          "publishes acknowledged": run.acked,
+          "events in the log": run.logged,
+          "events redelivered, marked": run.redelivered,
+          "dead letters, each once": run.deadLettered,
+        },
+        run.anomalies,
+        flags.length > 0 ? [] : [`slowest takeover ${Math.round(run.slowestTakeoverMs)} ms`],
+      );
+    },
+  });
+}
+
 export const PARTS = [
-  existing(
+  crash(
     "embedded-crash",
     "kill -9 of a process that publishes, consumes and projects on the embedded store",
+    { ...{ store: "embedded", short: 10, unit: "kills", unitMs: 900, weight: 2 } },
+  ),
+  crash("mongo-crash", "kill -9 of a process that publishes, consumes and projects on MongoDB", {
+    ...{ store: "mongo", short: 5, unit: "kills", unitMs: 2_700, weight: 2 },
+  }),
+  crash(
+    "embedded-points",
+    "processes on the embedded store die at named points: around appends, cursors, dead letters, transactions, hand-overs, compaction, outbox",
     {
-      ...{ short: 10, unit: "kills", unitMs: 900, weight: 2 },
-      args: ({ count, seed }) => [
-        script("embedded-crash.mjs"),
-        "--cycles",
-        `${count}`,
-        "--seed",
-        `${seed}`,
-        "--json",
-      ],
-      read: (output) => {
-        const run = JSON.parse(lastLine(output));
-        return report(
-          { "kill -9": run.kills },
-          {
-            "publishes acknowledged": run.acked,
-            "events in the log": run.logged,
-            "events redelivered, marked": run.redelivered,
-          },
-          run.anomalies,
-          [`slowest takeover ${Math.round(run.slowestTakeoverMs)} ms`],
-        );
-      },
+      ...{ store: "embedded", flags: ["--points"], short: 12, unit: "deaths of each kind of process" },
+      ...{ unitMs: 4_000 },
     },
   ),
+  crash("mongo-points", "the same on MongoDB", {
+    ...{ store: "mongo", flags: ["--points"], short: 12, unit: "deaths of each kind of process" },
+    ...{ unitMs: 6_000 },
+  }),
   existing(
     "role-kills",
     "kill -9 of drainers, projectors, compactors and change feeds, on both durable stores",

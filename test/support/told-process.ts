@@ -47,6 +47,19 @@ export class ToldProcess<Line extends { readonly type: string }> {
     }
   }
 
+  /** Waits until it has ended as by kill -9; fails if it ends in another way, or not at all. */
+  async killed(withinMs: number): Promise<void> {
+    await this.#end(withinMs);
+    const { exitCode, signalCode } = this.#process;
+    if (signalCode !== "SIGKILL") throw new Error(`it ended with ${exitCode}: ${this.#errors}`);
+  }
+
+  /** Waits until it has come to its end in good order. */
+  async finished(withinMs: number): Promise<void> {
+    await this.#end(withinMs);
+    this.#demandSuccess();
+  }
+
   async kill(): Promise<void> {
     this.#process.kill("SIGKILL");
     await this.#ended;
@@ -56,7 +69,7 @@ export class ToldProcess<Line extends { readonly type: string }> {
   async leave(): Promise<void> {
     this.#process.kill("SIGTERM");
     await this.#ended;
-    if (this.#process.exitCode !== 0) throw new Error(`exit code ${this.#process.exitCode}: ${this.#errors}`);
+    this.#demandSuccess();
   }
 
   freeze(): void {
@@ -65,6 +78,25 @@ export class ToldProcess<Line extends { readonly type: string }> {
 
   thaw(): void {
     this.#process.kill("SIGCONT");
+  }
+
+  async #end(withinMs: number): Promise<void> {
+    let late: NodeJS.Timeout | undefined;
+    const limit = new Promise<never>((_, reject) => {
+      late = setTimeout(
+        () => reject(new Error(`it did not end within ${withinMs} ms: ${this.#errors}`)),
+        withinMs,
+      );
+    });
+    try {
+      await Promise.race([this.#ended, limit]);
+    } finally {
+      clearTimeout(late);
+    }
+  }
+
+  #demandSuccess(): void {
+    if (this.#process.exitCode !== 0) throw new Error(`exit code ${this.#process.exitCode}: ${this.#errors}`);
   }
 }
 

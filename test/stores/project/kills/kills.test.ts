@@ -21,8 +21,10 @@ describe.each(["embedded", "mongo"] as StoreName[])(
     it.each(Object.entries(PROMISES) as [RoleName, string][])(
       "%s: %s",
       async (role) => {
-        const run = await inPlace(role, store, (place) =>
-          runKills({ role, place, program, cycles: 2, seed: 3 }),
+        const run = await inPlace(
+          store,
+          (place) => runKills({ role, place, program, cycles: 2, seed: 3 }),
+          role,
         );
         expect(run.anomalies).toEqual([]);
       },

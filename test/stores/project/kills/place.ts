@@ -2,15 +2,8 @@
 import { MongoClient } from "mongodb";
 import type { Bus } from "../../../../src/bus/bus.js";
 import { createBus } from "../../../../src/bus/create-bus.js";
-import { embeddedStore } from "../../../../src/stores/embedded/index.js";
-import { mongoStore } from "../../../../src/stores/mongo/index.js";
-
-export interface KillPlace {
-  /** File of the embedded store; absent: the store is in MongoDB. */
-  readonly path?: string;
-  /** Address of MongoDB; absent where nothing is in it. */
-  readonly url?: string;
-}
+import { type StorePlace, storeAt } from "../../../support/store-place.js";
+import { type Death, dyingAt } from "../../crash/points.js";
 
 export interface OpenedPlace {
   readonly bus: Bus;
@@ -19,9 +12,14 @@ export interface OpenedPlace {
   close(): Promise<void>;
 }
 
-export async function openPlace({ path, url }: KillPlace): Promise<OpenedPlace> {
-  const store = path === undefined ? mongoStore({ url: url ?? "", db: "kills" }) : embeddedStore({ path });
-  const bus = await createBus({ store, onTrouble: () => undefined });
+/** `death`: where this process is to end. */
+export async function openPlace(place: StorePlace, death: Death | null = null): Promise<OpenedPlace> {
+  const { url } = place;
+  const store = storeAt(place);
+  const bus = await createBus({
+    store: death === null ? store : dyingAt(store, death),
+    onTrouble: () => undefined,
+  });
   const client = url === undefined ? null : new MongoClient(url);
   return {
     bus,

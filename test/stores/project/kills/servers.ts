@@ -4,19 +4,20 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { MongoClient } from "mongodb";
 import { ReplicaSet } from "../../../support/mongo/replica-set.js";
-import type { KillPlace } from "./place.js";
+import type { StorePlace } from "../../../support/store-place.js";
 import { ROLES, type RoleName } from "./roles.js";
 
 export type StoreName = "embedded" | "mongo";
 
 /** Runs `body` in a fresh place; nothing of it is left afterwards. */
 export async function inPlace<T>(
-  role: RoleName,
   store: StoreName,
-  body: (place: KillPlace) => Promise<T>,
+  body: (place: StorePlace) => Promise<T>,
+  role?: RoleName,
 ): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), "promethean-kills-"));
-  const server = store === "mongo" || ROLES[role].needsMongo ? await ReplicaSet.start() : null;
+  const needsMongo = store === "mongo" || (role !== undefined && ROLES[role].needsMongo);
+  const server = needsMongo ? await ReplicaSet.start() : null;
   try {
     if (server !== null) await endTransactionsSoon(server.url);
     return await body({

@@ -1,25 +1,33 @@
 /**
- * A process to be killed at any moment: it publishes, consumes and projects on one store file, and tells what it does on
- * its standard output, line by line, in the terms of a history. What it was told to publish and what it is about to
- * handle is written before it happens, what it was answered afterwards.
+ * A process to be killed at any moment, or at a point that it is told: it publishes, consumes and projects on one store,
+ * and tells what it does on its standard output, line by line, in the terms of a history. What it was told to publish and
+ * what it is about to handle is written before it happens, what it was answered afterwards.
  */
 import { writeSync } from "node:fs";
 import { createBus } from "../../../src/bus/create-bus.js";
-import { BusError } from "../../../src/model/errors.js";
+import { BusError, Fatal } from "../../../src/model/errors.js";
 import { startTransactionalProjector } from "../../../src/project/transactional.js";
-import { embeddedStore } from "../../../src/stores/embedded/index.js";
 import type { HistoryEvent } from "../../../src/testing/history/index.js";
-import { CONSUMERS, PARTITIONS, PROJECTION, TOPIC, VIEW } from "./crash-names.js";
+import { type StorePlace, storeAt } from "../../support/store-place.js";
+import { CONSUMERS, isPoison, PARTITIONS, POISON, PROJECTION, TOPIC, VIEW } from "./names.js";
+import { type Death, dyingAt } from "./points.js";
 
-const [path = "", member = "", mode = "run"] = process.argv.slice(2);
+const [place = "{}", member = "", mode = "run", death = "null"] = process.argv.slice(2);
+/** A server cannot see that a member is dead, and waits for its lease; a store file can. */
+const LEASE_MS = 1_500;
 
 function tell(event: HistoryEvent | { readonly type: "ready" }): void {
   writeSync(1, `${JSON.stringify(event)}\n`);
 }
 
+const where = JSON.parse(place) as StorePlace;
+const store = storeAt(where);
+const dies = JSON.parse(death) as Death | null;
 const bus = await createBus({
-  store: embeddedStore({ path }),
+  store: dies === null ? store : dyingAt(store, dies),
   topics: [{ name: TOPIC, partitions: PARTITIONS }],
+  ...(where.path === undefined && { leaseMs: LEASE_MS }),
+  onTrouble: () => undefined,
 });
 
 tell({ type: "began", member });
@@ -35,6 +43,7 @@ await bus.subscribe(
       ...{ member, group: CONSUMERS, topic, partition, seq, id, epoch, attempt: ctx.attempt },
       ...(key !== undefined && { key }),
     });
+    if (isPoison(id)) throw new Fatal("nothing can be done with this one");
   },
   { from: "earliest", maxAttempts: 1_000 },
 );
@@ -51,11 +60,17 @@ tell({ type: "ready" });
 
 let number = 0;
 
-/** Some ids are the caller's own, some are made by the bus; now and then a publish is asked for twice. */
+/** Some ids are the caller's own, some are made by the bus. */
+function idOf(n: number): string {
+  if (n % 11 === 0) return `${POISON}${member}-${n}`;
+  return n % 3 === 0 ? `${member}-${n}` : bus.clock.newId();
+}
+
+/** Now and then a publish is asked for twice. */
 async function publishOne(): Promise<void> {
   const n = ++number;
   const key = `k${n % 7}`;
-  const id = n % 3 === 0 ? `${member}-${n}` : bus.clock.newId();
+  const id = idOf(n);
   const op = Number(member.replace(/\D/g, "")) * 1_000_000 + n;
   tell({ type: "publish-asked", op, producer: member, topic: TOPIC, id, key });
   try {

@@ -1,0 +1,57 @@
+/** The short forms of `scripts/crash.mjs`. */
+import { describe, expect, it } from "vitest";
+import { compileProgram } from "../../../scripts/embedded-sources.mjs";
+import { runKills } from "../project/kills/kill-run.js";
+import { inPlace, type StoreName } from "../project/kills/servers.js";
+import { POINTS_OF } from "./points.js";
+import { runCrashes } from "./run.js";
+
+const TEST_MS = 300_000;
+const STORES: readonly StoreName[] = ["embedded", "mongo"];
+const program = compileProgram(new URL("./child.ts", import.meta.url));
+const worker = compileProgram(new URL("../project/kills/worker-process.ts", import.meta.url));
+
+describe.each(STORES)("processes on the %s store, killed", (store) => {
+  it(
+    "P1, P2, P3, P5, P8, P9: at any moment, over and over: nothing is lost or doubled, and the next goes on at once",
+    async () => {
+      const cycles = store === "embedded" ? 15 : 5;
+      const run = await inPlace(store, (place) => runCrashes({ program, place, cycles, seed: 7 }));
+      expect(run.anomalies).toEqual([]);
+      expect(run.acked).toBeGreaterThan(50);
+      // The lease of a killed process lasts 10 s on a file: it is not waited for.
+      expect(run.slowestTakeoverMs).toBeLessThan(5_000);
+    },
+    TEST_MS,
+  );
+
+  it(
+    "P1, P2, P3, P5, P7, P8, P9: at each named point: nothing is lost or doubled",
+    async () => {
+      const points = POINTS_OF.bus;
+      const run = await inPlace(store, (place) =>
+        runCrashes({ program, place, cycles: points.length, seed: 3, points }),
+      );
+      expect(run.anomalies).toEqual([]);
+      expect(run.deadLettered).toBeGreaterThan(0);
+    },
+    TEST_MS,
+  );
+
+  it.each([
+    ["P10", "drainer", POINTS_OF.drainer],
+    ["P11", "compactor", POINTS_OF.compactor],
+    ["P12", "changefeed", POINTS_OF.changefeed],
+  ] as const)(
+    "%s: a %s dies at each named point, and the next one finishes its work",
+    async (_, role, points) => {
+      const run = await inPlace(
+        store,
+        (place) => runKills({ role, place, program: worker, cycles: points.length, seed: 3, points }),
+        role,
+      );
+      expect(run.anomalies).toEqual([]);
+    },
+    TEST_MS,
+  );
+});
