@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { validate, version } from "uuid";
+import { v7, validate, version } from "uuid";
 import { describe, expect, it } from "vitest";
 import { deadLetterId, derivedId, IdSource, idTimeMs } from "./ids.js";
 
@@ -23,6 +23,22 @@ describe("IdSource", () => {
     expect(ids).toEqual([...ids].sort());
     expect(new Set(ids).size).toBe(ids.length);
     expect(ids.map((id) => idTimeMs(id))).toEqual([100, 100, 100, 101, 101, 101, 101, 102, 102, 200]);
+  });
+
+  it("writes time, counter and chance where a UUIDv7 has them", () => {
+    const random = fc.uint8Array({ minLength: 16, maxLength: 16 });
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 2 ** 48 - 1 }), random, (msecs, chance) => {
+        const source = new IdSource(
+          () => msecs,
+          (bytes) => bytes.set(chance),
+        );
+        const [, high = 0, middle = 0, low = 0] = chance.subarray(5);
+        const seq = ((high << 23) | (middle << 16) | (low << 8)) >>> 0;
+        expect(source.next()).toBe(v7({ msecs, seq, random: chance }));
+        expect(source.next()).toBe(v7({ msecs, seq: seq + 1, random: chance }));
+      }),
+    );
   });
 
   it("grows through a hundred thousand ids of one millisecond", () => {

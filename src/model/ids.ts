@@ -2,13 +2,14 @@
  * Event ids. A bus makes UUIDv7 (time-ordered, growing within a process); callers may bring any short string. Ids
  * derived from others are UUIDv5, so that the same cause gives the same id on every machine (P8, P9).
  */
-import { v5, v7 } from "uuid";
+import { v5 } from "uuid";
 
 const NAMESPACE = "6f1d3c3e-52a4-5d0b-9d6e-2b8f0c7a41e9";
 
-const HEX_DIGITS = "0123456789abcdef";
+const DIGITS = Uint8Array.from("0123456789abcdef", (digit) => digit.charCodeAt(0));
 /** Where the digits of each byte stand in the text of a UUID. */
 const DIGITS_AT = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34] as const;
+const TIME_BYTES = 6;
 
 /**
  * Makes UUIDv7 that grow, also within a millisecond and when the clock steps back. Chance comes in from outside: asking
@@ -19,8 +20,8 @@ export class IdSource {
   readonly #nowMs: () => number;
   readonly #fillRandom: (bytes: Uint8Array) => void;
   readonly #random = new Uint8Array(16);
-  readonly #bytes = new Uint8Array(16);
-  readonly #text = Buffer.from("00000000-0000-0000-0000-000000000000", "latin1");
+  /** Character codes of the id made last: the time's digits stay until it changes. */
+  readonly #text = Array.from("00000000-0000-0000-0000-000000000000", (c) => c.charCodeAt(0));
   #lastMs = -1;
   #seq = 0;
 
@@ -34,26 +35,39 @@ export class IdSource {
     this.#fillRandom(random);
     const nowMs = this.#nowMs();
     if (nowMs > this.#lastMs) {
-      this.#lastMs = nowMs;
+      this.#setTime(nowMs);
       // Half of the counter's range is left for ids of the same millisecond.
       this.#seq =
         ((random[6] as number) << 23) | ((random[7] as number) << 16) | ((random[8] as number) << 8);
     } else if (++this.#seq > 0xffffffff) {
-      this.#lastMs++;
+      this.#setTime(this.#lastMs + 1);
       this.#seq = 0;
     }
-    return this.#format(v7({ msecs: this.#lastMs, seq: this.#seq, random }, this.#bytes));
+    this.#setRest(this.#seq, random);
+    return String.fromCharCode(...this.#text);
   }
 
-  #format(bytes: Uint8Array): string {
-    const text = this.#text;
-    for (let i = 0; i < 16; i++) {
-      const byte = bytes[i] as number;
-      const at = DIGITS_AT[i] as number;
-      text[at] = HEX_DIGITS.charCodeAt(byte >> 4);
-      text[at + 1] = HEX_DIGITS.charCodeAt(byte & 15);
+  #setTime(ms: number): void {
+    this.#lastMs = ms;
+    for (let i = TIME_BYTES - 1, rest = ms; i >= 0; i--, rest = Math.floor(rest / 256)) {
+      this.#setByte(i, rest % 256);
     }
-    return text.toString("latin1");
+  }
+
+  /** Version, variant and a counter of 32 bits between them; then chance. */
+  #setRest(seq: number, random: Uint8Array): void {
+    this.#setByte(6, 0x70 | (seq >>> 28));
+    this.#setByte(7, (seq >>> 20) & 0xff);
+    this.#setByte(8, 0x80 | ((seq >>> 14) & 0x3f));
+    this.#setByte(9, (seq >>> 6) & 0xff);
+    this.#setByte(10, ((seq << 2) & 0xfc) | ((random[10] as number) & 3));
+    for (let i = 11; i < 16; i++) this.#setByte(i, random[i] as number);
+  }
+
+  #setByte(index: number, byte: number): void {
+    const at = DIGITS_AT[index] as number;
+    this.#text[at] = DIGITS[byte >> 4] as number;
+    this.#text[at + 1] = DIGITS[byte & 15] as number;
   }
 }
 

@@ -101,6 +101,27 @@ describe("jsonBody", () => {
     expect(body(inherited).text).toBe('{"yes":2}');
   });
 
+  it("takes own members only, also when somebody gave all objects of the process one more", () => {
+    const everywhere = Object.prototype as { extra?: unknown };
+    everywhere.extra = { n: 1 };
+    try {
+      expect(Object.keys(body({ a: [{}] }).value as object)).toEqual(["a"]);
+      expect(Object.keys((body([{}]).value as object[])[0] ?? [])).toEqual([]);
+    } finally {
+      delete everywhere.extra;
+    }
+  });
+
+  it("counts the same size for plain data as for data with a closer look", () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        const date = new Date(0);
+        const apart = body({ value }).size + body({ date: date.toJSON() }).size - 2;
+        expect(body({ value, date }).size).toBe(apart);
+      }),
+    );
+  });
+
   it("asks toJSON, once, with the member's name", () => {
     const asked: string[] = [];
     const custom = { toJSON: (name: string) => asked.push(name) };

@@ -4,7 +4,8 @@
  *
  * Values are deep-frozen: ten groups may share one payload, and none can change it for the others.
  */
-import { BusError, describeThrown } from "./errors.js";
+import { BusError } from "./errors.js";
+import { copyJson } from "./json-copy.js";
 
 export type JsonValue = null | boolean | number | string | readonly JsonValue[] | JsonObject;
 export interface JsonObject {
@@ -113,11 +114,10 @@ export interface JsonLimits {
  * Stricter than JSON.stringify where that would lose data in silence: NaN, functions, Map, cycles are refused.
  */
 export function jsonBody(value: unknown, limits: JsonLimits): JsonBody {
-  const copier = new Copier(limits.maxDepth);
-  const copy = copier.copyWhole(value);
-  const body = JsonBody.ofFrozen(copy, copier.size);
+  const { copy, size } = copyJson(value, limits.maxDepth);
+  const body = JsonBody.ofFrozen(copy, size);
   // Escapes take at most 6 bytes a character, so only texts near the limit need to be measured.
-  if (copier.size * 6 > limits.maxBytes) {
+  if (size * 6 > limits.maxBytes) {
     const bytes = Buffer.byteLength(body.text, "utf8");
     if (bytes > limits.maxBytes) {
       throw new BusError(
@@ -130,147 +130,6 @@ export function jsonBody(value: unknown, limits: JsonLimits): JsonBody {
     }
   }
   return body;
-}
-
-class Copier {
-  /** Characters of the JSON text, give or take escapes. */
-  size = 0;
-  readonly #maxDepth: number;
-  readonly #path: (string | number)[] = [];
-  readonly #open: object[] = [];
-
-  constructor(maxDepth: number) {
-    this.#maxDepth = maxDepth;
-  }
-
-  copyWhole(value: unknown): unknown {
-    try {
-      return this.copy(value, 0);
-    } catch (error) {
-      if (error instanceof BusError) throw error;
-      // Getters and proxies are the caller's code.
-      return this.#refuse(`reading it throws: ${describeThrown(error)}`);
-    }
-  }
-
-  copy(value: unknown, depth: number): unknown {
-    switch (typeof value) {
-      case "string":
-        this.size += value.length + 3;
-        return value;
-      case "number":
-        if (!Number.isFinite(value)) this.#refuse(`${value} has no JSON form`);
-        this.size += 8;
-        return value === 0 ? 0 : value;
-      case "boolean":
-        this.size += 6;
-        return value;
-      case "object":
-        return value === null ? this.#null() : this.#copyObject(value, depth);
-      default:
-        return this.#refuse(
-          `${typeof value === "undefined" ? "undefined" : `a ${typeof value}`} has no JSON form`,
-        );
-    }
-  }
-
-  #null(): null {
-    this.size += 5;
-    return null;
-  }
-
-  #copyObject(value: object, depth: number): unknown {
-    if (depth >= this.#maxDepth) {
-      this.#refuse(
-        this.#open.includes(value)
-          ? "it contains itself"
-          : `it is nested deeper than ${this.#maxDepth} levels`,
-      );
-    }
-    if (typeof (value as { toJSON?: unknown }).toJSON === "function") {
-      return this.#copyConverted(value as { toJSON(key: string): unknown }, depth);
-    }
-    this.size += 2;
-    this.#open.push(value);
-    const copy = Array.isArray(value) ? this.#copyArray(value, depth) : this.#copyMembers(value, depth);
-    this.#open.pop();
-    return Object.freeze(copy);
-  }
-
-  #copyConverted(value: { toJSON(key: string): unknown }, depth: number): unknown {
-    let converted: unknown;
-    try {
-      converted = value.toJSON(String(this.#path.at(-1) ?? ""));
-    } catch {
-      this.#refuse("its toJSON() throws");
-    }
-    return this.copy(converted, depth + 1);
-  }
-
-  #copyArray(value: readonly unknown[], depth: number): unknown[] {
-    const copy = new Array<unknown>(value.length);
-    for (let i = 0; i < value.length; i++) {
-      this.#path.push(i);
-      copy[i] = value[i] === undefined ? this.#null() : this.copy(value[i], depth + 1);
-      this.#path.pop();
-    }
-    return copy;
-  }
-
-  #copyMembers(value: object, depth: number): object {
-    const prototype: unknown = Object.getPrototypeOf(value);
-    if (prototype !== Object.prototype && prototype !== null && holdsMoreThanMembers(value)) {
-      this.#refuse(`a ${value.constructor.name} has no JSON form`);
-    }
-    const copy: Record<string, unknown> = {};
-    for (const name of Object.keys(value)) {
-      this.#path.push(name);
-      const member = (value as Record<string, unknown>)[name];
-      if (member === undefined) {
-        this.#path.pop();
-        continue;
-      }
-      this.size += name.length + 4;
-      const copied = this.copy(member, depth + 1);
-      if (name === "__proto__") defineOwn(copy, name, copied);
-      else copy[name] = copied;
-      this.#path.pop();
-    }
-    return copy;
-  }
-
-  #refuse(why: string): never {
-    const at = this.#path.length === 0 ? "the payload" : `payload${this.#path.map(step).join("")}`;
-    throw new BusError("INVALID_PAYLOAD", `${at}: ${why}`, { details: { path: [...this.#path] } });
-  }
-}
-
-/** Kinds of objects whose content is not in their members: copied member by member they would end up empty. */
-const OPAQUE: readonly (new (...args: never[]) => object)[] = [
-  Map,
-  Set,
-  WeakMap,
-  WeakSet,
-  ArrayBuffer,
-  Error,
-  Promise,
-  RegExp,
-  Number,
-  String,
-  Boolean,
-];
-
-function holdsMoreThanMembers(value: object): boolean {
-  return ArrayBuffer.isView(value) || OPAQUE.some((kind) => value instanceof kind);
-}
-
-function step(part: string | number): string {
-  return typeof part === "number" ? `[${part}]` : `.${part}`;
-}
-
-/** Plain assignment to `__proto__` would change the object's prototype; as data it must be a member like any other. */
-function defineOwn(target: object, name: string, value: unknown): void {
-  Object.defineProperty(target, name, { value, enumerable: true, configurable: true, writable: true });
 }
 
 /** JSON text with members in sorted order: equal for equal values. */

@@ -1,0 +1,243 @@
+/**
+ * Frozen copies of what callers hand in, as JSON would keep them. Nearly everything is plain data: that is copied without
+ * keeping track of where we are. Whatever is not (a Date, an object of a class, something JSON cannot keep) makes us begin
+ * again, strictly, with a path for the error message.
+ */
+import { BusError, describeThrown } from "./errors.js";
+
+export interface JsonCopy {
+  readonly copy: unknown;
+  /** Characters of the JSON text, give or take escapes. */
+  readonly size: number;
+}
+
+/** Throws INVALID_PAYLOAD with the path of what JSON cannot keep. */
+export function copyJson(value: unknown, maxDepth: number): JsonCopy {
+  const quick = new PlainCopier(maxDepth);
+  const copy = quick.copyWhole(value);
+  if (copy !== NOT_PLAIN) return { copy, size: quick.size };
+  const strict = new StrictCopier(maxDepth);
+  return { copy: strict.copyWhole(value), size: strict.size };
+}
+
+/** Instead of a copy: this needs a closer look. Nothing that a caller can hand in. */
+const NOT_PLAIN = Symbol("not plain");
+
+/** Copies values, arrays and plain objects of them; gives NOT_PLAIN for anything else. */
+class PlainCopier {
+  size = 0;
+  readonly #maxDepth: number;
+
+  constructor(maxDepth: number) {
+    this.#maxDepth = maxDepth;
+  }
+
+  copyWhole(value: unknown): unknown {
+    // Loops over members see inherited ones as well. Somebody who gives all objects of the process a member pays for it.
+    for (const _ in Object.prototype) return NOT_PLAIN;
+    try {
+      return this.#copy(value, 0);
+    } catch {
+      // Getters and proxies are the caller's code.
+      return NOT_PLAIN;
+    }
+  }
+
+  #copy(value: unknown, depth: number): unknown {
+    switch (typeof value) {
+      case "string":
+        this.size += value.length + 3;
+        return value;
+      case "number":
+        this.size += 8;
+        // Neither NaN nor infinite; minus zero becomes zero.
+        return value - value === 0 ? value + 0 : NOT_PLAIN;
+      case "boolean":
+        this.size += 6;
+        return value;
+      case "object":
+        if (value !== null) return this.#copyObject(value, depth);
+        this.size += 5;
+        return null;
+      default:
+        return NOT_PLAIN;
+    }
+  }
+
+  #copyObject(value: object, depth: number): unknown {
+    if (depth >= this.#maxDepth || (value as { toJSON?: unknown }).toJSON !== undefined) return NOT_PLAIN;
+    this.size += 2;
+    if (Array.isArray(value)) return this.#copyArray(value, depth);
+    const prototype: unknown = Object.getPrototypeOf(value);
+    return prototype === Object.prototype || prototype === null
+      ? this.#copyMembers(value as Record<string, unknown>, depth)
+      : NOT_PLAIN;
+  }
+
+  #copyArray(value: readonly unknown[], depth: number): unknown {
+    const copy = new Array<unknown>(value.length);
+    for (let i = 0; i < value.length; i++) {
+      const copied = this.#copy(value[i] ?? null, depth + 1);
+      if (copied === NOT_PLAIN) return NOT_PLAIN;
+      copy[i] = copied;
+    }
+    return Object.freeze(copy);
+  }
+
+  #copyMembers(value: Readonly<Record<string, unknown>>, depth: number): unknown {
+    const copy: Record<string, unknown> = {};
+    for (const name in value) {
+      const member = value[name];
+      if (member === undefined) continue;
+      // Plain assignment to that one would change the copy's prototype.
+      if (name === "__proto__") return NOT_PLAIN;
+      this.size += name.length + 4;
+      const copied = this.#copy(member, depth + 1);
+      if (copied === NOT_PLAIN) return NOT_PLAIN;
+      copy[name] = copied;
+    }
+    return Object.freeze(copy);
+  }
+}
+
+/** Takes everything that JSON can keep, and says of anything else where it stands and what it is. */
+class StrictCopier {
+  /** Characters of the JSON text, give or take escapes. */
+  size = 0;
+  readonly #maxDepth: number;
+  readonly #path: (string | number)[] = [];
+  readonly #open: object[] = [];
+
+  constructor(maxDepth: number) {
+    this.#maxDepth = maxDepth;
+  }
+
+  copyWhole(value: unknown): unknown {
+    try {
+      return this.copy(value, 0);
+    } catch (error) {
+      if (error instanceof BusError) throw error;
+      // Getters and proxies are the caller's code.
+      return this.#refuse(`reading it throws: ${describeThrown(error)}`);
+    }
+  }
+
+  copy(value: unknown, depth: number): unknown {
+    switch (typeof value) {
+      case "string":
+        this.size += value.length + 3;
+        return value;
+      case "number":
+        if (!Number.isFinite(value)) this.#refuse(`${value} has no JSON form`);
+        this.size += 8;
+        return value === 0 ? 0 : value;
+      case "boolean":
+        this.size += 6;
+        return value;
+      case "object":
+        return value === null ? this.#null() : this.#copyObject(value, depth);
+      default:
+        return this.#refuse(
+          `${typeof value === "undefined" ? "undefined" : `a ${typeof value}`} has no JSON form`,
+        );
+    }
+  }
+
+  #null(): null {
+    this.size += 5;
+    return null;
+  }
+
+  #copyObject(value: object, depth: number): unknown {
+    if (depth >= this.#maxDepth) {
+      this.#refuse(
+        this.#open.includes(value)
+          ? "it contains itself"
+          : `it is nested deeper than ${this.#maxDepth} levels`,
+      );
+    }
+    if (typeof (value as { toJSON?: unknown }).toJSON === "function") {
+      return this.#copyConverted(value as { toJSON(key: string): unknown }, depth);
+    }
+    this.size += 2;
+    this.#open.push(value);
+    const copy = Array.isArray(value) ? this.#copyArray(value, depth) : this.#copyMembers(value, depth);
+    this.#open.pop();
+    return Object.freeze(copy);
+  }
+
+  #copyConverted(value: { toJSON(key: string): unknown }, depth: number): unknown {
+    let converted: unknown;
+    try {
+      converted = value.toJSON(String(this.#path.at(-1) ?? ""));
+    } catch {
+      this.#refuse("its toJSON() throws");
+    }
+    return this.copy(converted, depth + 1);
+  }
+
+  #copyArray(value: readonly unknown[], depth: number): unknown[] {
+    const copy = new Array<unknown>(value.length);
+    for (let i = 0; i < value.length; i++) {
+      this.#path.push(i);
+      copy[i] = value[i] === undefined ? this.#null() : this.copy(value[i], depth + 1);
+      this.#path.pop();
+    }
+    return copy;
+  }
+
+  #copyMembers(value: object, depth: number): object {
+    const prototype: unknown = Object.getPrototypeOf(value);
+    if (prototype !== Object.prototype && prototype !== null && holdsMoreThanMembers(value)) {
+      this.#refuse(`a ${value.constructor.name} has no JSON form`);
+    }
+    const copy: Record<string, unknown> = {};
+    for (const name of Object.keys(value)) {
+      this.#path.push(name);
+      const member = (value as Record<string, unknown>)[name];
+      if (member === undefined) {
+        this.#path.pop();
+        continue;
+      }
+      this.size += name.length + 4;
+      const copied = this.copy(member, depth + 1);
+      if (name === "__proto__") defineOwn(copy, name, copied);
+      else copy[name] = copied;
+      this.#path.pop();
+    }
+    return copy;
+  }
+
+  #refuse(why: string): never {
+    const at = this.#path.length === 0 ? "the payload" : `payload${this.#path.map(step).join("")}`;
+    throw new BusError("INVALID_PAYLOAD", `${at}: ${why}`, { details: { path: [...this.#path] } });
+  }
+}
+
+/** Kinds of objects whose content is not in their members: copied member by member they would end up empty. */
+const OPAQUE: readonly (new (...args: never[]) => object)[] = [
+  Map,
+  Set,
+  WeakMap,
+  WeakSet,
+  ArrayBuffer,
+  Error,
+  Promise,
+  RegExp,
+  Number,
+  String,
+  Boolean,
+];
+
+function holdsMoreThanMembers(value: object): boolean {
+  return ArrayBuffer.isView(value) || OPAQUE.some((kind) => value instanceof kind);
+}
+
+function step(part: string | number): string {
+  return typeof part === "number" ? `[${part}]` : `.${part}`;
+}
+
+/** Plain assignment to `__proto__` would change the object's prototype; as data it must be a member like any other. */
+function defineOwn(target: object, name: string, value: unknown): void {
+  Object.defineProperty(target, name, { value, enumerable: true, configurable: true, writable: true });
+}
