@@ -22,27 +22,21 @@ export class Arrivals {
     this.#resolve = resolve;
   }
 
-  /** Calls `use` with the topic's configuration: at once if it is known and nobody waits, else in turn. */
-  with<R>(topic: TopicRef, use: (config: TopicConfig) => R | Promise<R>): R | Promise<R> {
+  /** The topic's configuration, if it is known and nobody waits for it: then there is no need to wait either. */
+  configNow(topic: TopicRef): TopicConfig | undefined {
+    return this.#waiting.size > 0 && this.#waiting.has(topicName(topic)) ? undefined : this.#known(topic);
+  }
+
+  /** Tells `arrival` the configuration in turn, or that there is none. What `go` throws is told to `fail`. */
+  wait(topic: TopicRef, arrival: Arrival): void {
     const name = topicName(topic);
     const waiting = this.#waiting.get(name);
-    const config = waiting === undefined ? this.#known(topic) : undefined;
-    if (config !== undefined) return use(config);
-    return new Promise<R>((resolve, reject) => {
-      const go = (found: TopicConfig): void => {
-        try {
-          resolve(use(found));
-        } catch (error) {
-          reject(error);
-        }
-      };
-      if (waiting !== undefined) {
-        waiting.push({ go, fail: reject });
-      } else {
-        this.#waiting.set(name, [{ go, fail: reject }]);
-        void this.#admit(topic, name);
-      }
-    });
+    if (waiting !== undefined) {
+      waiting.push(arrival);
+      return;
+    }
+    this.#waiting.set(name, [arrival]);
+    void this.#admit(topic, name);
   }
 
   async #admit(topic: TopicRef, name: string): Promise<void> {
@@ -52,7 +46,13 @@ export class Arrivals {
     };
     try {
       const config = await this.#resolve(topic);
-      everyone(({ go }) => go(config));
+      everyone((arrival) => {
+        try {
+          arrival.go(config);
+        } catch (error) {
+          arrival.fail(error);
+        }
+      });
     } catch (error) {
       everyone(({ fail }) => fail(error));
     }

@@ -1,6 +1,5 @@
 /** The bus: publish, subscribe, read, and look after groups. */
 
-import type { Emit } from "../consume/context.js";
 import { followTopic } from "../consume/following.js";
 import { type Middleware, MiddlewareStack } from "../consume/middleware.js";
 import { checkGroupName, checkReadPosition, checkSubscribeOptions } from "../consume/options.js";
@@ -40,9 +39,13 @@ import {
 import type { Store } from "../ports/store.js";
 import { View } from "../project/view.js";
 import { Admin } from "./admin.js";
-import { type BusCore, checkPartition, someFailed } from "./core.js";
+import type { BusCore } from "./core.js";
 import { groupPosition, moveGroup } from "./cursors.js";
+import { Layers } from "./layers.js";
+import { checkPartition } from "./publishing.js";
 import type { SubscribeRequest, Subscription } from "./subscriptions.js";
+
+const NO_OPTIONS: PublishOptions = Object.freeze({});
 
 type Topics<T> = TopicRef<T> | readonly (string | TopicDefinition<T>)[];
 
@@ -57,10 +60,12 @@ type Topics<T> = TopicRef<T> | readonly (string | TopicDefinition<T>)[];
 export class Bus implements EventBus {
   readonly #core: BusCore;
   readonly #middleware: MiddlewareStack;
+  readonly #layers: Layers;
 
   constructor(core: BusCore, middleware = new MiddlewareStack()) {
     this.#core = core;
     this.#middleware = middleware;
+    this.#layers = new Layers(core.publishing, middleware);
   }
 
   /** The store this bus stands on. */
@@ -110,35 +115,24 @@ export class Bus implements EventBus {
    * @example
    * const { partition, seq } = await bus.publish("orders.placed", { order: 7 }, { key: "customer-42" });
    */
-  async publish<T>(
+  publish<T>(
     topic: TopicRef<T>,
     payload: T,
-    options: PublishOptions = {},
+    options: PublishOptions = NO_OPTIONS,
   ): Promise<PublishedRecord<T>> {
-    if (this.#middleware.all.length > 0) return this.#publishLayered(topic, payload, options);
-    return this.#core.publish(topic, payload, options) as Promise<PublishedRecord<T>>;
+    return this.#layers.publish(topic, payload, options);
   }
 
   /** As publish, told by callbacks: for gateways that answer thousands of publishes in one write. */
   submit(topic: string, payload: unknown, options: PublishOptions, waiter: PublishWaiter): void {
-    if (this.#middleware.all.length === 0) {
-      this.#core.submit(topic, payload, options, waiter);
-      return;
-    }
-    this.#publishLayered(topic, payload, options).then(
-      (record) => waiter.done(record, record.duplicate === true),
-      (error: unknown) => waiter.fail(error),
-    );
+    this.#layers.submit(topic, payload, options, waiter);
   }
 
   /** Publishes many events of one topic; resolves when all are durable. Fails if one fails; `details.failed` says which. */
   async publishMany<T>(topic: TopicRef<T>, items: readonly PublishItem<T>[]): Promise<PublishedRecord<T>[]> {
     if (!Array.isArray(items) || items.some((item) => typeof item !== "object" || item === null))
       throw new BusError("INVALID_OPTION", "publishMany takes an array of { payload, … }");
-    if (this.#middleware.all.length === 0) {
-      return this.#core.publishMany(topic, items) as Promise<PublishedRecord<T>[]>;
-    }
-    return this.#publishThrough(topic, items);
+    return this.#layers.publishMany(topic, items);
   }
 
   /**
@@ -189,7 +183,7 @@ export class Bus implements EventBus {
     await this.#core.ready();
     await this.#core.pauses.look();
     const configs = signal?.aborted ? [] : await this.#core.topicsOf(wanted);
-    const full = { ...request, work: this.#layered(work), emit: this.#emit };
+    const full = { ...request, work: this.#layers.around(work), emit: this.#layers.emit };
     const subscription = await this.#core.subscriptions.subscribe(configs, full);
     const patterns = wanted.map((topic) => topicName(topic)).filter(isPattern);
     if (patterns.length > 0) this.#core.follow(subscription, patterns);
@@ -303,84 +297,6 @@ export class Bus implements EventBus {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
-  }
-
-  /**
-   * Many events through the layers, in order: one is sent on its way only when those before it are in the queue. The
-   * first that a layer refuses ends it; what follows is not tried.
-   */
-  async #publishThrough<T>(
-    topic: TopicRef<T>,
-    items: readonly PublishItem<T>[],
-  ): Promise<PublishedRecord<T>[]> {
-    const sent: Promise<PublishedRecord<T>>[] = [];
-    for (const { payload, ...options } of items) {
-      const queued = new Promise<boolean>((resolve) => {
-        const publishing = this.#publishLayered(topic, payload, options, { onQueued: () => resolve(true) });
-        sent.push(publishing);
-        publishing.catch(() => resolve(false));
-      });
-      if (!(await queued)) break;
-    }
-    const results = await Promise.allSettled(sent);
-    const untried = new BusError("ABORTED", "not tried: an earlier event of the same call was refused");
-    const failures = items.flatMap((_, index) => {
-      const result = results[index];
-      if (result?.status === "fulfilled") return [];
-      return [{ index, error: result === undefined ? untried : BusError.from(result.reason) }];
-    });
-    if (failures.length > 0) throw someFailed(items.length, failures);
-    return results.map((result) => (result as PromiseFulfilledResult<PublishedRecord<T>>).value);
-  }
-
-  /** `emitted`: by a handler, see the core. `onQueued` is called once the event is on its way. */
-  async #publishLayered<T>(
-    topic: TopicRef<T>,
-    payload: T,
-    options: PublishOptions,
-    how: { readonly emitted?: boolean; readonly onQueued?: () => void } = {},
-  ): Promise<PublishedRecord<T>> {
-    const name = topicName(topic);
-    const sent = this.#middleware.publish({ topic: name, payload, options }, (request) => {
-      const publishing = this.#core.publish(
-        request.topic === name ? topic : request.topic,
-        request.payload,
-        request.options,
-        how.emitted,
-      );
-      how.onQueued?.();
-      return publishing;
-    });
-    return sent as Promise<PublishedRecord<T>>;
-  }
-
-  /** What handlers publish goes through the layers as well. */
-  readonly #emit: Emit = <T>(topic: TopicRef<T>, payload: T, options: PublishOptions) =>
-    this.#middleware.all.length > 0
-      ? this.#publishLayered(topic, payload, options, { emitted: true })
-      : (this.#core.publish(topic, payload, options, true) as Promise<PublishedRecord<T>>);
-
-  /** Layers may be added and removed while it runs. */
-  #layered(work: Work): Work {
-    const stack = this.#middleware;
-    switch (work.kind) {
-      case "raw":
-        return work;
-      case "single": {
-        const { handler } = work;
-        const layered: Handler = (event, ctx) =>
-          stack.all.length === 0 ? handler(event, ctx) : stack.handle(event, ctx, (e) => handler(e, ctx));
-        return { ...work, handler: layered };
-      }
-      case "batch": {
-        const { handler } = work;
-        const layered: BatchHandler = (events, ctx) =>
-          stack.all.length === 0
-            ? handler(events, ctx)
-            : stack.handleBatch(events, ctx, (e) => handler(e, ctx));
-        return { ...work, handler: layered };
-      }
-    }
   }
 }
 

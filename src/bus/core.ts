@@ -6,29 +6,18 @@ import { Membership } from "../consume/membership.js";
 import { type GroupMode, groupPolicy } from "../consume/options.js";
 import { Tail } from "../consume/tail.js";
 import { BusError } from "../model/errors.js";
-import type { EventDraft, StoredEvent } from "../model/event.js";
-import type { PublishedRecord, PublishItem, PublishOptions } from "../model/event-bus.js";
+import type { StoredEvent } from "../model/event.js";
 import { Meters } from "../model/meter.js";
 import { DEFAULT_RETRY } from "../model/retry.js";
 import { TaskBoard } from "../model/task.js";
-import {
-  checkTopicName,
-  deadLetterTopic,
-  isPattern,
-  type TopicConfig,
-  type TopicRef,
-  topicName,
-} from "../model/topic.js";
+import { deadLetterTopic, isPattern, type TopicConfig, type TopicRef, topicName } from "../model/topic.js";
 import type { Fence } from "../ports/groups.js";
 import type { Signal } from "../ports/store.js";
 import { ViewPointers } from "../project/view-pointer.js";
-import { checkPublishOptions, makeDraft } from "../publish/draft.js";
-import type { Waiter } from "../publish/partition-writer.js";
 import { Publisher } from "../publish/publisher.js";
-import { Arrivals } from "./arrivals.js";
 import { GroupPauses } from "./group-pauses.js";
 import type { Settings } from "./options.js";
-import { checkPayload, keyOf } from "./payload-schema.js";
+import { Publishing } from "./publishing.js";
 import { acquireStore, releaseStore } from "./shared-store.js";
 import { type Subscription, Subscriptions, takesIn } from "./subscriptions.js";
 import { TopicCatalog } from "./topic-catalog.js";
@@ -40,6 +29,7 @@ export class BusCore {
   readonly settings: Settings;
   readonly catalog: TopicCatalog;
   readonly publisher: Publisher;
+  readonly publishing: Publishing;
   readonly tail: Tail;
   readonly membership: Membership;
   readonly subscriptions: Subscriptions;
@@ -47,10 +37,6 @@ export class BusCore {
   readonly meters = new Meters();
   readonly viewPointers: ViewPointers;
   readonly pauses: GroupPauses;
-  readonly #arrivals = new Arrivals(
-    (topic) => this.catalog.known(topic),
-    (topic) => this.#resolve(topic),
-  );
   readonly #patterns = new Map<Subscription, readonly string[]>();
   readonly #watchman: Watchman;
   readonly #closing = new AbortController();
@@ -75,6 +61,14 @@ export class BusCore {
       signal: this.#closing.signal,
       onAppended: (events, durationMs) => this.#appended(events, durationMs),
       onHeard: (topic, partition, head) => this.tail.grew(topic, partition, head),
+    });
+    this.publishing = new Publishing({
+      publisher: this.publisher,
+      catalog: this.catalog,
+      clock,
+      limits,
+      checkOpen: () => this.checkOpen(),
+      resolve: (topic) => this.#resolve(topic),
     });
     this.membership = new Membership({
       member: settings.member,
@@ -121,83 +115,6 @@ export class BusCore {
   checkOpen(): void {
     if (this.#phase === "closing" || this.#phase === "closed")
       throw new BusError("CLOSED", "this bus is closed");
-  }
-
-  /** `emitted`: by a handler, which may still finish its event while the bus closes. */
-  async publish(
-    topic: TopicRef,
-    payload: unknown,
-    options: PublishOptions,
-    emitted = false,
-  ): Promise<PublishedRecord> {
-    if (!emitted) this.checkOpen();
-    const draft = this.#draft(topic, payload, options);
-    return this.#arrivals.with(topic, (config) => this.#send(config, options.partition, draft));
-  }
-
-  /** As publish, without a promise: for those who answer many at once. `waiter` is told once, sooner or later. */
-  submit(topic: TopicRef, payload: unknown, options: PublishOptions, waiter: Waiter): void {
-    try {
-      this.checkOpen();
-      const draft = this.#draft(topic, payload, options);
-      const queued = this.#arrivals.with(topic, (config) => {
-        checkPartition(config, options.partition);
-        this.publisher.admit([draft]);
-        this.publisher.add(config, options.partition, draft, waiter);
-      });
-      queued?.catch((error: unknown) => waiter.fail(BusError.from(error)));
-    } catch (error) {
-      waiter.fail(BusError.from(error));
-    }
-  }
-
-  #send(config: TopicConfig, partition: number | undefined, draft: EventDraft): Promise<PublishedRecord> {
-    checkPartition(config, partition);
-    this.publisher.admit([draft]);
-    return new Promise<PublishedRecord>((resolve, reject) => {
-      this.publisher.add(config, partition, draft, {
-        done: (event, duplicate) => resolve(published(event, duplicate)),
-        fail: reject,
-      });
-    });
-  }
-
-  async publishMany(topic: TopicRef, items: readonly PublishItem[]): Promise<PublishedRecord[]> {
-    this.checkOpen();
-    const drafts = items.map((item) => this.#draft(topic, item.payload, item));
-    return this.#arrivals.with(topic, (config) => this.#sendMany(config, items, drafts));
-  }
-
-  #sendMany(
-    config: TopicConfig,
-    items: readonly PublishItem[],
-    drafts: readonly EventDraft[],
-  ): Promise<PublishedRecord[]> {
-    for (const item of items) checkPartition(config, item.partition);
-    this.publisher.admit(drafts);
-    return new Promise<PublishedRecord[]>((resolve, reject) => {
-      const records = new Array<PublishedRecord>(drafts.length);
-      const failures: { index: number; error: BusError }[] = [];
-      let open = drafts.length;
-      const finish = (): void => {
-        if (--open > 0) return;
-        if (failures.length === 0) resolve(records);
-        else reject(someFailed(records.length, failures));
-      };
-      drafts.forEach((draft, index) => {
-        this.publisher.add(config, items[index]?.partition, draft, {
-          done: (event, duplicate) => {
-            records[index] = published(event, duplicate);
-            finish();
-          },
-          fail: (error) => {
-            failures.push({ index, error });
-            finish();
-          },
-        });
-      });
-      if (drafts.length === 0) resolve(records);
-    });
   }
 
   /** News of what others append is wanted from now on. */
@@ -252,19 +169,6 @@ export class BusCore {
   async #resolve(topic: TopicRef): Promise<TopicConfig> {
     if (this.#phase === "new") await this.open();
     return this.catalog.resolve(topic);
-  }
-
-  /** Taken from the caller's objects at once: what they change afterwards is theirs alone. */
-  #draft(topic: TopicRef, payload: unknown, options: PublishOptions): EventDraft {
-    const { limits, clock } = this.settings;
-    const name = topicName(topic);
-    if (this.catalog.known(name) === undefined) checkTopicName(name);
-    checkPublishOptions(options, limits);
-    const definition = this.catalog.definition(topic);
-    if (definition === undefined) return makeDraft(payload, options, limits, clock);
-    const checked = checkPayload(definition, payload);
-    const key = options.key ?? keyOf(definition, checked);
-    return makeDraft(checked.stored, options, limits, clock, key);
   }
 
   #runnerOptions(topic: TopicConfig, group: string, mode: GroupMode, pageSize: number): RunnerOptions {
@@ -367,35 +271,4 @@ export class BusCore {
       }
     }
   }
-}
-
-function published(event: StoredEvent, duplicate: boolean): PublishedRecord {
-  return duplicate ? { ...event.record, duplicate: true } : event.record;
-}
-
-/** Throws INVALID_OPTION unless the topic has this partition. */
-export function checkPartition(topic: TopicConfig, partition: number | undefined): void {
-  if (partition === undefined) return;
-  if (!Number.isSafeInteger(partition) || partition < 0 || partition >= topic.partitions) {
-    throw new BusError(
-      "INVALID_OPTION",
-      `${topic.name} has partitions 0 to ${topic.partitions - 1}, not ${partition}`,
-    );
-  }
-}
-
-/** The first failure, with what became of the others. */
-export function someFailed(count: number, failures: readonly { index: number; error: BusError }[]): BusError {
-  const first = (failures[0] as { error: BusError }).error;
-  return new BusError(
-    first.code,
-    `${failures.length} of ${count} events were not published: ${first.message}`,
-    {
-      cause: first,
-      retryable: first.retryable,
-      details: {
-        failed: failures.map(({ index, error }) => ({ index, code: error.code, ...error.details })),
-      },
-    },
-  );
 }

@@ -49,6 +49,10 @@ export class MiddlewareStack {
     };
   }
 
+  get isEmpty(): boolean {
+    return this.#own.length === 0 && (this.#outer === null || this.#outer.isEmpty);
+  }
+
   get all(): readonly Middleware[] {
     return this.#outer === null ? this.#own : [...this.#outer.all, ...this.#own];
   }

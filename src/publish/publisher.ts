@@ -27,18 +27,16 @@ export class Publisher {
   }
 
   /** Throws QUEUE_FULL, with nothing queued, unless there is room for all of them. */
-  admit(drafts: readonly EventDraft[]): void {
+  admit(events: number, bytes: number): void {
     const { maxQueuedEvents, maxQueuedBytes } = this.#options.limits;
-    let bytes = 0;
-    for (const draft of drafts) bytes += draft.body.size;
-    if (drafts.length > maxQueuedEvents || bytes > maxQueuedBytes) {
+    if (events > maxQueuedEvents || bytes > maxQueuedBytes) {
       throw new BusError(
         "QUEUE_FULL",
-        `${drafts.length} events (${bytes} bytes) wait to be published at once; the queue holds ${maxQueuedEvents} events and ${maxQueuedBytes} bytes: publish them in parts`,
+        `${events} events (${bytes} bytes) wait to be published at once; the queue holds ${maxQueuedEvents} events and ${maxQueuedBytes} bytes: publish them in parts`,
         { retryable: false, details: { maxQueuedEvents, maxQueuedBytes } },
       );
     }
-    if (this.#queuedEvents + drafts.length > maxQueuedEvents || this.#queuedBytes + bytes > maxQueuedBytes) {
+    if (this.#queuedEvents + events > maxQueuedEvents || this.#queuedBytes + bytes > maxQueuedBytes) {
       throw new BusError(
         "QUEUE_FULL",
         `${this.#queuedEvents} events (${this.#queuedBytes} bytes) wait to be published; await publish to slow down`,
@@ -52,7 +50,7 @@ export class Publisher {
         },
       );
     }
-    this.#queuedEvents += drafts.length;
+    this.#queuedEvents += events;
     this.#queuedBytes += bytes;
   }
 

@@ -86,7 +86,7 @@ export class PublishingBench {
   }
 
   publishDraft(made: EventDraft, topic: TopicConfig = TOPIC, partition?: number): Promise<Published> {
-    this.publisher.admit([made]);
+    this.publisher.admit(1, made.body.size);
     return new Promise((resolve, reject) => {
       this.publisher.add(topic, partition, made, {
         done: (event, duplicate) => resolve({ event, duplicate }),

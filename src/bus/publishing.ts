@@ -1,0 +1,208 @@
+/**
+ * From a call of publish to the queue of its partition: what was handed in is checked and copied at once, and waits for its
+ * topic's configuration if that is not at hand.
+ */
+import type { Clock } from "../model/clock.js";
+import { BusError } from "../model/errors.js";
+import type { EventDraft, StoredEvent } from "../model/event.js";
+import type { PublishedRecord, PublishItem, PublishOptions } from "../model/event-bus.js";
+import type { Limits } from "../model/limits.js";
+import { checkTopicName, type TopicConfig, type TopicRef, topicName } from "../model/topic.js";
+import { checkPublishOptions, makeDraft } from "../publish/draft.js";
+import type { Waiter } from "../publish/partition-writer.js";
+import type { Publisher } from "../publish/publisher.js";
+import { Arrivals } from "./arrivals.js";
+import { checkPayload, keyOf } from "./payload-schema.js";
+import type { TopicCatalog } from "./topic-catalog.js";
+
+export interface PublishingOptions {
+  readonly publisher: Publisher;
+  readonly catalog: TopicCatalog;
+  readonly clock: Clock;
+  readonly limits: Limits;
+  /** Throws CLOSED once the bus is closed. */
+  readonly checkOpen: () => void;
+  /** Opens the bus if need be. */
+  readonly resolve: (topic: TopicRef) => Promise<TopicConfig>;
+}
+
+export class Publishing {
+  readonly #options: PublishingOptions;
+  readonly #arrivals: Arrivals;
+
+  constructor(options: PublishingOptions) {
+    this.#options = options;
+    this.#arrivals = new Arrivals((topic) => options.catalog.known(topic), options.resolve);
+  }
+
+  /** `emitted`: by a handler, which may still finish its event while the bus closes. */
+  publish(
+    topic: TopicRef,
+    payload: unknown,
+    options: PublishOptions,
+    emitted = false,
+  ): Promise<PublishedRecord> {
+    // One promise for the whole way: what is thrown in here rejects it.
+    return new Promise<PublishedRecord>((resolve, reject) => {
+      if (!emitted) this.#options.checkOpen();
+      const draft = this.#draft(topic, payload, options);
+      this.#queue(topic, options.partition, draft, new PromisedRecord(resolve, reject));
+    });
+  }
+
+  /** As publish, without a promise: for those who answer many at once. `waiter` is told once, sooner or later. */
+  submit(topic: TopicRef, payload: unknown, options: PublishOptions, waiter: Waiter): void {
+    try {
+      this.#options.checkOpen();
+      const draft = this.#draft(topic, payload, options);
+      this.#queue(topic, options.partition, draft, waiter);
+    } catch (error) {
+      waiter.fail(BusError.from(error));
+    }
+  }
+
+  publishMany(topic: TopicRef, items: readonly PublishItem[]): Promise<PublishedRecord[]> {
+    return new Promise<PublishedRecord[]>((resolve, reject) => {
+      this.#options.checkOpen();
+      const drafts = items.map((item) => this.#draft(topic, item.payload, item));
+      const records = new PromisedRecords(drafts.length, resolve, reject);
+      const config = this.#arrivals.configNow(topic);
+      if (config !== undefined) this.#addMany(config, items, drafts, records);
+      else
+        this.#arrivals.wait(topic, {
+          go: (found) => this.#addMany(found, items, drafts, records),
+          fail: reject,
+        });
+    });
+  }
+
+  #queue(topic: TopicRef, partition: number | undefined, draft: EventDraft, waiter: Waiter): void {
+    const config = this.#arrivals.configNow(topic);
+    if (config !== undefined) this.#add(config, partition, draft, waiter);
+    else
+      this.#arrivals.wait(topic, {
+        go: (found) => this.#add(found, partition, draft, waiter),
+        fail: (error) => waiter.fail(BusError.from(error)),
+      });
+  }
+
+  #add(config: TopicConfig, partition: number | undefined, draft: EventDraft, waiter: Waiter): void {
+    checkPartition(config, partition);
+    this.#options.publisher.admit(1, draft.body.size);
+    this.#options.publisher.add(config, partition, draft, waiter);
+  }
+
+  #addMany(
+    config: TopicConfig,
+    items: readonly PublishItem[],
+    drafts: readonly EventDraft[],
+    records: PromisedRecords,
+  ): void {
+    const { publisher } = this.#options;
+    for (const item of items) checkPartition(config, item.partition);
+    let bytes = 0;
+    for (const draft of drafts) bytes += draft.body.size;
+    publisher.admit(drafts.length, bytes);
+    for (let i = 0; i < drafts.length; i++) {
+      publisher.add(config, items[i]?.partition, drafts[i] as EventDraft, records.waiter(i));
+    }
+  }
+
+  /** Taken from the caller's objects at once: what they change afterwards is theirs alone. */
+  #draft(topic: TopicRef, payload: unknown, options: PublishOptions): EventDraft {
+    const { limits, clock, catalog } = this.#options;
+    const name = topicName(topic);
+    if (catalog.known(name) === undefined) checkTopicName(name);
+    checkPublishOptions(options, limits);
+    const definition = catalog.definition(topic);
+    if (definition === undefined) return makeDraft(payload, options, limits, clock);
+    const checked = checkPayload(definition, payload);
+    const key = options.key ?? keyOf(definition, checked);
+    return makeDraft(checked.stored, options, limits, clock, key);
+  }
+}
+
+class PromisedRecord implements Waiter {
+  readonly #resolve: (record: PublishedRecord) => void;
+  readonly fail: (error: BusError) => void;
+
+  constructor(resolve: (record: PublishedRecord) => void, reject: (error: BusError) => void) {
+    this.#resolve = resolve;
+    this.fail = reject;
+  }
+
+  done(event: StoredEvent, duplicate: boolean): void {
+    this.#resolve(published(event, duplicate));
+  }
+}
+
+/** Resolves once all are there; rejects, once all are decided, if one failed. */
+class PromisedRecords {
+  readonly #records: PublishedRecord[];
+  readonly #failures: { index: number; error: BusError }[] = [];
+  readonly #resolve: (records: PublishedRecord[]) => void;
+  readonly #reject: (error: BusError) => void;
+  #open: number;
+
+  constructor(
+    count: number,
+    resolve: (records: PublishedRecord[]) => void,
+    reject: (error: BusError) => void,
+  ) {
+    this.#records = new Array<PublishedRecord>(count);
+    this.#resolve = resolve;
+    this.#reject = reject;
+    this.#open = count;
+    if (count === 0) resolve(this.#records);
+  }
+
+  waiter(index: number): Waiter {
+    return {
+      done: (event, duplicate) => {
+        this.#records[index] = published(event, duplicate);
+        this.#finish();
+      },
+      fail: (error) => {
+        this.#failures.push({ index, error });
+        this.#finish();
+      },
+    };
+  }
+
+  #finish(): void {
+    if (--this.#open > 0) return;
+    if (this.#failures.length === 0) this.#resolve(this.#records);
+    else this.#reject(someFailed(this.#records.length, this.#failures));
+  }
+}
+
+function published(event: StoredEvent, duplicate: boolean): PublishedRecord {
+  return duplicate ? { ...event.record, duplicate: true } : event.record;
+}
+
+/** Throws INVALID_OPTION unless the topic has this partition. */
+export function checkPartition(topic: TopicConfig, partition: number | undefined): void {
+  if (partition === undefined) return;
+  if (!Number.isSafeInteger(partition) || partition < 0 || partition >= topic.partitions) {
+    throw new BusError(
+      "INVALID_OPTION",
+      `${topic.name} has partitions 0 to ${topic.partitions - 1}, not ${partition}`,
+    );
+  }
+}
+
+/** The first failure, with what became of the others. */
+export function someFailed(count: number, failures: readonly { index: number; error: BusError }[]): BusError {
+  const first = (failures[0] as { error: BusError }).error;
+  return new BusError(
+    first.code,
+    `${failures.length} of ${count} events were not published: ${first.message}`,
+    {
+      cause: first,
+      retryable: first.retryable,
+      details: {
+        failed: failures.map(({ index, error }) => ({ index, code: error.code, ...error.details })),
+      },
+    },
+  );
+}
