@@ -12,6 +12,7 @@ import type {
   ViewIndex,
 } from "../../ports/documents.js";
 import { runQuery } from "../memory/document-query.js";
+import { packWrites } from "./document-message.js";
 import { findSql } from "./document-query.js";
 import { documentOf, findDocuments, pageOf } from "./document-reader.js";
 import { Connection } from "./sqlite.js";
@@ -112,19 +113,15 @@ describe("document queries", () => {
     documents: readonly { key: string; fields: JsonObject }[],
     indexes: readonly ViewIndex[] = [],
   ): void {
-    const writes = documents.map((document) => ({
-      op: "upsert" as const,
-      key: document.key,
-      ts: 1,
-      version: undefined,
-      expected: undefined,
-      fields: JSON.stringify(document.fields),
-      by: undefined,
-    }));
+    const writes = documents.map(({ key, fields }) => ({ op: "upsert" as const, key, ts: 1, fields }));
     const { replies } = engine.run([
       { number: 1, name: "dropView", argument: { view: VIEW } },
       { number: 2, name: "defineView", argument: { view: VIEW, indexes } },
-      { number: 3, name: "writeDocuments", argument: { parts: [{ view: VIEW, writes }], cursor: undefined } },
+      {
+        number: 3,
+        name: "writeDocuments",
+        argument: { parts: [packWrites(VIEW, writes)], cursor: undefined },
+      },
     ]);
     for (const reply of replies) expect(reply).not.toHaveProperty("error");
   }

@@ -12,10 +12,10 @@ import type {
   WriteResult,
 } from "../../ports/documents.js";
 import type { Access } from "./access.js";
+import { packWrites } from "./document-message.js";
 import { documentOf, getDocuments, pageOf } from "./document-reader.js";
 import { cursorText } from "./groups.js";
-import { jsonCopy, jsonText, parseFrozen } from "./json-copy.js";
-import type { TextWrite, ViewWrites } from "./protocol.js";
+import { jsonCopy, parseFrozen } from "./json-copy.js";
 
 export class EmbeddedDocuments implements Documents {
   readonly #access: Access;
@@ -32,7 +32,7 @@ export class EmbeddedDocuments implements Documents {
     if (writes.some((write) => write.expected !== undefined)) {
       throw new BusError("INVALID_OPTION", "`expected` is for transact; write does not compare");
     }
-    return this.#access.call("writeDocuments", { parts: [textWrites(view, writes)], cursor: undefined });
+    return this.#access.call("writeDocuments", { parts: [packWrites(view, writes)], cursor: undefined });
   }
 
   async transact(unit: Unit): Promise<WriteResult> {
@@ -40,7 +40,7 @@ export class EmbeddedDocuments implements Documents {
       throw new BusError("UNSUPPORTED", "this store has no transactions that can be entered from outside");
     const { writes, cursor } = unit;
     return this.#access.call("writeDocuments", {
-      parts: writes.map((part) => textWrites(part.view, part.writes)),
+      parts: writes.map((part) => packWrites(part.view, part.writes)),
       cursor: cursor && cursorText(cursor.ref, cursor.epoch, cursor.cursor, cursor.expectedFloor),
     });
   }
@@ -72,21 +72,4 @@ export class EmbeddedDocuments implements Documents {
   purge(view: string, beforeTs: number): Promise<number> {
     return this.#access.call("purgeView", { view, beforeTs });
   }
-}
-
-function textWrites(view: string, writes: readonly DocumentWrite[]): ViewWrites {
-  return {
-    view,
-    writes: writes.map(
-      (write): TextWrite => ({
-        op: write.op,
-        key: write.key,
-        ts: write.ts,
-        version: write.version,
-        expected: write.expected,
-        fields: write.op === "upsert" ? jsonText(write.fields) : undefined,
-        by: write.op === "increment" ? jsonCopy(write.by) : undefined,
-      }),
-    ),
-  };
 }

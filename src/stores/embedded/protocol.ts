@@ -7,6 +7,7 @@ import type { TopicConfig } from "../../model/topic.js";
 import type { ViewIndex, WriteResult } from "../../ports/documents.js";
 import type { Epoch, Fence, GroupPartition, GroupRef, Session } from "../../ports/groups.js";
 import type { ClaimOptions, OutboxClaim, OutboxEntry, OutboxFailure } from "../../ports/outbox.js";
+import type { ViewWrites } from "./document-message.js";
 import type { PackedError } from "./errors.js";
 
 export interface AppendRequest {
@@ -52,22 +53,6 @@ export interface CursorText {
   readonly cursor: string;
   /** The floor that must be stored now. */
   readonly expectedFloor?: Seq | undefined;
-}
-
-/** A document write with its fields as JSON text. */
-export interface TextWrite {
-  readonly op: "upsert" | "delete" | "increment";
-  readonly key: string;
-  readonly ts: number;
-  readonly version: number | undefined;
-  readonly expected: number | null | undefined;
-  readonly fields: string | undefined;
-  readonly by: Readonly<Record<string, number>> | undefined;
-}
-
-export interface ViewWrites {
-  readonly view: string;
-  readonly writes: readonly TextWrite[];
 }
 
 export interface Operations {

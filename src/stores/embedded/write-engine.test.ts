@@ -91,18 +91,10 @@ describe("a group of writes", () => {
   });
 
   it("P9: half of a unit is never left behind", () => {
-    const write = { op: "upsert" as const, ts: 1, version: undefined, by: undefined };
+    const write = (key: string, expected?: number) => ["upsert", key, 1, undefined, expected, "{}"];
     const replies = run(
       request("writeDocuments", {
-        parts: [
-          {
-            view: "v",
-            writes: [
-              { ...write, key: "a", fields: "{}", expected: undefined },
-              { ...write, key: "b", fields: "{}", expected: 3 },
-            ],
-          },
-        ],
+        parts: [{ view: "v", flat: [...write("a"), ...write("b", 3)] }],
         cursor: undefined,
       }),
       append(0, ["a"]),
