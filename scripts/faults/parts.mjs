@@ -112,6 +112,9 @@ export const PARTS = [
   own("mongo-network", "a bad wire to MongoDB: cut, reset, half open, mute, slow", {
     ...{ run: "runMongoNetwork", short: 5, unit: "faults", weight: 2 },
   }),
+  own("mongo-partitions", "a network that falls apart between the nodes of a replica set", {
+    ...{ run: "runMongoPartitions", short: 2, unit: "partitions", weight: 2 },
+  }),
   own("mongo-failpoints", "every retryable error of MongoDB, and lost change streams, by failpoints", {
     ...{ run: "runMongoFailpoints", short: 18, unit: "failpoints", weight: 2 },
   }),

@@ -90,6 +90,10 @@ export class NodeProcess {
     return `127.0.0.1:${this.port}`;
   }
 
+  get pid(): number | undefined {
+    return this.#pid;
+  }
+
   get running(): boolean {
     return this.#pid !== undefined;
   }

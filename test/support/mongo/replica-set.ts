@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Document, MongoClient } from "mongodb";
 import { freePort, NodeProcess } from "./node-process.js";
+import { Wires } from "./wires.js";
 
 export interface ReplicaSetOptions {
   readonly nodes?: 1 | 3;
@@ -12,6 +13,8 @@ export interface ReplicaSetOptions {
   readonly oplogMb?: number;
   /** How soon a lost primary is replaced; MongoDB's own default is 10,000. */
   readonly electionTimeoutMs?: number;
+  /** Nodes and clients reach nodes by wires that can be broken. */
+  readonly wired?: boolean;
 }
 
 const START_DEADLINE_MS = 40_000;
@@ -20,10 +23,12 @@ export class ReplicaSet {
   readonly name = "rs0";
   readonly nodes: readonly NodeProcess[];
   readonly #dir: string;
+  readonly #wires: Wires | null;
 
-  private constructor(dir: string, nodes: readonly NodeProcess[]) {
+  private constructor(dir: string, nodes: readonly NodeProcess[], wires: Wires | null) {
     this.#dir = dir;
     this.nodes = nodes;
+    this.#wires = wires;
   }
 
   /** Starts the nodes and waits until all of them serve. The caller disposes of it. */
@@ -37,7 +42,7 @@ export class ReplicaSet {
       const place = { dir: join(dir, `node${i}`), port, replSet: "rs0" };
       nodes.push(new NodeProcess({ ...place, cacheGb, ...(oplogMb !== undefined && { oplogMb }) }));
     }
-    const set = new ReplicaSet(dir, nodes);
+    const set = new ReplicaSet(dir, nodes, options.wired ? await Wires.before(nodes) : null);
     try {
       await Promise.all(nodes.map((node) => node.start()));
       await set.#initiate(options.electionTimeoutMs ?? 1_500);
@@ -50,7 +55,13 @@ export class ReplicaSet {
   }
 
   get url(): string {
-    return `mongodb://${this.nodes.map((node) => node.address).join(",")}/?replicaSet=${this.name}`;
+    return `mongodb://${this.nodes.map((node) => this.#addressOf(node)).join(",")}/?replicaSet=${this.name}`;
+  }
+
+  /** Of a set that was started with them. */
+  get wires(): Wires {
+    if (this.#wires === null) throw new Error("this set has no wires to break");
+    return this.#wires;
   }
 
   /** The present primary; waits until there is one that accepts writes. */
@@ -92,11 +103,17 @@ export class ReplicaSet {
 
   async dispose(): Promise<void> {
     await Promise.all(this.nodes.map((node) => node.dispose()));
+    await this.#wires?.close();
     await rm(this.#dir, { recursive: true, force: true });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.dispose();
+  }
+
+  /** By which others know it. */
+  #addressOf(node: NodeProcess): string {
+    return this.#wires?.addressOf(node) ?? node.address;
   }
 
   async #initiate(electionTimeoutMillis: number): Promise<void> {
@@ -107,7 +124,7 @@ export class ReplicaSet {
         electionTimeoutMillis,
         heartbeatIntervalMillis: Math.min(500, Math.floor(electionTimeoutMillis / 3)),
       },
-      members: this.nodes.map((node, _id) => ({ _id, host: node.address })),
+      members: this.nodes.map((node, _id) => ({ _id, host: this.#addressOf(node) })),
     };
     await until("mongod to answer", START_DEADLINE_MS, async () => {
       for (const node of this.nodes) await admin(node, { ping: 1 });
