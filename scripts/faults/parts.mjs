@@ -109,6 +109,13 @@ export const PARTS = [
           .reduce(merge),
     },
   ),
+  own(
+    "hub-kills",
+    "kill -9 of hubs under the clients that publish and consume through them, on both stores",
+    {
+      ...{ run: "runHubKills", program: "support/hub-process", short: 3, unit: "kills per store", weight: 2 },
+    },
+  ),
   own("mongo-network", "a bad wire to MongoDB: cut, reset, half open, mute, slow", {
     ...{ run: "runMongoNetwork", short: 5, unit: "faults", weight: 2 },
   }),

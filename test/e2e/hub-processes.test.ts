@@ -7,10 +7,10 @@ import { WebSocket } from "ws";
 import { compileProgram } from "../../scripts/embedded-sources.mjs";
 import { PromClient } from "../../src/client/index.js";
 import type { SocketLike } from "../../src/client/socket.js";
-import type { EventRecord } from "../../src/model/event.js";
 import { embeddedStore } from "../../src/stores/embedded/index.js";
 import type { HubProcessLine, HubProcessOptions } from "../support/hub-process.js";
 import { dropDatabase, newDatabaseName, sharedServerUrl } from "../support/mongo/shared-server.js";
+import { Sightings } from "../support/sightings.js";
 import { ToldProcess } from "../support/told-process.js";
 
 const HEADERS = { authorization: "Bearer t", "content-type": "application/json" };
@@ -44,32 +44,6 @@ interface Lag {
   lag: number;
   partitions: { owner: string | null }[];
   groups: { members: string[] }[];
-}
-
-/** What consumers saw, by event: attempts in the order in which they came. */
-class Sightings {
-  readonly attempts = new Map<string, number[]>();
-  readonly #firsts = new Map<string, number[]>();
-
-  readonly see = (event: EventRecord<number>, attempt: number): void => {
-    const before = this.attempts.get(event.id);
-    this.attempts.set(event.id, [...(before ?? []), attempt]);
-    if (before !== undefined) return;
-    const key = event.key ?? "";
-    this.#firsts.set(key, [...(this.#firsts.get(key) ?? []), event.payload]);
-  };
-
-  /** Events that came a second time as if it were the first. */
-  get unmarked(): string[] {
-    return [...this.attempts].filter(([, all]) => all.slice(1).some((n) => n === 1)).map(([id]) => id);
-  }
-
-  /** Keys whose events were first seen out of order. */
-  get disordered(): string[] {
-    const ascending = (list: readonly number[]): boolean =>
-      list.every((n, i) => i === 0 || n > (list[i - 1] ?? 0));
-    return [...this.#firsts].filter(([, seen]) => !ascending(seen)).map(([key]) => key);
-  }
 }
 
 describe("two hubs on one MongoDB", () => {
