@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { EventDraft } from "../../model/event.js";
 import { JsonBody } from "../../model/json.js";
 import { type Batch, BatchCursor, checksum, MAX_SPAN, pack } from "./codec.js";
-import { batchesIn, encode } from "./encoder.js";
+import { batchesIn, type Encoded, Sheet } from "./encoder.js";
 
 const drafts = fc.array(
   fc.record({
@@ -23,9 +23,13 @@ const drafts = fc.array(
   { maxLength: 30 },
 );
 
-function batchesOf(events: readonly EventDraft[]): Batch[] {
+const encode = (events: readonly EventDraft[]): Encoded => new Sheet().encode(events);
+
+const batchesOf = (events: readonly EventDraft[]): Batch[] => placedBatches(encode(events));
+
+function placedBatches(encoded: Encoded): Batch[] {
   let firstSeq = 1;
-  return batchesIn(encode(events)).map((batch) => {
+  return batchesIn(encoded).map((batch) => {
     const placed = { ...batch, firstSeq };
     firstSeq += batch.count;
     return placed;
@@ -55,6 +59,42 @@ describe("batches of events as bytes", () => {
         expect(batchesOf(events).flatMap(read)).toEqual(plain(events));
       }),
     );
+  });
+
+  it("come out as they went in when several appends share a sheet, also after it was handed over", () => {
+    fc.assert(
+      fc.property(fc.array(drafts, { maxLength: 12 }), fc.nat(11), (appends, handedOver) => {
+        const sheet = new Sheet();
+        const encoded = appends.map((events, i) => {
+          const one = sheet.encode(events);
+          if (i !== handedOver) return one;
+          const buffer = structuredClone(one.buffer, { transfer: [one.buffer] });
+          return { ...one, buffer };
+        });
+        // What lay in the sheet before it was handed over went with it.
+        const moved = encoded[handedOver];
+        encoded.forEach((one, i) => {
+          const gone = one.buffer.byteLength === 0 && moved !== undefined;
+          const whole = gone ? { ...one, buffer: moved.buffer } : one;
+          expect(placedBatches(whole).flatMap(read)).toEqual(plain(appends[i] as EventDraft[]));
+        });
+      }),
+    );
+  });
+
+  it("find room in a sheet for texts that take three bytes a character", () => {
+    const sheet = new Sheet();
+    const wide: EventDraft = {
+      id: "ü".repeat(40),
+      ts: 1,
+      key: "€".repeat(100),
+      meta: undefined,
+      body: JsonBody.ofText(JSON.stringify("€".repeat(1_000))),
+      freshId: false,
+    };
+    const encoded = Array.from({ length: 20 }, () => sheet.encode([wide]));
+    for (const one of encoded) expect(placedBatches(one).flatMap(read)).toEqual(plain([wide]));
+    expect(new Set(encoded.map(({ buffer }) => buffer)).size).toBeLessThan(20);
   });
 
   it("keep the seqs of the events that stay when others are taken out, again and again", () => {

@@ -1,6 +1,9 @@
 /**
- * Events on their way into the file: encoded once, in the event loop's thread, into one buffer that is then handed to the
+ * Events on their way into the file: encoded once, in the event loop's thread, into a buffer that is then handed to the
  * writing thread without a copy. Cut into batches small enough that one event is found without reading much.
+ *
+ * Small appends of one turn share a sheet: a buffer of its own for each event among a thousand topics costs more than
+ * everything else that is done with the event.
  */
 import type { EventDraft, EventMeta } from "../../model/event.js";
 import { type Batch, HEAD_BYTES, KEYED, MAX_SPAN, META, TEXT_ID, VERSION } from "./codec.js";
@@ -39,17 +42,43 @@ export function batchesIn({ buffer, layout }: Encoded): NewBatch[] {
   return batches;
 }
 
-/** Encodes drafts into one buffer of its own, which may be transferred to another thread. */
-export function encode(drafts: readonly EventDraft[]): Encoded {
-  const encoder = new Encoder(drafts);
-  for (const draft of drafts) encoder.add(draft);
-  return encoder.finish();
+const SHEET_BYTES = 16_384;
+
+/** Where appends are encoded one behind the other, until it is full or was transferred to another thread. */
+export class Sheet {
+  #buffer: Buffer = Buffer.alloc(0);
+  #used = 0;
+
+  /** Encodes drafts into the sheet, or into a new one, which may then be transferred. */
+  encode(drafts: readonly EventDraft[]): Encoded {
+    const size = sizeOf(drafts);
+    if (this.#used + size > this.#buffer.length) {
+      // Not from the pool: its memory is shared and could not be transferred.
+      this.#buffer = Buffer.allocUnsafeSlow(Math.max(size, SHEET_BYTES));
+      this.#used = 0;
+    }
+    const encoder = new Encoder(this.#buffer, this.#used, drafts.length);
+    for (const draft of drafts) encoder.add(draft);
+    const layout = encoder.finish();
+    this.#buffer = encoder.target;
+    this.#used = encoder.end;
+    return { buffer: this.#buffer.buffer as ArrayBuffer, layout };
+  }
+}
+
+/** Bytes that the drafts will take, with something to spare; only texts that are mostly not ASCII take more. */
+function sizeOf(drafts: readonly EventDraft[]): number {
+  let size = drafts.length * ID_BYTES + 64;
+  for (const { body, key, meta } of drafts)
+    size += body.size + (key?.length ?? 0) + (meta === undefined ? 64 : 128);
+  return Math.ceil(size * 1.1);
 }
 
 class Encoder {
   #target: Buffer;
+  readonly #start: number;
   #at: number;
-  #idsAt = 0;
+  #idsAt: number;
   readonly #layout: number[] = [];
   #from: { ids: number; data: number };
   #count = 0;
@@ -57,15 +86,12 @@ class Encoder {
   #meta: EventMeta | undefined;
   #metaJson = "";
 
-  constructor(drafts: readonly EventDraft[]) {
-    const idsBytes = drafts.length * ID_BYTES;
-    let size = idsBytes + 64;
-    for (const { body, key, meta } of drafts)
-      size += body.size + (key?.length ?? 0) + (meta === undefined ? 64 : 128);
-    // Not from the pool: its memory is shared and could not be transferred.
-    this.#target = Buffer.allocUnsafeSlow(Math.ceil(size * 1.1));
-    this.#at = idsBytes;
-    this.#from = { ids: 0, data: idsBytes };
+  constructor(target: Buffer, start: number, drafts: number) {
+    this.#target = target;
+    this.#start = start;
+    this.#idsAt = start;
+    this.#at = start + drafts * ID_BYTES;
+    this.#from = { ids: start, data: this.#at };
     this.#target[this.#at++] = VERSION;
   }
 
@@ -106,9 +132,18 @@ class Encoder {
     return this.#metaJson;
   }
 
-  finish(): Encoded {
+  finish(): readonly number[] {
     if (this.#count > 0) this.#close();
-    return { buffer: this.#target.buffer as ArrayBuffer, layout: this.#layout };
+    return this.#layout;
+  }
+
+  /** A larger one than it was given, if that was too small. */
+  get target(): Buffer {
+    return this.#target;
+  }
+
+  get end(): number {
+    return this.#at;
   }
 
   #close(): void {
@@ -152,7 +187,7 @@ class Encoder {
   #need(bytes: number): void {
     if (this.#at + bytes <= this.#target.length) return;
     const larger = Buffer.allocUnsafeSlow((this.#at + bytes) * 2);
-    this.#target.copy(larger, 0, 0, this.#at);
+    this.#target.copy(larger, this.#start, this.#start, this.#at);
     this.#target = larger;
   }
 }

@@ -1,6 +1,7 @@
 /**
  * Appends, in the writing thread. Runs inside a transaction that its caller opens, commits and syncs, so that a seq is
- * taken and filled in one step (P2), also among processes, and an id is looked up and added in one step (P3).
+ * taken and filled in one step (P2), also among processes, and an id is looked up and added in one step (P3). Whatever
+ * refuses an append (a BusError) does so before anything of it is written.
  */
 import type { Seq } from "../../model/event.js";
 import { type Batches, damagedError, posOf } from "./batches.js";
@@ -42,6 +43,8 @@ export class LogWriter {
     const firstSeq = state.head + 1;
     const incoming = batchesIn(request);
     const found = request.check === "none" ? [] : ids.duplicates(incoming, request.check);
+    // Before anything is written: whoever shows a duplicate may find it damaged.
+    const duplicates = found.map((one) => this.#duplicate(one));
     const batches = found.length === 0 ? incoming : without(incoming, found);
     for (const { ids, data, count, maxTs } of batches) {
       const batch = { ids, data, firstSeq: state.head + 1 };
@@ -49,8 +52,7 @@ export class LogWriter {
       if (topic.keys !== KEYS_NONE) keys.add(topic.id, part, batch);
     }
     if (batches.length > 0) partitions.save(state);
-    if (found.length === 0) return { firstSeq };
-    return { firstSeq, duplicates: found.map((one) => this.#duplicate(one)) };
+    return duplicates.length === 0 ? { firstSeq } : { firstSeq, duplicates };
   }
 
   #insert(state: PartitionState, batch: Batch, count: number, maxTs: number): void {

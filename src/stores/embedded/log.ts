@@ -7,7 +7,7 @@ import type { AppendResult, HistoryOptions, Log, Page, PartitionHead, ReadOption
 import type { Access } from "./access.js";
 import { Batches } from "./batches.js";
 import { BatchCursor } from "./codec.js";
-import { encode } from "./encoder.js";
+import { Sheet } from "./encoder.js";
 import { locate } from "./id-lookup.js";
 import { HistoryWalk, NewestWalk } from "./key-walk.js";
 import { readPage, seqAt } from "./log-reader.js";
@@ -26,6 +26,7 @@ interface Reading {
 
 export class EmbeddedLog implements Log {
   readonly #access: Access;
+  readonly #sheet = new Sheet();
   #reading: Reading | undefined;
 
   constructor(access: Access) {
@@ -38,7 +39,7 @@ export class EmbeddedLog implements Log {
     drafts: readonly EventDraft[],
     fence?: Fence,
   ): Promise<AppendResult> {
-    const { buffer, layout } = encode(drafts);
+    const { buffer, layout } = this.#sheet.encode(drafts);
     const answer = await this.#access.call(
       "append",
       { topic, partition, buffer, layout, check: idsToCheck(drafts), fence: fence && fenceOf(fence) },

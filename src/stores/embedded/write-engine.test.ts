@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { JsonBody } from "../../model/json.js";
-import { encode } from "./encoder.js";
+import { Sheet } from "./encoder.js";
 import type { ArgumentOf, OperationName, Reply, Request } from "./protocol.js";
 import { Connection } from "./sqlite.js";
 import { WriteEngine } from "./write-engine.js";
@@ -44,7 +44,8 @@ describe("a group of writes", () => {
       body: JsonBody.ofText("1"),
       freshId: false,
     }));
-    return request("append", { topic: "t", partition, ...encode(drafts), check: "all", fence: undefined });
+    const encoded = new Sheet().encode(drafts);
+    return request("append", { topic: "t", partition, ...encoded, check: "all", fence: undefined });
   }
 
   const run = (...requests: Request[]): Reply[] => engine.run(requests).replies;
@@ -88,6 +89,32 @@ describe("a group of writes", () => {
     ]);
     expect(replies[3]).toMatchObject({ answer: { firstSeq: 2, duplicates: [{ index: 1 }] } });
     expect(run(append(0, ["c"]))).toMatchObject([{ answer: { firstSeq: 3 } }]);
+  });
+
+  it("an append that fails halfway is undone alone, and leaves nothing behind", () => {
+    sqlite((other) =>
+      other.exec(
+        `CREATE TRIGGER halfway BEFORE UPDATE ON part WHEN NEW.events >= 3
+         BEGIN SELECT RAISE(ABORT, 'not today'); END`,
+      ),
+    );
+    const replies = run(
+      append(1, ["a"]),
+      append(0, ["x", "y", "z"]),
+      append(0, ["b"]),
+      append(1, ["a", "c"]),
+    );
+    expect(replies.map((reply) => ("error" in reply ? reply.error.code : reply.answer))).toMatchObject([
+      { firstSeq: 1 },
+      "INTERNAL",
+      { firstSeq: 1 },
+      { firstSeq: 2, duplicates: [{ index: 0, event: { seq: 1 } }] },
+    ]);
+    sqlite((other) => {
+      other.exec("DROP TRIGGER halfway");
+      expect(other.sql("SELECT sum(count) FROM batch").get()).toEqual([3]);
+    });
+    expect(run(append(0, ["x"]))).toMatchObject([{ answer: { firstSeq: 2 } }]);
   });
 
   it("P9: half of a unit is never left behind", () => {

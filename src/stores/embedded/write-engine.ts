@@ -4,6 +4,9 @@
  *
  *   BEGIN IMMEDIATE · [SAVEPOINT · request · RELEASE | ROLLBACK TO]* · COMMIT
  *
+ * Requests that refuse before they write anything, or not at all, need no savepoint: there is nothing to undo. Should
+ * one of them fail halfway after all (the disk, the engine), the group begins again with a savepoint for each.
+ *
  * What is remembered between groups (heads, topics, recent ids) is dropped whenever it may be wrong: another process has
  * written, or something was rolled back.
  */
@@ -27,6 +30,9 @@ import { Topics } from "./topics.js";
 
 /** Batches whose keys are indexed in one request, so that appends are not kept waiting. */
 const FILL_BATCHES = 64;
+
+/** What is asked with nearly every event: each of these throws a BusError only before its first write. */
+const REFUSES_FIRST: ReadonlySet<OperationName> = new Set(["append", "commit", "beat"]);
 
 /** To wait on, in a thread that may: nobody ever notifies it. */
 const NEVER_WOKEN = new Int32Array(new SharedArrayBuffer(4));
@@ -59,7 +65,7 @@ export class WriteEngine {
     try {
       this.#begin();
       foreign = this.#checkOthers();
-      replies = requests.map((request) => this.#perform(request, requests.length > 1));
+      replies = this.#performAll(requests);
     } catch (error) {
       return { replies: this.#undo(requests, error, false), foreign };
     }
@@ -122,16 +128,41 @@ export class WriteEngine {
     }
   }
 
-  #perform(request: Request, among: boolean): Reply {
-    const { number, name, argument } = request;
-    if (among) this.#connection.exec("SAVEPOINT request");
+  #performAll(requests: readonly Request[]): Reply[] {
+    if (requests.length === 1)
+      return requests.map(({ number, name, argument }) => ({ number, answer: this.#call(name, argument) }));
     try {
-      const answer = this.#call(name, argument);
-      if (among) this.#connection.exec("RELEASE request");
-      return { number, answer };
+      return requests.map((request) =>
+        REFUSES_FIRST.has(request.name) ? this.#performBare(request) : this.#perform(request),
+      );
     } catch (error) {
       // SQLite itself ends the whole transaction on some faults, a full disk for one: then all have failed.
-      if (!among || !this.#connection.inTransaction) throw error;
+      if (!this.#connection.inTransaction) throw error;
+      this.#connection.exec("ROLLBACK");
+      this.#forget();
+      this.#begin();
+      this.#checkOthers();
+      return requests.map((request) => this.#perform(request));
+    }
+  }
+
+  #performBare({ number, name, argument }: Request): Reply {
+    try {
+      return { number, answer: this.#call(name, argument) };
+    } catch (error) {
+      if (!BusError.is(error)) throw error;
+      return { number, error: packError(error) };
+    }
+  }
+
+  #perform({ number, name, argument }: Request): Reply {
+    this.#connection.exec("SAVEPOINT request");
+    try {
+      const answer = this.#call(name, argument);
+      this.#connection.exec("RELEASE request");
+      return { number, answer };
+    } catch (error) {
+      if (!this.#connection.inTransaction) throw error;
       this.#connection.exec("ROLLBACK TO request; RELEASE request");
       this.#forget();
       return { number, error: packError(busError(error, this.#connection.path)) };

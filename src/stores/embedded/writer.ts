@@ -1,6 +1,6 @@
 /**
- * The writing thread as the event loop sees it: calls go out at once, in order, and the thread takes whatever waits as one
- * group. Nothing here blocks. If the thread ends by itself, the outcome of every call under way is unknown.
+ * The writing thread as the event loop sees it: calls of one turn go out together, in order, and the thread takes whatever
+ * waits as one group. Nothing here blocks. If the thread ends by itself, the outcome of every call under way is unknown.
  */
 import type { Worker } from "node:worker_threads";
 import { BusError } from "../../model/errors.js";
@@ -42,7 +42,8 @@ export class Writer {
   readonly #waiting = new Map<number, Waiting>();
   readonly #closed: Promise<void>;
   #outgoing: Request[] = [];
-  #transfer: ArrayBuffer[] = [];
+  /** Several calls may lie in one buffer. */
+  #transfer = new Set<ArrayBuffer>();
   #number = 0;
   #waitingBytes = 0;
   #state: "open" | "closed" | "lost" = "open";
@@ -71,11 +72,12 @@ export class Writer {
       return Promise.reject(this.#fullError());
     }
     const number = ++this.#number;
-    const bytes = transfer?.byteLength ?? 0;
+    const bytes = transfer === undefined || this.#transfer.has(transfer) ? 0 : transfer.byteLength;
     this.#waitingBytes += bytes;
-    if (this.#outgoing.length === 0) queueMicrotask(() => this.#flush());
+    // What is asked in one turn of the event loop, by whichever timers and promises, goes in one message.
+    if (this.#outgoing.length === 0) setImmediate(this.#flush);
     this.#outgoing.push({ number, name, argument });
-    if (transfer !== undefined) this.#transfer.push(transfer);
+    if (transfer !== undefined) this.#transfer.add(transfer);
     return new Promise<unknown>((resolve, reject) => {
       this.#waiting.set(number, { resolve, reject, bytes });
       if (this.#waiting.size === 1) this.#worker.ref();
@@ -136,19 +138,19 @@ export class Writer {
     if (this.#waiting.size === 0 && this.#state === "open") this.#worker.unref();
   }
 
-  #flush(): void {
+  readonly #flush = (): void => {
     if (this.#outgoing.length === 0) return;
     const requests = this.#outgoing;
     const transfer = this.#transfer;
     this.#outgoing = [];
-    this.#transfer = [];
+    this.#transfer = new Set();
     try {
-      this.#post(packRequests(requests), transfer);
+      this.#post(packRequests(requests), [...transfer]);
     } catch (error) {
       // Something in an argument cannot cross between threads. Nothing was sent.
       for (const { number } of requests) this.#take(number)?.reject(BusError.from(error));
     }
-  }
+  };
 
   #take(number: number): Waiting | undefined {
     const waiting = this.#waiting.get(number);
