@@ -42,19 +42,23 @@ export class Publishing {
     options: PublishOptions,
     emitted = false,
   ): Promise<PublishedRecord> {
-    // One promise for the whole way: what is thrown in here rejects it.
-    return new Promise<PublishedRecord>((resolve, reject) => {
+    // One promise for the whole way.
+    const promised = new PromisedRecord();
+    try {
       if (!emitted) this.#options.checkOpen();
       const draft = this.#draft(topic, payload, options);
-      this.#queue(topic, options.partition, draft, new PromisedRecord(resolve, reject));
-    });
+      this.#queue(topic, options.partition, draft, promised);
+    } catch (error) {
+      promised.fail(error);
+    }
+    return promised.promise;
   }
 
   /** As publish, without a promise: for those who answer many at once. `waiter` is told once, sooner or later. */
-  submit(topic: TopicRef, payload: unknown, options: PublishOptions, waiter: Waiter): void {
+  submit(topic: TopicRef, payload: unknown, options: PublishOptions, waiter: Waiter, text?: string): void {
     try {
       this.#options.checkOpen();
-      const draft = this.#draft(topic, payload, options);
+      const draft = this.#draft(topic, payload, options, text);
       this.#queue(topic, options.partition, draft, waiter);
     } catch (error) {
       waiter.fail(BusError.from(error));
@@ -109,13 +113,13 @@ export class Publishing {
   }
 
   /** Taken from the caller's objects at once: what they change afterwards is theirs alone. */
-  #draft(topic: TopicRef, payload: unknown, options: PublishOptions): EventDraft {
+  #draft(topic: TopicRef, payload: unknown, options: PublishOptions, text?: string): EventDraft {
     const { limits, clock, catalog } = this.#options;
     const name = topicName(topic);
     if (catalog.known(name) === undefined) checkTopicName(name);
     checkPublishOptions(options, limits);
     const definition = catalog.definition(topic);
-    if (definition === undefined) return makeDraft(payload, options, limits, clock);
+    if (definition === undefined) return makeDraft(payload, options, limits, clock, options.key, text);
     const checked = checkPayload(definition, payload);
     const key = options.key ?? keyOf(definition, checked);
     return makeDraft(checked.stored, options, limits, clock, key);
@@ -123,17 +127,31 @@ export class Publishing {
 }
 
 class PromisedRecord implements Waiter {
+  readonly promise: Promise<PublishedRecord>;
   readonly #resolve: (record: PublishedRecord) => void;
-  readonly fail: (error: BusError) => void;
+  readonly #reject: (error: unknown) => void;
 
-  constructor(resolve: (record: PublishedRecord) => void, reject: (error: BusError) => void) {
-    this.#resolve = resolve;
-    this.fail = reject;
+  constructor() {
+    this.promise = new Promise(takeEnds);
+    this.#resolve = taken.resolve;
+    this.#reject = taken.reject;
   }
 
   done(event: StoredEvent, duplicate: boolean): void {
     this.#resolve(published(event, duplicate));
   }
+
+  fail(error: unknown): void {
+    this.#reject(error);
+  }
+}
+
+/** The ends of the promise that is being made: a function of its own for each would be garbage with every publish. */
+const taken = { resolve: (_: PublishedRecord): void => undefined, reject: (_: unknown): void => undefined };
+
+function takeEnds(resolve: (record: PublishedRecord) => void, reject: (error: unknown) => void): void {
+  taken.resolve = resolve;
+  taken.reject = reject;
 }
 
 /** Resolves once all are there; rejects, once all are decided, if one failed. */

@@ -192,6 +192,11 @@ export class DeliveredBatch implements BatchContext {
     };
   }
 
+  /** The same for some of its events, by their places in the batch. */
+  part(from: number, to: number): DeliveredBatch {
+    return new DeliveredBatch(this.#all.slice(from, to));
+  }
+
   /** Settles the batch by a transaction that writes the given cursor and whatever belongs to it (P9). */
   settleBy(commit: (write: CursorWrite) => Promise<void>): Promise<void> {
     return this.#first.source.settleBy(this.#all, commit);

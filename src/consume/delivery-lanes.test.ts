@@ -61,12 +61,18 @@ describe("lanes by key", () => {
     expect(driver.demand(10)).toEqual([{ seq: 1, attempt: 2 }]);
   });
 
-  it("lets go of a lane once it is empty", () => {
+  it("P13: lets go of empty lanes when there are many, and of all once nothing is left", () => {
     const driver = keyed("ab");
     driver.demand(10);
     driver.ack(1);
     driver.ack(2);
+    expect(driver.state.lanes.size).toBe(2);
+    driver.tick(1_000);
     expect(driver.state.lanes.size).toBe(0);
+    const keys = Array.from({ length: 1_500 }, (_, i) => String.fromCharCode(0x4e00 + i));
+    const many = keyed(keys.join(""), { policy: { stride: 2_000, maxBufferedEvents: 4_000 } });
+    for (const { seq } of many.demand(1_500)) many.ack(seq);
+    expect(many.state.lanes.size).toBe(1_024);
   });
 });
 

@@ -10,6 +10,7 @@ import type { Seq, StoredEvent } from "../model/event.js";
 import type { Redriven } from "../model/redrive.js";
 import type { RetryPolicy } from "../model/retry.js";
 import type { Attempt, Cursor, HeldKey } from "../ports/groups.js";
+import { EntryList } from "./entry-list.js";
 import { Fifo } from "./fifo.js";
 
 export type Phase = "running" | "careful" | "draining" | "stopped";
@@ -85,16 +86,19 @@ export interface Entry {
   holder: unknown;
   policy: HandlingPolicy | null;
   lane: Lane | null;
+  /** Its neighbours among those in flight. */
+  before: Entry | null;
+  behind: Entry | null;
   /** The dead letter that it was, under a policy that holds keys. `foreign`: another group's. */
   redriven: (Redriven & { readonly foreign: boolean }) | null;
 }
 
-/** Events that must go one after the other. */
+/** Events that must go one after the other. It may be empty: see lanes.ts. */
 export interface Lane {
   readonly name: string;
   /** Entries that are out of the queue and not settled. */
   active: number;
-  /** Waiting entries by seq; made when first needed. */
+  /** Waiting entries by seq; null if there are none. */
   queue: Entry[] | null;
 }
 
@@ -117,7 +121,7 @@ export interface Delivery {
   readonly lanes: Map<string, Lane>;
   readonly ready: Fifo<Entry>;
   readonly delayed: Set<Entry>;
-  readonly inFlight: Set<Entry>;
+  readonly inFlight: EntryList;
   readonly burying: Set<Entry>;
   /** Keys that are held, and entries that such a key has just let go of: to be buried, or passed over. */
   readonly heldKeys: Map<string, Held>;
@@ -174,7 +178,7 @@ export function createDelivery(cursor: Cursor, clean: boolean, head: Seq, hold?:
     lanes: new Map(),
     ready: new Fifo(),
     delayed: new Set(),
-    inFlight: new Set(),
+    inFlight: new EntryList(),
     burying: new Set(),
     heldKeys: hold === undefined ? new Map() : heldKeysOf(cursor),
     letGo: [],

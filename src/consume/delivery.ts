@@ -175,6 +175,8 @@ function newEntry(state: Delivery, event: StoredEvent, policy: GroupPolicy): Ent
     holder: null,
     policy: null,
     lane: null,
+    before: null,
+    behind: null,
     redriven: redriven && { ...redriven, foreign: redriven.group !== policy.hold?.group },
   };
 }
@@ -283,6 +285,7 @@ function extended(state: Delivery, event: Of<"extended">): readonly Effect[] {
 function tick(state: Delivery, event: Of<"tick">, policy: GroupPolicy): readonly Effect[] {
   state.wakeAtMs = Number.POSITIVE_INFINITY;
   state.dueMs = Number.POSITIVE_INFINITY;
+  if (state.buffered === 0) state.lanes.clear();
   const effects: Effect[] = [];
   for (const entry of state.inFlight) {
     if (entry.deadlineMs > event.nowMs) continue;

@@ -30,10 +30,15 @@ export function handOut(state: Delivery, event: Of<"demand">, policy: GroupPolic
     }
     if (event.batch && entry.maxBatch > 0 && taken >= entry.maxBatch) break;
     state.ready.shift();
-    const lot = event.batch && !careful ? withFollowers(state, entry, taken, room) : [entry];
+    if (!event.batch || careful) {
+      handOutOne(state, entry, event, effects);
+      taken++;
+      continue;
+    }
+    const lot = withFollowers(state, entry, taken, room);
     for (const one of lot) {
       handOutOne(state, one, event, effects);
-      if (event.batch && one.maxBatch > 0) room = Math.min(room, one.maxBatch);
+      if (one.maxBatch > 0) room = Math.min(room, one.maxBatch);
     }
     taken += lot.length;
   }

@@ -1,12 +1,15 @@
 /**
  * Order inside a partition (P4): entries of one lane go out one after the other; the next one only when no earlier
- * one is active. Keyed events have a lane per key, others none, unless the whole partition is one lane.
+ * one is active. Keyed events have a lane per key, others none, unless the whole partition is one lane. Lanes that became
+ * empty stay, up to a bound, for the next event of their key; a partition without events lets go of them.
  */
 import type { StoredEvent } from "../model/event.js";
 import type { Delivery, Entry, Lane, Ordering } from "./delivery-state.js";
 import { expectMore, rootOf, verdictOn } from "./hold.js";
 
 const WHOLE_PARTITION = "";
+/** Lanes beyond this many are let go of as soon as they are empty. */
+const MAX_LANES = 1_024;
 
 /** Puts a new entry in its lane; it becomes ready (or delayed) at once if nothing is before it. */
 export function enqueue(
@@ -81,7 +84,8 @@ function release(state: Delivery, lane: Lane, nowMs: number): void {
 function advance(state: Delivery, lane: Lane, nowMs: number): void {
   const next = lane.queue?.[0];
   if (next === undefined) {
-    state.lanes.delete(lane.name);
+    lane.queue = null;
+    if (state.lanes.size > MAX_LANES) state.lanes.delete(lane.name);
     return;
   }
   const verdict = verdictOn(state, next, nowMs);

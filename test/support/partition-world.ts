@@ -141,7 +141,7 @@ export class PartitionWorld {
     const out = this.#out.get(seq);
     if (out === undefined || out.attempt < 2) return;
     this.#send({ type: "handled", entry: out.entry, attempt: out.attempt - 1, nowMs: this.nowMs });
-    if (!this.#state.inFlight.has(out.entry)) throw new Error(`P6: a stale ack settled ${seq}`);
+    if (![...this.#state.inFlight].includes(out.entry)) throw new Error(`P6: a stale ack settled ${seq}`);
   }
 
   advance(ms: number): void {
