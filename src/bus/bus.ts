@@ -123,9 +123,18 @@ export class Bus implements EventBus {
     return this.#layers.publish(topic, payload, options);
   }
 
-  /** As publish, told by callbacks: for gateways that answer thousands of publishes in one write. */
-  submit(topic: string, payload: unknown, options: PublishOptions, waiter: PublishWaiter): void {
-    this.#layers.submit(topic, payload, options, waiter);
+  /**
+   * As publish, told by callbacks: for gateways that answer thousands of publishes in one write. `text` is the payload's
+   * JSON, if it is at hand: at most SHALLOW_DEPTH deep, without a member twice. It is kept as it is where nothing changes it.
+   */
+  submit(
+    topic: string,
+    payload: unknown,
+    options: PublishOptions,
+    waiter: PublishWaiter,
+    text?: string,
+  ): void {
+    this.#layers.submit(topic, payload, options, waiter, text);
   }
 
   /** Publishes many events of one topic; resolves when all are durable. Fails if one fails; `details.failed` says which. */

@@ -29,9 +29,16 @@ export class Layers {
       : this.#publishThrough(topic, payload, options);
   }
 
-  submit(topic: string, payload: unknown, options: PublishOptions, waiter: PublishWaiter): void {
+  /** `text`: of the payload; of no use where a layer may change it. */
+  submit(
+    topic: string,
+    payload: unknown,
+    options: PublishOptions,
+    waiter: PublishWaiter,
+    text?: string,
+  ): void {
     if (this.#stack.isEmpty) {
-      this.#publishing.submit(topic, payload, options, waiter);
+      this.#publishing.submit(topic, payload, options, waiter, text);
       return;
     }
     this.#publishThrough(topic, payload, options).then(

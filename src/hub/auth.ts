@@ -14,6 +14,7 @@ import {
 import { BusError } from "../model/errors.js";
 import { Acl, type Rule } from "./acl.js";
 import { HubError } from "./problem.js";
+import { RememberedTokens } from "./remembered-tokens.js";
 
 export interface JwtOptions {
   /** HS256. At least 32 bytes. */
@@ -23,7 +24,7 @@ export interface JwtOptions {
   readonly jwksUrl?: string;
   /** How soon after a fetch a key that nobody knows may lead to another. Default 5,000. */
   readonly jwksCooldownMs?: number;
-  /** How long fetched keys count. Default 600,000. */
+  /** How long fetched keys count; a token they were good for is remembered for a minute at most. Default 600,000. */
   readonly jwksMaxAgeMs?: number;
   readonly issuer?: string;
   readonly audience?: string;
@@ -50,11 +51,14 @@ export interface Caller {
 export interface Authenticator {
   /** Throws UNAUTHENTICATED, the same for every fault. */
   authenticate(token: string | undefined): Promise<Caller>;
+  /** Whose token this is, if that is known without asking; undefined says nothing. */
+  known(token: string | undefined): Caller | undefined;
   /** Nobody needs a token. */
   readonly open: boolean;
 }
 
 const REFUSED = "a valid token is needed";
+const REMEMBER_MS = 60_000;
 const ASYMMETRIC = ["RS256", "PS256", "ES256", "ES384", "EdDSA"];
 
 export function authenticatorOf(options: AuthOptions, host: string): Authenticator {
@@ -70,7 +74,7 @@ export function authenticatorOf(options: AuthOptions, host: string): Authenticat
       acl: new Acl({ scopes: ["*:*"] }),
       expiresMs: Number.POSITIVE_INFINITY,
     };
-    return { open: true, authenticate: async () => caller };
+    return { open: true, authenticate: async () => caller, known: () => caller };
   }
   return "tokens" in options ? fixedTokens(options.tokens) : jwtTokens(options.jwt);
 }
@@ -92,6 +96,7 @@ function fixedTokens(tokens: Readonly<Record<string, TokenGrant>>): Authenticato
   const good = new Map<string, Caller>();
   return {
     open: false,
+    known: (token) => good.get(token ?? ""),
     authenticate: async (token) => {
       const seen = good.get(token ?? "");
       if (seen !== undefined) return seen;
@@ -117,13 +122,19 @@ function jwtTokens(options: JwtOptions): Authenticator {
     ...(options.issuer !== undefined && { issuer: options.issuer }),
     ...(options.audience !== undefined && { audience: options.audience }),
   };
+  const remembered = new RememberedTokens(Math.min(REMEMBER_MS, options.jwksMaxAgeMs ?? REMEMBER_MS));
+  const known = (token = ""): Caller | undefined => remembered.find(token, Date.now());
   return {
     open: false,
-    authenticate: async (token) => {
-      const caller = await jwtVerify(token ?? "", key, verify)
+    known,
+    authenticate: async (token = "") => {
+      const seen = known(token);
+      if (seen !== undefined) return seen;
+      const caller = await jwtVerify(token, key, verify)
         .then(({ payload }) => callerOf(payload))
         .catch(() => null);
       if (caller === null) throw new HubError("UNAUTHENTICATED", REFUSED);
+      remembered.add(token, caller, Date.now());
       return caller;
     },
   };

@@ -8,12 +8,13 @@ import type { Tracing } from "../bus/tracing.js";
 import type { Delivered } from "../consume/context.js";
 import type { CancelTimer } from "../model/clock.js";
 import type { StoredEvent } from "../model/event.js";
-import type { Place, PublishOptions, SubscribeOptions } from "../model/event-bus.js";
+import type { PublishWaiter, SubscribeOptions } from "../model/event-bus.js";
 import type { Authenticator, Caller } from "./auth.js";
 import { Feed } from "./feed.js";
 import { checkFrame, parseMessage } from "./frames.js";
 import type { HubLimits } from "./limits.js";
 import { Outgoing } from "./outgoing.js";
+import { PayloadTexts } from "./payload-text.js";
 import { problemOf, retryAfterSeconds } from "./problem.js";
 import {
   type AckFrame,
@@ -24,6 +25,7 @@ import {
   type PublishFrame,
   type SubscribeFrame,
 } from "./protocol.js";
+import { placedText, publishOptions } from "./publish-frame.js";
 import {
   createSession,
   err,
@@ -125,13 +127,19 @@ export class SessionShell {
     }
     if (text.charCodeAt(0) === 0x5b) this.#out.batches = true;
     const nowMs = this.#options.bus.clock.steady();
+    let texts: PayloadTexts | null = new PayloadTexts(data as Buffer);
     for (const value of frames) {
       const checked = checkFrame(value);
-      this.#send(
-        "frame" in checked
-          ? { type: "frame", frame: checked.frame, nowMs }
-          : { type: "complaint", ...checked },
-      );
+      if ("complaint" in checked) {
+        texts = null;
+        this.#send({ type: "complaint", ...checked });
+        continue;
+      }
+      const { frame } = checked;
+      // Publishers send publishes; in a message of several kinds the texts are not looked for.
+      if (frame.type !== "PUBLISH") texts = null;
+      const text = frame.type === "PUBLISH" ? texts?.next(frame.payload) : undefined;
+      this.#send({ type: "frame", frame, nowMs, text });
     }
   }
 
@@ -151,7 +159,7 @@ export class SessionShell {
         this.#expireAt(effect.atMs);
         return;
       case "publish":
-        this.#publish(effect.frame);
+        this.#publish(effect.frame, effect.text);
         return;
       case "subscribe":
         void this.#subscribe(effect.key, effect.frame);
@@ -197,10 +205,10 @@ export class SessionShell {
     );
   }
 
-  #publish(frame: PublishFrame): void {
+  #publish(frame: PublishFrame, text: string | undefined): void {
     const { topic, payload, corr } = frame;
     this.#publishing++;
-    this.#options.bus.submit(topic, payload, publishOptions(frame), {
+    const waiter: PublishWaiter = {
       done: (place, duplicate) => {
         this.#out.send(placedText(corr, topic, place, duplicate));
         this.#answered();
@@ -209,7 +217,8 @@ export class SessionShell {
         this.#complain(error, corr);
         this.#answered();
       },
-    });
+    };
+    this.#options.bus.submit(topic, payload, publishOptions(frame), waiter, text);
   }
 
   #answered(): void {
@@ -375,22 +384,4 @@ export class SessionShell {
 /** What a span tells of an event; the payload stays unread. */
 function traced({ id, topic, partition, seq, meta }: StoredEvent) {
   return { id, topic, partition, seq, ...(meta?.headers !== undefined && { headers: meta.headers }) };
-}
-
-/** All of the frame but what is not for the bus: it refuses what it does not know. */
-function publishOptions(frame: PublishFrame): PublishOptions {
-  const options: Record<string, unknown> = {};
-  for (const name in frame) {
-    if (name === "type" || name === "topic" || name === "payload" || name === "corr") continue;
-    options[name] = frame[name as keyof PublishFrame];
-  }
-  return options;
-}
-
-/** The answer to a publish, as text: there are many of them. The topic's name was checked, an id may be anybody's. */
-function placedText(corr: Corr | undefined, topic: string, place: Place, duplicate: boolean): string {
-  const { id, partition, seq } = place;
-  const to = corr === undefined ? "" : `"corr":${typeof corr === "number" ? corr : JSON.stringify(corr)},`;
-  const again = duplicate ? ',"duplicate":true' : "";
-  return `{"type":"OK",${to}"result":{"id":${JSON.stringify(id)},"topic":"${topic}","partition":${partition},"seq":${seq}${again}}}`;
 }

@@ -42,7 +42,13 @@ export interface Session {
 }
 
 export type SessionEvent =
-  | { readonly type: "frame"; readonly frame: ClientFrame; readonly nowMs: number }
+  /** `text`: of its payload, if it is at hand. */
+  | {
+      readonly type: "frame";
+      readonly frame: ClientFrame;
+      readonly nowMs: number;
+      readonly text?: string | undefined;
+    }
   | { readonly type: "complaint"; readonly complaint: string; readonly corr?: Corr }
   | { readonly type: "authenticated"; readonly caller: Caller; readonly corr?: Corr; readonly nowMs: number }
   | { readonly type: "refused"; readonly corr?: Corr }
@@ -60,7 +66,7 @@ export type SessionEffect =
   | { readonly type: "send"; readonly frame: object }
   | { readonly type: "authenticate"; readonly token: string; readonly corr?: Corr }
   | { readonly type: "expireAt"; readonly atMs: number }
-  | { readonly type: "publish"; readonly frame: PublishFrame }
+  | { readonly type: "publish"; readonly frame: PublishFrame; readonly text?: string | undefined }
   | { readonly type: "subscribe"; readonly key: string; readonly frame: SubscribeFrame }
   | { readonly type: "unsubscribe"; readonly key: string; readonly corr?: Corr }
   | { readonly type: "settle"; readonly key: string; readonly frame: AckFrame | NackFrame }
@@ -100,7 +106,7 @@ export function stepSession(session: Session, event: SessionEvent): readonly Ses
   if (session.phase === "ended") return [];
   switch (event.type) {
     case "frame":
-      return onFrame(session, event.frame, event.nowMs);
+      return onFrame(session, event.frame, event.nowMs, event.text);
     case "complaint":
       return [err("BAD_REQUEST", event.complaint, event.corr)];
     case "authenticated":
@@ -165,7 +171,12 @@ function welcome(
   return [ok(corr, result), { type: "expireAt", atMs: caller.expiresMs }, ...waited];
 }
 
-function onFrame(session: Session, frame: ClientFrame, nowMs: number): readonly SessionEffect[] {
+function onFrame(
+  session: Session,
+  frame: ClientFrame,
+  nowMs: number,
+  text?: string,
+): readonly SessionEffect[] {
   const waitMs = session.frames.take(1, nowMs);
   if (waitMs > 0) return tooFast(session, frame.corr, waitMs);
   session.refusals = 0;
@@ -184,18 +195,16 @@ function onFrame(session: Session, frame: ClientFrame, nowMs: number): readonly 
       end(session, CloseCode.auth, "AUTH comes first"),
     ];
   }
-  return onRequest(session, session.caller, frame, nowMs);
+  if (frame.type === "PUBLISH") return onPublish(session, session.caller, frame, nowMs, text);
+  return onRequest(session, session.caller, frame);
 }
 
 function onRequest(
   session: Session,
   caller: Caller,
-  frame: Exclude<ClientFrame, { type: "AUTH" | "PING" }>,
-  nowMs: number,
+  frame: Exclude<ClientFrame, { type: "AUTH" | "PING" | "PUBLISH" }>,
 ): readonly SessionEffect[] {
   switch (frame.type) {
-    case "PUBLISH":
-      return onPublish(session, caller, frame, nowMs);
     case "SUBSCRIBE":
       return onSubscribe(session, caller, frame);
     case "UNSUBSCRIBE":
@@ -230,6 +239,7 @@ function onPublish(
   caller: Caller,
   frame: PublishFrame,
   nowMs: number,
+  text: string | undefined,
 ): readonly SessionEffect[] {
   if (session.leaving) return [goingDown(frame.corr)];
   if (!caller.acl.allows("publish", frame.topic)) return [forbidden("publish to", frame.topic, frame.corr)];
@@ -239,7 +249,7 @@ function onPublish(
     session.publishes.set(frame.topic, bucket);
   }
   const waitMs = bucket.take(1, nowMs);
-  return waitMs > 0 ? tooFast(session, frame.corr, waitMs) : [{ type: "publish", frame }];
+  return waitMs > 0 ? tooFast(session, frame.corr, waitMs) : [{ type: "publish", frame, text }];
 }
 
 function onSubscribe(session: Session, caller: Caller, frame: SubscribeFrame): readonly SessionEffect[] {

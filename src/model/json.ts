@@ -132,6 +132,15 @@ export function jsonBody(value: unknown, limits: JsonLimits): JsonBody {
   return body;
 }
 
+/** Texts that are handed in beside their values are nested at most this deep. */
+export const SHALLOW_DEPTH = 32;
+
+/** As jsonBody, of a value whose text is at hand: that is kept, if it is within bounds for sure. */
+export function jsonBodyOf(value: unknown, text: string, limits: JsonLimits): JsonBody {
+  const fits = text.length * 3 <= limits.maxBytes && limits.maxDepth >= SHALLOW_DEPTH;
+  return fits ? JsonBody.ofText(text) : jsonBody(value, limits);
+}
+
 /** JSON text with members in sorted order: equal for equal values. */
 export function canonicalText(value: unknown): string {
   if (value === null || typeof value !== "object") return JSON.stringify(value) ?? "null";

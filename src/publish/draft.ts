@@ -3,25 +3,27 @@ import type { Clock } from "../model/clock.js";
 import { BusError } from "../model/errors.js";
 import type { EventDraft, EventMeta } from "../model/event.js";
 import type { PublishOptions } from "../model/event-bus.js";
-import { jsonBody } from "../model/json.js";
+import { jsonBody, jsonBodyOf } from "../model/json.js";
 import type { Limits } from "../model/limits.js";
 
 const KNOWN = new Set(["id", "ts", "key", "headers", "tags", "caused_by", "sid", "partition", "payload"]);
 
-/** From options that were checked; `key` may come from elsewhere. */
+/** From options that were checked; `key` may come from elsewhere; `text` is the payload's JSON, if it is at hand. */
 export function makeDraft(
   payload: unknown,
   options: PublishOptions,
   limits: Limits,
   clock: Clock,
   key = options.key,
+  text?: string,
 ): EventDraft {
+  const bounds = { maxBytes: limits.maxPayloadBytes, maxDepth: limits.maxPayloadDepth };
   return {
     id: options.id ?? clock.newId(),
     ts: options.ts ?? clock.now(),
     key,
     meta: metaOf(options, limits),
-    body: jsonBody(payload, { maxBytes: limits.maxPayloadBytes, maxDepth: limits.maxPayloadDepth }),
+    body: text === undefined ? jsonBody(payload, bounds) : jsonBodyOf(payload, text, bounds),
     freshId: options.id === undefined,
   };
 }

@@ -3,35 +3,52 @@ import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 import { HubError } from "../problem.js";
 
+/** Who waits for a body. Exactly one of the two is called, once. */
+export interface BodyReader {
+  received(bytes: Buffer): void;
+  failed(error: HubError): void;
+}
+
 /** The whole body; BODY_TOO_LARGE as soon as it has more than `maxBytes`. */
 export function readBody(incoming: IncomingMessage, maxBytes: number): Promise<Buffer> {
-  checkEncoding(incoming);
-  if (Number(incoming.headers["content-length"] ?? 0) > maxBytes) return Promise.reject(tooLarge(maxBytes));
-  return new Promise((resolve, reject) => {
-    const parts: Buffer[] = [];
-    let bytes = 0;
-    const settle = (finish: () => void): void => {
-      incoming.off("data", onData).off("end", onEnd).off("close", onClose).off("error", onClose);
-      finish();
-    };
-    const onData = (part: Buffer): void => {
-      bytes += part.length;
-      parts.push(part);
-      if (bytes <= maxBytes) return;
-      settle(() => reject(tooLarge(maxBytes)));
-      // The rest is let go by, so that the client can read the answer.
-      incoming.resume();
-    };
-    const onEnd = (): void =>
-      settle(() => resolve(parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts)));
-    const onClose = (): void => settle(() => reject(new HubError("BAD_REQUEST", "the body ended early")));
-    incoming.on("data", onData).on("end", onEnd).on("close", onClose).on("error", onClose);
+  return new Promise((received, failed) => receiveBody(incoming, maxBytes, { received, failed }));
+}
+
+/** As readBody, without a promise: for those who take many. */
+export function receiveBody(incoming: IncomingMessage, maxBytes: number, reader: BodyReader): void {
+  const refused = unreadableEncoding(incoming) ?? declaredTooLarge(incoming, maxBytes);
+  if (refused !== undefined) {
+    reader.failed(refused);
+    return;
+  }
+  let parts: Buffer[] | null = [];
+  let bytes = 0;
+  const fail = (error: () => HubError): void => {
+    if (parts === null) return;
+    parts = null;
+    reader.failed(error());
+  };
+  incoming.on("data", (part: Buffer) => {
+    bytes += part.length;
+    // Beyond the limit the rest is let go by, so that the client can read the answer.
+    if (bytes > maxBytes) fail(() => tooLarge(maxBytes));
+    else parts?.push(part);
   });
+  incoming.on("end", () => {
+    if (parts === null) return;
+    const whole = parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts);
+    parts = null;
+    reader.received(whole);
+  });
+  // Also closed after its end: then there is nothing to say.
+  const early = (): void => fail(endedEarly);
+  incoming.on("close", early).on("error", early);
 }
 
 /** The body piece by piece; the next is read when it is asked for. */
 export async function* bodyPieces(incoming: IncomingMessage): AsyncGenerator<Buffer> {
-  checkEncoding(incoming);
+  const refused = unreadableEncoding(incoming);
+  if (refused !== undefined) throw refused;
   try {
     for await (const piece of incoming.iterator({ destroyOnReturn: false })) yield piece as Buffer;
   } catch (error) {
@@ -61,14 +78,22 @@ export function mediaType(header: string | undefined): string {
   return (header ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "";
 }
 
-function checkEncoding(incoming: IncomingMessage): void {
+function unreadableEncoding(incoming: IncomingMessage): HubError | undefined {
   const encoding = incoming.headers["content-encoding"] ?? "identity";
-  if (encoding !== "identity")
-    throw new HubError("UNSUPPORTED_MEDIA_TYPE", "bodies are taken without Content-Encoding only");
+  if (encoding === "identity") return undefined;
+  return new HubError("UNSUPPORTED_MEDIA_TYPE", "bodies are taken without Content-Encoding only");
+}
+
+function declaredTooLarge(incoming: IncomingMessage, maxBytes: number): HubError | undefined {
+  return Number(incoming.headers["content-length"] ?? 0) > maxBytes ? tooLarge(maxBytes) : undefined;
 }
 
 function unreadable(message: string, cause: unknown): HubError {
   return new HubError("BAD_REQUEST", message, { cause });
+}
+
+function endedEarly(): HubError {
+  return new HubError("BAD_REQUEST", "the body ended early");
 }
 
 function tooLarge(maxBytes: number): HubError {

@@ -4,7 +4,13 @@
  */
 import type { Bus } from "../../bus/bus.js";
 import { BusError, type ErrorCode } from "../../model/errors.js";
-import type { Place, PublishedRecord, PublishItem, PublishOptions } from "../../model/event-bus.js";
+import type {
+  Place,
+  PublishedRecord,
+  PublishItem,
+  PublishOptions,
+  PublishWaiter,
+} from "../../model/event-bus.js";
 import { checkTopicName } from "../../model/topic.js";
 import type { Caller } from "../auth.js";
 import type { HubContext } from "../context.js";
@@ -41,7 +47,9 @@ const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
 export class PublishDesk {
   readonly bus: Bus;
   readonly #perSecond: number;
-  readonly #buckets = new Map<string, TokenBucket>();
+  /** By subject, then topic. */
+  #buckets = new Map<string, Map<string, TokenBucket>>();
+  #bucketCount = 0;
 
   constructor(hub: HubContext) {
     this.bus = hub.bus;
@@ -57,16 +65,22 @@ export class PublishDesk {
   /** Throws RATE_LIMITED. */
   take(caller: Caller, topic: string, events: number): void {
     const nowMs = this.bus.clock.steady();
-    const name = `${caller.subject}\n${topic}`;
-    let bucket = this.#buckets.get(name);
-    if (bucket === undefined) {
-      if (this.#buckets.size >= MAX_BUCKETS) this.#buckets.clear();
-      bucket = new TokenBucket(this.#perSecond, nowMs);
-      this.#buckets.set(name, bucket);
-    }
+    const bucket =
+      this.#buckets.get(caller.subject)?.get(topic) ?? this.#addBucket(caller.subject, topic, nowMs);
     // What is more than a burst can ever be counts as a whole burst.
     const waitMs = bucket.take(Math.min(events, this.#perSecond * 2), nowMs);
     if (waitMs > 0) throw new HubError("RATE_LIMITED", `too fast for ${topic}`, { retryAfterMs: waitMs });
+  }
+
+  #addBucket(subject: string, topic: string, nowMs: number): TokenBucket {
+    if (++this.#bucketCount > MAX_BUCKETS) {
+      this.#buckets = new Map();
+      this.#bucketCount = 1;
+    }
+    const bucket = new TokenBucket(this.#perSecond, nowMs);
+    const topics = this.#buckets.get(subject) ?? new Map<string, TokenBucket>();
+    this.#buckets.set(subject, topics.set(topic, bucket));
+    return bucket;
   }
 }
 
@@ -82,26 +96,43 @@ export async function publishText(
   return publishAll(desk, caller, headers, value.map(topicItem));
 }
 
-export async function publishOne(
+export function publishOne(
   desk: PublishDesk,
   caller: Caller,
   headers: PublishHeaders,
   { topic, item }: TopicItem,
 ): Promise<Placed> {
+  return new Promise((resolve, reject) => {
+    submitOne(
+      desk,
+      caller,
+      headers,
+      { topic, item },
+      {
+        done: (place, duplicate) => resolve(placedAt(topic, place, duplicate)),
+        fail: reject,
+      },
+    );
+  });
+}
+
+/** As publishOne, without a promise. Throws what is wrong with the request; the bus's own faults go to the waiter. */
+export function submitOne(
+  desk: PublishDesk,
+  caller: Caller,
+  { idempotencyKey, traceparent }: PublishHeaders,
+  { topic, item }: TopicItem,
+  waiter: PublishWaiter,
+  payloadText?: string,
+): void {
   desk.allow(caller, topic);
   desk.take(caller, topic, 1);
   const { payload, ...options } = item;
-  const { idempotencyKey } = headers;
   if (idempotencyKey !== undefined && options.id !== undefined && options.id !== idempotencyKey) {
     throw new HubError("BAD_REQUEST", "the event's id and the Idempotency-Key differ");
   }
   const named = idempotencyKey === undefined ? options : { ...options, id: idempotencyKey };
-  return new Promise((resolve, reject) => {
-    desk.bus.submit(topic, payload, traced(named, headers.traceparent), {
-      done: (place, duplicate) => resolve(placedAt(topic, place, duplicate)),
-      fail: reject,
-    });
-  });
+  desk.bus.submit(topic, payload, traced(named, traceparent), waiter, payloadText);
 }
 
 /** Events of any topics, each topic in its order. If some fail, the problem's `failed` says which. */
