@@ -3,6 +3,7 @@ import { MongoClient } from "mongodb";
 import { createBus } from "../../src/bus/create-bus.js";
 import { systemClock } from "../../src/model/clock.js";
 import { jsonBody } from "../../src/model/json.js";
+import type { Store } from "../../src/ports/store.js";
 import { mongoStore } from "../../src/stores/mongo/index.js";
 import { keyOf, payloadOf } from "../events.js";
 
@@ -25,8 +26,17 @@ function message(): Promise<unknown> {
 async function write(): Promise<void> {
   const store = mongoStore({ url, db });
   await store.open();
+  // The bare driver's process has run its round before, too: what is compared is running code, not code being compiled.
+  await append(store, `${topic}.warm-${process.pid}`);
   tell("ready");
   await message();
+  await append(store, topic);
+  tell("done");
+  await message();
+  await store.close();
+}
+
+async function append(store: Store, to: string): Promise<void> {
   for (let n = 0; n < Number(count); n += BATCH) {
     const drafts = Array.from({ length: BATCH }, (_, i) => ({
       id: systemClock.newId(),
@@ -36,12 +46,9 @@ async function write(): Promise<void> {
       body: jsonBody(payloadOf(n + i), { maxBytes: 4_096, maxDepth: 4 }),
       freshId: true,
     }));
-    const { error } = await store.log.append(topic, 0, drafts);
+    const { error } = await store.log.append(to, 0, drafts);
     if (error !== undefined) throw error;
   }
-  tell("done");
-  await message();
-  await store.close();
 }
 
 async function stream(): Promise<void> {

@@ -29,6 +29,7 @@ import { busError, duplicateIndex, mayHaveHappened } from "./errors.js";
 import { documentAfter, EMPTY_TAIL, type Tail, tailOf } from "./event-document.js";
 import type { EventLookup, Place } from "./event-lookup.js";
 import { removedSince } from "./removed-ranges.js";
+import { awaitTurn, Turns } from "./turns.js";
 
 /** What became of one ordered insert: how many are in for sure, and what stopped the rest. */
 interface Inserted {
@@ -53,6 +54,7 @@ export class Appender {
   readonly #removeAgain: (place: Place, seqs: readonly Seq[]) => Promise<unknown>;
   readonly #queryable: boolean;
   readonly #tails = new Map<string, Tail>();
+  readonly #turns = new Turns();
 
   constructor(
     connection: Connection,
@@ -88,11 +90,15 @@ export class Appender {
 
   /** One round: as many of the waiting drafts as go in. Returns what keeps the rest out, if it is more than a rival. */
   async #insertWaiting(place: Place, batch: AppendBatch): Promise<BusError | undefined> {
-    const tail = this.#tails.get(nameOf(place)) ?? (await this.#readTail(place, batch.contended));
-    const documents = documentsAfter(tail, place, batch.waitingDrafts(), this.#queryable);
+    const name = nameOf(place);
+    const tail = this.#tails.get(name) ?? (await this.#readTail(place, batch.lostSeq));
+    const claims = !batch.claimed && this.#turns.needsClaim(name, batch.waiting.length);
+    const documents = this.#documentsAfter(tail, place, batch, claims);
     batch.inDoubt = true;
+    const startMs = performance.now();
     const { count, stop, error, at } = await this.#insert(documents);
-    if (stop !== "none" && stop !== "id taken") this.#tails.delete(nameOf(place));
+    if (stop === "none" && !claims) this.#turns.took(performance.now() - startMs);
+    if (stop !== "none" && stop !== "id taken") this.#tails.delete(name);
     if (stop === "unknown") {
       batch.doubt();
       batch.confirmed(await this.#lookup.settled(batch.waitingIds()));
@@ -102,7 +108,7 @@ export class Appender {
       const placed = documents.slice(0, count);
       if (await this.#follows(place, tail, at)) batch.placed(placed, place);
       else {
-        this.#tails.delete(nameOf(place));
+        this.#tails.delete(name);
         await this.#takeOut(place, placed);
         batch.inDoubt = false;
         return undefined;
@@ -110,7 +116,9 @@ export class Appender {
       if (stop !== "seq taken") this.#remember(place, tailOf(placed.at(-1) as EventDocument));
     }
     batch.inDoubt = false;
-    batch.contended = stop === "seq taken";
+    batch.claimed = claims && stop === "none";
+    batch.lostSeq = stop === "seq taken" ? (documents[count] as EventDocument).seq : 0;
+    if (stop === "seq taken") this.#turns.lost(name);
     if (stop === "id taken") batch.found(await this.#lookup.settled(batch.waitingIds().slice(0, 1)));
     return stop === "refused" ? busError(error, "none") : undefined;
   }
@@ -173,17 +181,22 @@ export class Appender {
    * primary changes. After losing a race it waits until a majority has what was in the way, instead of running into it
    * again and again.
    */
-  async #readTail(place: Place, contended: boolean): Promise<Tail> {
-    if (!contended) return await this.tail(place);
-    return await this.#connection.client.withSession(async (session) => {
-      await this.tail(place, { session, readConcern: { level: "local" } });
-      return await this.tail(place, { session });
-    });
+  async #readTail(place: Place, lostSeq: Seq): Promise<Tail> {
+    return lostSeq === 0
+      ? await this.tail(place)
+      : await awaitTurn(lostSeq, this.#turns.usualMs, () => this.tail(place));
+  }
+
+  /** Those of the waiting drafts, or of the first alone if it is to claim the place for them. */
+  #documentsAfter(tail: Tail, place: Place, batch: AppendBatch, claims: boolean): EventDocument[] {
+    const drafts = batch.waitingDrafts();
+    const documents = documentsAfter(tail, place, claims ? drafts.slice(0, 1) : drafts, this.#queryable);
+    return claims ? documents : endingIn(documents);
   }
 
   async tail(place: Place, options: FindOptions = {}): Promise<Tail> {
     const { events } = this.#connection.collections;
-    const fields = { ...options, projection: { seq: 1, to: 1, maxTs: 1, sumBytes: 1 } };
+    const fields = { ...options, projection: { seq: 1, to: 1, maxTs: 1, sumBytes: 1, last: 1 } };
     const last = await events.findOne({ ...place }, { ...fields, sort: { seq: -1 } });
     if (last === null) return EMPTY_TAIL;
     if (last.to !== undefined) return tailOf(last);
@@ -198,7 +211,7 @@ export class Appender {
     batch.found(await this.#lookup.retainedOrFree(batch.unsureIds(), session));
     if (batch.waiting.length > 0) {
       const tail = await this.tail(place, { session });
-      const documents = documentsAfter(tail, place, batch.waitingDrafts(), this.#queryable);
+      const documents = this.#documentsAfter(tail, place, batch, false);
       await this.#connection.collections.events.insertMany(documents, { ordered: true, session });
       batch.placed(documents, place);
     }
@@ -249,9 +262,20 @@ function documentsAfter(
   let last = tail;
   const documents = drafts.map((draft) => {
     const document = documentAfter(last, place, draft, queryable);
-    last = { seq: document.seq, maxTs: document.maxTs, sumBytes: document.sumBytes, id: draft.id };
+    last = {
+      seq: document.seq,
+      maxTs: document.maxTs,
+      sumBytes: document.sumBytes,
+      id: draft.id,
+      midway: true,
+    };
     return document;
   });
+  return documents;
+}
+
+/** The same, with the mark of an append's end on the last one. */
+function endingIn(documents: EventDocument[]): EventDocument[] {
   const end = documents.at(-1);
   if (end !== undefined) documents[documents.length - 1] = { ...end, last: true };
   return documents;

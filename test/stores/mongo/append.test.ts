@@ -1,6 +1,6 @@
 /** Appends that meet others, removals and broken connections: what only a shared database can do to a log. */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { StoredEvent } from "../../../src/model/event.js";
+import type { EventDraft, StoredEvent } from "../../../src/model/event.js";
 import type { AppendResult } from "../../../src/ports/log.js";
 import type { Store } from "../../../src/ports/store.js";
 import { draft, drafts, seqs } from "../../../src/testing/conformance/samples.js";
@@ -36,28 +36,57 @@ function ids(events: Iterable<{ readonly id: string }>): string[] {
   return [...events].map((event) => event.id);
 }
 
+/** Three handles append batches of these sizes at once; what each of them sent, in its order. */
+async function appendAtOnce(sizes: readonly number[]): Promise<string[][]> {
+  const writers = [store, await database.open(), await database.open()];
+  return await Promise.all(
+    writers.map(async (writer) => {
+      const own: string[] = [];
+      for (const size of sizes) {
+        const some = drafts(size, { freshId: true });
+        const { events, error } = await writer.log.append(TOPIC, 0, some);
+        expect(error).toBeUndefined();
+        expect(ids(events)).toEqual(ids(some));
+        own.push(...ids(some));
+      }
+      return own;
+    }),
+  );
+}
+
 describe("writers that meet", () => {
   it("P2: three processes fill one partition densely, each in its own order", async () => {
-    const writers = [store, await database.open(), await database.open()];
-    const sent = await Promise.all(
-      writers.map(async (writer) => {
-        const own: string[] = [];
-        for (let batch = 0; batch < 8; batch++) {
-          const some = drafts(1 + batch * 7, { freshId: true });
-          const { events, error } = await writer.log.append(TOPIC, 0, some);
-          expect(error).toBeUndefined();
-          expect(ids(events)).toEqual(ids(some));
-          own.push(...ids(some));
-        }
-        return own;
-      }),
-    );
+    const sent = await appendAtOnce([1, 8, 15, 22, 29, 36, 43, 50]);
     const log = await readAll(store);
     expect(seqs(log)).toEqual(Array.from({ length: sent.flat().length }, (_, i) => i + 1));
     for (const own of sent) {
       const mine = new Set(own);
       expect(ids(log).filter((id) => mine.has(id))).toEqual(own);
     }
+  });
+
+  it("P2: so they do with batches that are worth a claim", async () => {
+    const sent = await appendAtOnce([300, 200, 600, 300, 200]);
+    const log = await readAll(store);
+    expect(seqs(log)).toEqual(Array.from({ length: sent.flat().length }, (_, i) => i + 1));
+    for (const own of sent) {
+      const mine = new Set(own);
+      expect(ids(log).filter((id) => mine.has(id))).toEqual(own);
+    }
+  });
+
+  it("a claim that nothing follows, since its writer died, holds nobody up", async () => {
+    const [first, ...rest] = drafts(200, { freshId: true });
+    await store.log.append(TOPIC, 0, [first as EventDraft]);
+    await database.db.collection("events").updateOne({ topic: TOPIC }, { $unset: { last: 1 } });
+    // Both begin where they believe the end to be; one of them loses, and finds what looks like a claim at the end.
+    const other = await database.open();
+    const results = await Promise.all([
+      store.log.append(TOPIC, 0, rest),
+      other.log.append(TOPIC, 0, drafts(200, { freshId: true })),
+    ]);
+    expect(results.map(({ error }) => error)).toEqual([undefined, undefined]);
+    expect(seqs(await readAll(store))).toEqual(Array.from({ length: 400 }, (_, i) => i + 1));
   });
 
   it("P3: the same ids from two processes at once are in the log once, and both hear the same places", async () => {
