@@ -96,6 +96,7 @@ export { history, type KeyHistoryOptions, stateAt } from "./project/time-travel.
 export type { Position } from "./project/topic-position.js";
 export type { Transaction, TransactionView } from "./project/transaction.js";
 export { startTransactionalProjector, type TransactionalOptions } from "./project/transactional.js";
+export type { TransactionContext } from "./project/transactional-context.js";
 export { type VerifiedGroup, verifyGroup } from "./project/verify.js";
 export type { FindOptions, View, ViewPage, ViewRecord } from "./project/view.js";
 export type { ViewSource } from "./project/view-definitions.js";

@@ -3,7 +3,6 @@
  * Versions only grow (seq unless told otherwise), so a redelivery or a late event changes nothing; it is counted.
  * Within a batch the last write of a key wins and the others are never sent.
  */
-import { pause } from "../model/clock.js";
 import { BusError } from "../model/errors.js";
 import type { EventRecord } from "../model/event.js";
 import type { Stop } from "../model/event-bus.js";
@@ -12,6 +11,7 @@ import type { Handle } from "../model/task.js";
 import type { TopicRef } from "../model/topic.js";
 import { topicName } from "../model/topic.js";
 import type { DocumentWrite, ViewIndex } from "../ports/documents.js";
+import { BuildFollower } from "./build-follower.js";
 import type { Host } from "./host.js";
 import { subscribedTask } from "./running-task.js";
 import { TombstonePurge } from "./tombstone-purge.js";
@@ -61,76 +61,30 @@ export async function startChangelogProjector<T>(
   const view = options.view ?? options.collection;
   checkViewName(view);
   await rememberView(host, view, options);
-  const projector = new ChangelogProjector(host, view, options);
-  await projector.follow();
+  const stats = { events: 0, applied: 0, stale: 0, passedOver: 0, purged: 0 };
+  const purge = new TombstonePurge(host.store.documents, host.clock, options.keepTombstonesMs);
+  const follower = await BuildFollower.start({
+    clock: host.clock,
+    current: async () => (await readPointer(host.store.registry, view)).current,
+    attach: (build) => {
+      purge.watch(build);
+      return feedView(host, build, groupOf(view, build, options.group), options, stats);
+    },
+    round: async () => {
+      stats.purged += await purge.round();
+    },
+  });
   const name = `changelog ${topicName(options.topic)} → ${view}`;
   const { clock, tasks } = host;
-  const stats = (): ChangelogStats => ({ ...projector.stats });
-  return subscribedTask({ kind: "changelog", name, clock, board: tasks, stats }, () => projector.stop());
+  const task = { kind: "changelog", name, clock, board: tasks, stats: (): ChangelogStats => ({ ...stats }) };
+  return subscribedTask(task, () => follower.stop());
 }
 
 const BATCHES_AT_ONCE = 3;
 
-/** How soon a projector notices that its view was rebuilt. */
-const FOLLOW_MS = 500;
-
-/** Writes into whatever build of the view counts: each build has a group, and so a position, of its own. */
-class ChangelogProjector<T> {
-  readonly stats = { events: 0, applied: 0, stale: 0, passedOver: 0, purged: 0 };
-  readonly #purge: TombstonePurge;
-  readonly #host: Host;
-  readonly #view: string;
-  readonly #options: ChangelogOptions<T>;
-  readonly #over = new AbortController();
-  #following: Promise<void> = Promise.resolve();
-  #build = "";
-  #detach: Stop = () => Promise.resolve();
-
-  constructor(host: Host, view: string, options: ChangelogOptions<T>) {
-    this.#host = host;
-    this.#view = view;
-    this.#options = options;
-    this.#purge = new TombstonePurge(host.store.documents, host.clock, options.keepTombstonesMs);
-  }
-
-  /** Attaches to the build that counts now, and to others as they come to count. */
-  async follow(): Promise<void> {
-    await this.#attach();
-    this.#following = this.#loop();
-  }
-
-  async stop(): Promise<void> {
-    this.#over.abort();
-    await this.#following;
-    await this.#detach();
-  }
-
-  async #loop(): Promise<void> {
-    while (!this.#over.signal.aborted) {
-      await pause(this.#host.clock, FOLLOW_MS, this.#over.signal);
-      try {
-        if (this.#over.signal.aborted) return;
-        await this.#attach();
-        this.stats.purged += await this.#purge.round();
-      } catch {
-        // The store is away, and so is every subscription: the next look will tell.
-      }
-    }
-  }
-
-  async #attach(): Promise<void> {
-    const { current } = await readPointer(this.#host.store.registry, this.#view);
-    if (current === this.#build) return;
-    await this.#detach();
-    this.#build = current;
-    this.#purge.watch(current);
-    this.#detach = await feedView(this.#host, current, this.#groupOf(current), this.#options, this.stats);
-  }
-
-  #groupOf(build: string): string {
-    const { group } = this.#options;
-    return group === undefined || build !== this.#view ? `changelog:${build}` : group;
-  }
+/** The group that feeds a build; only of the first one may it be chosen. */
+export function groupOf(view: string, build: string, chosen?: string): string {
+  return chosen === undefined || build !== view ? `changelog:${build}` : chosen;
 }
 
 /** Projects the topic into one table, from its first event on. */

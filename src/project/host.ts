@@ -43,5 +43,7 @@ export interface Host {
 
 /** The context of a batch that may be settled by a transaction; the bus gives nothing less. */
 export interface SettlingContext extends BatchContext {
+  /** The context of some of the events, by their places in the batch: they are settled by themselves. */
+  part(from: number, to: number): SettlingContext;
   settleBy(commit: (write: CursorWrite) => Promise<void>): Promise<void>;
 }

@@ -1,50 +1,58 @@
 /**
  * Rebuild: makes a view anew from its log beside the one in use, compares the two, and switches over in one write; the
- * old one stays for a way back. Readers notice nothing but the switch.
+ * old one stays for a way back. Readers notice nothing but the switch. Views that one projector keeps are made anew and
+ * switched together.
  *
  *   building --caught up--> comparing --switch--> done
  */
 import { pause } from "../model/clock.js";
 import { BusError } from "../model/errors.js";
-import { canonicalText, type JsonObject } from "../model/json.js";
+import type { JsonObject } from "../model/json.js";
 import type { Handle } from "../model/task.js";
-import { topicName } from "../model/topic.js";
-import type { Documents, ViewDocument } from "../ports/documents.js";
-import { feedView } from "./changelog.js";
 import type { Host } from "./host.js";
+import { type Projection, type ProjectorSource, projectionOf } from "./projection.js";
 import { finiteTask } from "./running-task.js";
-import { type ViewSource, viewSource } from "./view-definitions.js";
-import { buildName, movePointer, readPointer, type ViewPointer } from "./view-pointer.js";
-import { warmTable } from "./warm.js";
+import { type Comparison, compareViews } from "./view-comparison.js";
+import type { ViewSource } from "./view-definitions.js";
+import {
+  buildName,
+  movePointer,
+  readPointer,
+  sharePointer,
+  suffixOf,
+  type ViewPointer,
+} from "./view-pointer.js";
 
 export interface RebuildOptions<T = unknown> {
-  /** What its projector is told; known already of a projector that this process started. */
+  /** What its changelog projector is told; known already of a projector that this process started. */
   readonly source?: ViewSource<T>;
+  /** The same of a view that a transactional projector keeps. */
+  readonly projector?: ProjectorSource<T>;
   /** "snapshot": fill it from the topic's snapshot and go on from there, where the view allows that. Default "log". */
   readonly from?: "log" | "snapshot";
-  /** False: build and compare, but leave the old view in use. */
+  /**
+   * False: build and compare, but leave the old view in use. Default true, unless the view takes every event and the
+   * log no longer has them all.
+   */
   readonly switch?: boolean;
-  /** Differing documents to show. Default 20. */
+  /** Differing documents to show, of each view. Default 20. */
   readonly samples?: number;
   readonly actor?: string;
 }
 
-export interface ViewDifference {
-  readonly key: string;
-  readonly before: JsonObject | null;
-  readonly after: JsonObject | null;
-}
-
-export interface RebuildResult {
+export interface RebuildResult extends Comparison {
   readonly view: string;
   readonly from: string;
   readonly to: string;
   readonly switched: boolean;
-  readonly same: number;
-  readonly added: number;
-  readonly removed: number;
-  readonly changed: number;
-  readonly samples: readonly ViewDifference[];
+  /** Events of the log that were removed: of a view that takes every event, the new one lacks them. */
+  readonly gone: number;
+  /** Other views that the same projector keeps: built with it, and switched with it in one write. */
+  readonly others: readonly (Comparison & {
+    readonly view: string;
+    readonly from: string;
+    readonly to: string;
+  })[];
 }
 
 export interface RebuildProgress {
@@ -62,7 +70,6 @@ export interface RebuildHandle extends Handle<RebuildProgress> {
 }
 
 const LOOK_MS = 50;
-const PAGE = 500;
 
 /**
  * @example
@@ -74,9 +81,9 @@ export async function rebuildView<T>(
   view: string,
   options: RebuildOptions<T> = {},
 ): Promise<RebuildHandle> {
-  const source = options.source ?? (await viewSource<T>(host, view));
-  const pointer = await readPointer(host.store.registry, view);
-  const rebuild = new Rebuild(host, view, source, pointer, options);
+  const projection = await projectionOf(host, view, options);
+  const pointer = await readPointer(host.store.registry, projection.name);
+  const rebuild = new Rebuild(host, view, projection, pointer, options);
   const { clock, tasks } = host;
   let resolve: (result: RebuildResult) => void = () => undefined;
   let reject: (error: unknown) => void = () => undefined;
@@ -116,27 +123,28 @@ export async function rollbackView(
   return { from: pointer.current, to: to.current };
 }
 
-class Rebuild<T> {
+class Rebuild {
   readonly #host: Host;
   readonly #view: string;
-  readonly #source: ViewSource<T>;
+  readonly #projection: Projection;
   readonly #pointer: ViewPointer;
-  readonly #options: RebuildOptions<T>;
+  readonly #options: Omit<RebuildOptions, "source" | "projector">;
   readonly #startMs: number;
-  readonly #stats = { events: 0, applied: 0, stale: 0, passedOver: 0 };
+  readonly #stats = { events: 0 };
   #phase: RebuildProgress["phase"] = "building";
   #total = 0;
+  #gone = 0;
 
   constructor(
     host: Host,
     view: string,
-    source: ViewSource<T>,
+    projection: Projection,
     pointer: ViewPointer,
-    options: RebuildOptions<T>,
+    options: Omit<RebuildOptions, "source" | "projector">,
   ) {
     this.#host = host;
     this.#view = view;
-    this.#source = source;
+    this.#projection = projection;
     this.#pointer = pointer;
     this.#options = options;
     this.#startMs = host.clock.steady();
@@ -152,111 +160,94 @@ class Rebuild<T> {
   }
 
   async run(signal: AbortSignal): Promise<RebuildResult> {
-    const { documents, registry, groups } = this.#host.store;
     const number = this.#pointer.number + 1;
-    const to = buildName(this.#view, number);
-    const group = `changelog:${to}`;
+    const build = buildName(this.#projection.name, number);
     // What an earlier try left behind would be taken for finished work.
-    await groups.remove({ topic: topicName(this.#source.topic), group });
-    await documents.drop(to);
-    if (this.#options.from === "snapshot") {
-      const { entries } = await warmTable(this.#host, to, group, { ...this.#source, signal });
-      this.#stats.events += entries;
-    }
-    const stop = await feedView(this.#host, to, group, { ...this.#source, view: to }, this.#stats);
+    await this.#remove(build);
+    if (this.#options.from === "snapshot") this.#stats.events += await this.#projection.warm(build, signal);
+    const stop = await this.#projection.feed(build, this.#stats);
+    let switched = false;
     try {
-      await this.#caughtUp(group, signal);
+      await this.#caughtUp(this.#projection.group(build), signal);
       this.#phase = "comparing";
-      const from = this.#pointer.current;
-      const differences = await compare(documents, from, to, this.#options.samples ?? 20, signal);
-      const switched = this.#options.switch ?? true;
-      if (switched) {
-        await movePointer(registry, this.#view, this.#pointer, { current: to, previous: from, number });
-        const counts = {
-          same: differences.same,
-          added: differences.added,
-          removed: differences.removed,
-          changed: differences.changed,
-        };
-        await audit(this.#host, this.#options.actor ?? "bus", "view.rebuild", this.#view, {
-          from,
-          to,
-          ...counts,
-        });
-      }
+      const compared = await this.#compare(build, signal);
+      const { switch: wanted = this.#gone === 0 || !this.#projection.needsAllEvents } = this.#options;
+      if (wanted) await this.#switch(build, number, compared);
+      switched = wanted;
       this.#phase = "done";
-      return { view: this.#view, from, to, switched, ...differences };
+      return this.#result(build, switched, compared);
     } finally {
       await stop();
+      // Nobody goes on with it, and a group that stands still would hold retention back.
+      if (!switched) await this.#removeGroup(build);
     }
+  }
+
+  /** Tables and group of a build. */
+  async #remove(build: string): Promise<void> {
+    await this.#removeGroup(build);
+    for (const view of await this.#projection.views())
+      await this.#host.store.documents.drop(this.#tableOf(view, build));
+  }
+
+  async #removeGroup(build: string): Promise<void> {
+    const { topic } = this.#projection;
+    await this.#host.store.groups.remove({ topic, group: this.#projection.group(build) });
   }
 
   async #caughtUp(group: string, signal: AbortSignal): Promise<void> {
     const { store, clock } = this.#host;
-    const topic = topicName(this.#source.topic);
+    const { topic } = this.#projection;
     for (;;) {
       if (signal.aborted)
         throw new BusError("ABORTED", `the rebuild of ${this.#view} was stopped; the old view is in use`);
       const heads = await store.log.heads(topic);
       this.#total = heads.reduce((sum, { events }) => sum + events, 0);
+      this.#gone = heads.reduce((sum, { head }) => sum + head, 0) - this.#total;
       const state = await store.groups.state({ topic, group }, { nowMs: clock.now() });
       const floors = new Map(state?.leases.map(({ partition, cursor }) => [partition, cursor.floor]));
       if (heads.every(({ partition, head }) => (floors.get(partition) ?? 0) >= head)) return;
       await pause(clock, LOOK_MS, signal);
     }
   }
-}
 
-/** Both views in key order, side by side. Versions and times do not count: only what the documents say. */
-async function compare(
-  documents: Documents,
-  from: string,
-  to: string,
-  samples: number,
-  signal: AbortSignal,
-): Promise<Pick<RebuildResult, "same" | "added" | "removed" | "changed" | "samples">> {
-  const counts = { same: 0, added: 0, removed: 0, changed: 0 };
-  const shown: ViewDifference[] = [];
-  const before = all(documents, from);
-  const after = all(documents, to);
-  let old = (await before.next()).value;
-  let now = (await after.next()).value;
-  while (old !== undefined || now !== undefined) {
-    if (signal.aborted) throw new BusError("ABORTED", "the comparison was stopped");
-    const order =
-      old === undefined
-        ? 1
-        : now === undefined
-          ? -1
-          : Buffer.compare(Buffer.from(old.key), Buffer.from(now.key));
-    const pair = { old: order <= 0 ? old : undefined, now: order >= 0 ? now : undefined };
-    const kind = kindOf(pair.old, pair.now);
-    counts[kind]++;
-    if (kind !== "same" && shown.length < samples) {
-      const key = (pair.old ?? (pair.now as ViewDocument)).key;
-      shown.push({ key, before: pair.old?.fields ?? null, after: pair.now?.fields ?? null });
+  async #compare(build: string, signal: AbortSignal): Promise<Map<string, Comparison>> {
+    const { documents } = this.#host.store;
+    const compared = new Map<string, Comparison>();
+    for (const view of await this.#projection.views()) {
+      const [from, to] = [this.#tableOf(view, this.#pointer.current), this.#tableOf(view, build)];
+      compared.set(view, await compareViews(documents, from, to, this.#options.samples ?? 20, signal));
     }
-    if (order <= 0) old = (await before.next()).value;
-    if (order >= 0) now = (await after.next()).value;
+    return compared;
   }
-  return { ...counts, samples: shown };
-}
 
-function kindOf(
-  old: ViewDocument | undefined,
-  now: ViewDocument | undefined,
-): "same" | "added" | "removed" | "changed" {
-  if (old === undefined) return "added";
-  if (now === undefined) return "removed";
-  return canonicalText(old.fields) === canonicalText(now.fields) ? "same" : "changed";
-}
+  /** One write; then what no way leads back to any more goes. */
+  async #switch(build: string, number: number, compared: ReadonlyMap<string, Comparison>): Promise<void> {
+    const { registry } = this.#host.store;
+    const { name } = this.#projection;
+    const { current, previous } = this.#pointer;
+    for (const view of compared.keys()) if (view !== name) await sharePointer(registry, view, name);
+    await movePointer(registry, name, this.#pointer, { current: build, previous: current, number });
+    for (const [view, { samples: _, ...counts }] of compared) {
+      const details = { from: this.#tableOf(view, current), to: this.#tableOf(view, build), ...counts };
+      await audit(this.#host, this.#options.actor ?? "bus", "view.rebuild", view, details);
+    }
+    if (previous !== null) await this.#remove(previous);
+  }
 
-async function* all(documents: Documents, view: string): AsyncGenerator<ViewDocument, undefined> {
-  for (let after: string | undefined; ; ) {
-    const page = await documents.find(view, { limit: PAGE, ...(after !== undefined && { after }) });
-    yield* page.documents;
-    if (page.next === null) return undefined;
-    after = page.next;
+  #result(build: string, switched: boolean, compared: ReadonlyMap<string, Comparison>): RebuildResult {
+    const all = [...compared].map(([view, comparison]) => {
+      const [from, to] = [this.#tableOf(view, this.#pointer.current), this.#tableOf(view, build)];
+      return { view, from, to, ...comparison };
+    });
+    const own = all.find(({ view }) => view === this.#view);
+    if (own === undefined)
+      throw new BusError("NOT_FOUND", `its projector does not keep a view ${this.#view}`);
+    return { ...own, switched, gone: this.#gone, others: all.filter((one) => one !== own) };
+  }
+
+  #tableOf(view: string, build: string): string {
+    return view + suffixOf(build, this.#projection.name);
   }
 }
 

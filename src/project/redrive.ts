@@ -26,6 +26,7 @@ import {
 import { type BroughtBack, type Chain, Chains, standingOf, turnsOf } from "./held-letters.js";
 import type { Host } from "./host.js";
 import { GatheredWrites, type Transaction } from "./transaction.js";
+import { ViewPointers } from "./view-pointer.js";
 
 export interface RedriveOptions extends Omit<LetterQuery, "status"> {
   readonly topic: string;
@@ -253,7 +254,9 @@ async function tryOut(
   options: RedriveOptions,
 ): Promise<{ error?: string; differences: DocumentDifference[] }> {
   if (options.handler === undefined) return { differences: [] };
-  const tx = new GatheredWrites(host.store.documents, event.ts);
+  const pointers = new ViewPointers(host.store.registry, host.clock);
+  const tableOf = (view: string): Promise<string> => pointers.current(view);
+  const tx = new GatheredWrites(host.store.documents, { tableOf, ts: event.ts });
   try {
     await options.handler([event], tx);
   } catch (error) {

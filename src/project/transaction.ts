@@ -25,22 +25,43 @@ export interface Transaction {
 /** A document as the transaction sees it: null if it is not there. */
 type Seen = ViewDocument | null;
 
+/** Under which table a view is kept. */
+export type TableOf = (view: string) => Promise<string>;
+
+export interface TransactionOptions {
+  readonly tableOf: TableOf;
+  /** Time of the writes. */
+  readonly ts: number;
+  readonly session?: unknown;
+  /** A transaction whose commit is under way: what it writes cannot be read before `done`. */
+  readonly after?: { readonly writes: GatheredWrites; readonly done: Promise<unknown> };
+}
+
 export class GatheredWrites implements Transaction {
   readonly #documents: Documents;
-  readonly #ts: number;
-  readonly #writes = new Map<string, DocumentWrite[]>();
-  readonly #seen = new Map<string, Seen>();
+  readonly #options: TransactionOptions;
+  readonly #views = new Map<string, GatheredView>();
 
   readonly session?: unknown;
 
-  constructor(documents: Documents, ts: number, session?: unknown) {
+  constructor(documents: Documents, options: TransactionOptions) {
     this.#documents = documents;
-    this.#ts = ts;
-    if (session !== undefined) this.session = session;
+    this.#options = options;
+    if (options.session !== undefined) this.session = options.session;
   }
 
-  get writes(): Unit["writes"] {
-    return [...this.#writes].map(([view, writes]) => ({ view, writes }));
+  /** Names of the views that were written to. */
+  get written(): string[] {
+    return [...this.#views].filter(([, { writes }]) => writes.length > 0).map(([name]) => name);
+  }
+
+  /** What is to be committed, by table. */
+  async units(): Promise<Unit["writes"]> {
+    const units: { view: string; writes: readonly DocumentWrite[] }[] = [];
+    for (const name of this.written) {
+      units.push({ view: await this.#options.tableOf(name), writes: this.#gathered(name).writes });
+    }
+    return units;
   }
 
   /** What the writes would change, document by document. */
@@ -48,12 +69,9 @@ export class GatheredWrites implements Transaction {
     { view: string; key: string; before: JsonObject | null; after: JsonObject | null }[]
   > {
     const differences = [];
-    for (const [view, writes] of this.#writes) {
-      for (const key of new Set(writes.map((write) => write.key))) {
-        const before = (await this.#documents.get(view, [key])).get(key) ?? null;
-        const after = writes
-          .filter((write) => write.key === key)
-          .reduce<Seen>((document, write) => this.#after(document, write), before);
+    for (const [view, gathered] of this.#views) {
+      for (const key of gathered.writtenKeys()) {
+        const { before, after } = await gathered.change(key);
         differences.push({ view, key, before: before?.fields ?? null, after: after?.fields ?? null });
       }
     }
@@ -62,56 +80,104 @@ export class GatheredWrites implements Transaction {
 
   view(name: string): TransactionView {
     checkViewName(name);
-    return {
-      get: async <T>(key: string) => {
-        const seen = await this.#read(name, key);
-        return seen === null ? null : toRecord<T>(seen);
-      },
-      upsert: async (key, fields) => {
-        const copy = { ...fields } as JsonObject;
-        this.#write(name, { op: "upsert", key, ts: this.#ts, fields: copy }, () => copy);
-      },
-      delete: async (key) => this.#write(name, { op: "delete", key, ts: this.#ts }, () => null),
-      inc: async (key, by) => {
-        checkNumbers(by);
-        this.#write(name, { op: "increment", key, ts: this.#ts, by }, (fields) => added(fields, by));
-      },
-    };
+    return this.#gathered(name);
   }
 
-  async #read(view: string, key: string): Promise<Seen> {
-    const slot = `${view}\n${key}`;
-    const seen = this.#seen.get(slot);
-    if (seen !== undefined) return seen;
-    const found = (await this.#documents.get(view, [key])).get(key) ?? null;
-    // Increments that were written before the first read count in what it sees.
-    const earlier = (this.#writes.get(view) ?? []).filter((write) => write.key === key);
-    const now = earlier.reduce<Seen>((document, write) => this.#after(document, write), found);
-    this.#seen.set(slot, now);
-    if (earlier.length === 0) this.#expect(view, key, found);
-    return now;
+  /** Whether this transaction changes a document. */
+  touches(view: string, key: string): boolean {
+    return this.#views.get(view)?.touches(key) ?? false;
   }
 
+  #gathered(name: string): GatheredView {
+    let view = this.#views.get(name);
+    if (view === undefined) {
+      view = new GatheredView(this.#options.ts, (key) => this.#stored(name, key));
+      this.#views.set(name, view);
+    }
+    return view;
+  }
+
+  async #stored(view: string, key: string): Promise<Seen> {
+    const { after, tableOf } = this.#options;
+    if (after?.writes.touches(view, key)) await after.done;
+    return (await this.#documents.get(await tableOf(view), [key])).get(key) ?? null;
+  }
+}
+
+/** Writes to one view. */
+class GatheredView implements TransactionView {
+  /** In the order they came. */
+  readonly writes: DocumentWrite[] = [];
+  readonly #ts: number;
+  readonly #stored: (key: string) => Promise<Seen>;
+  readonly #byKey = new Map<string, DocumentWrite[]>();
+  readonly #seen = new Map<string, Seen>();
   /** The first write after a read must find what was read, or the whole transaction is run again. */
   readonly #expected = new Map<string, number | null>();
-  #expect(view: string, key: string, found: Seen): void {
-    this.#expected.set(`${view}\n${key}`, found?.version ?? null);
+
+  constructor(ts: number, stored: (key: string) => Promise<Seen>) {
+    this.#ts = ts;
+    this.#stored = stored;
   }
 
-  #write(view: string, write: DocumentWrite, change: (fields: JsonObject) => JsonObject | null): void {
-    const slot = `${view}\n${write.key}`;
-    const expected = this.#expected.get(slot);
-    this.#expected.delete(slot);
-    const list = this.#writes.get(view) ?? [];
-    list.push(expected === undefined ? write : { ...write, expected });
-    this.#writes.set(view, list);
-    const seen = this.#seen.get(slot);
-    if (seen === undefined) return;
-    const fields = change(seen?.fields ?? {});
-    this.#seen.set(
-      slot,
-      fields && { key: write.key, version: (seen?.version ?? 0) + 1, ts: this.#ts, fields },
+  // Functions of their own, so that a handler may take them out of the view.
+  readonly get = async <T>(key: string): Promise<ViewRecord<T> | null> => {
+    const seen = await this.#read(key);
+    return seen === null ? null : toRecord<T>(seen);
+  };
+
+  readonly upsert = async (key: string, fields: object): Promise<void> => {
+    this.#write({ op: "upsert", key, ts: this.#ts, fields: { ...fields } as JsonObject });
+  };
+
+  readonly delete = async (key: string): Promise<void> => {
+    this.#write({ op: "delete", key, ts: this.#ts });
+  };
+
+  readonly inc = async (key: string, by: Readonly<Record<string, number>>): Promise<void> => {
+    checkNumbers(by);
+    this.#write({ op: "increment", key, ts: this.#ts, by: { ...by } });
+  };
+
+  touches(key: string): boolean {
+    return this.#byKey.has(key);
+  }
+
+  writtenKeys(): string[] {
+    return [...this.#byKey.keys()];
+  }
+
+  /** A document as it is stored, and as the writes would leave it. */
+  async change(key: string): Promise<{ before: Seen; after: Seen }> {
+    const before = await this.#stored(key);
+    const after = (this.#byKey.get(key) ?? []).reduce<Seen>(
+      (seen, write) => this.#after(seen, write),
+      before,
     );
+    return { before, after };
+  }
+
+  async #read(key: string): Promise<Seen> {
+    const seen = this.#seen.get(key);
+    if (seen !== undefined) return seen;
+    const { before, after } = await this.change(key);
+    this.#seen.set(key, after);
+    // Increments that were written before the first read count in what it sees, and expect nothing.
+    if (!this.#byKey.has(key)) this.#expected.set(key, before?.version ?? null);
+    return after;
+  }
+
+  #write(write: DocumentWrite): void {
+    const { key } = write;
+    const expected = this.#expected.get(key);
+    if (expected !== undefined) this.#expected.delete(key);
+    const gathered = expected === undefined ? write : { ...write, expected };
+    this.writes.push(gathered);
+    const earlier = this.#byKey.get(key);
+    if (earlier === undefined) this.#byKey.set(key, [gathered]);
+    else earlier.push(gathered);
+    const seen = this.#seen.get(key);
+    if (seen !== undefined) this.#seen.set(key, this.#after(seen, write));
   }
 
   #after(document: Seen, write: DocumentWrite): Seen {

@@ -10,7 +10,7 @@ import type { Host } from "./host.js";
 /** What a changelog projector makes a view of. */
 export type ViewSource<T = unknown> = Pick<
   ChangelogOptions<T>,
-  "topic" | "keyOf" | "map" | "tombstone" | "versionOf" | "indexes"
+  "topic" | "keyOf" | "map" | "tombstone" | "versionOf" | "indexes" | "group"
 >;
 
 /** By the board that all buses of one core share. */
@@ -39,7 +39,7 @@ export async function viewSource<T>(host: Host, view: string): Promise<ViewSourc
   if (own !== undefined) return own as ViewSource<T>;
   const token = await host.store.registry.token(tokenName(view));
   const stored = token?.value as { topic: string; plain: boolean } | undefined;
-  if (stored === undefined) throw new BusError("NOT_FOUND", `no changelog projector makes a view ${view}`);
+  if (stored === undefined) throw new BusError("NOT_FOUND", `no projector makes a view ${view}`);
   if (stored.plain) return { topic: stored.topic };
   throw new BusError(
     "UNSUPPORTED",

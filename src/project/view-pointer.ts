@@ -1,9 +1,11 @@
 /**
  * Which table a view's name stands for. A view that was never rebuilt is kept under its own name; a rebuilt one under
  * name and number, and a pointer in the registry says which one counts. Moving the pointer is one write, so every
- * reader sees the old view or the new one, never a mixture.
+ * reader sees the old view or the new one, never a mixture. Views that one projector keeps together share a pointer,
+ * which stands under the projector's name: they are switched together.
  */
 import type { Clock } from "../model/clock.js";
+import { BusError } from "../model/errors.js";
 import type { Registry } from "../ports/registry.js";
 
 export interface ViewPointer {
@@ -14,16 +16,24 @@ export interface ViewPointer {
   readonly number: number;
   /** Revision of the registry's entry; 0 if there is none. */
   readonly revision: number;
+  /** Under which name the pointer is kept: the view's own, or that of the projector that keeps it with others. */
+  readonly owner: string;
 }
+
+/** What a pointer says; or whose pointer counts. */
+type StoredPointer = Pick<ViewPointer, "current" | "previous" | "number"> | { readonly with: string };
 
 /** How long a reader may go on with what it knows. */
 const FRESH_MS = 500;
 
 export async function readPointer(registry: Registry, view: string): Promise<ViewPointer> {
   const token = await registry.token(tokenName(view));
-  if (token === null) return { current: view, previous: null, number: 1, revision: 0 };
-  const value = token.value as { current: string; previous: string | null; number: number };
-  return { ...value, revision: token.revision };
+  if (token === null) return { current: view, previous: null, number: 1, revision: 0, owner: view };
+  const value = token.value as unknown as StoredPointer;
+  if (!("with" in value)) return { ...value, revision: token.revision, owner: view };
+  const { current, previous, ...shared } = await readPointer(registry, value.with);
+  const named = (build: string): string => view + suffixOf(build, shared.owner);
+  return { ...shared, current: named(current), previous: previous && named(previous) };
 }
 
 /** WRITE_CONFLICT if somebody else moved it since it was read. */
@@ -31,15 +41,37 @@ export async function movePointer(
   registry: Registry,
   view: string,
   from: ViewPointer,
-  to: Omit<ViewPointer, "revision">,
+  to: Pick<ViewPointer, "current" | "previous" | "number">,
 ): Promise<void> {
-  const { current, previous, number } = to;
-  await registry.putToken(tokenName(view), { current, previous, number }, { expected: from.revision });
+  const named = (build: string): string => from.owner + suffixOf(build, view);
+  const value = {
+    current: named(to.current),
+    previous: to.previous && named(to.previous),
+    number: to.number,
+  };
+  await registry.putToken(tokenName(from.owner), value, { expected: from.revision });
+}
+
+/** From now on the view goes with the pointer of this projector. Changes nothing as long as that one was never moved. */
+export async function sharePointer(registry: Registry, view: string, owner: string): Promise<void> {
+  const token = await registry.token(tokenName(view));
+  if ((token?.value as { with?: string } | undefined)?.with === owner) return;
+  try {
+    await registry.putToken(tokenName(view), { with: owner }, { expected: token?.revision ?? 0 });
+  } catch (error) {
+    // Another process of the same projector was first.
+    if (!BusError.is(error, "WRITE_CONFLICT")) throw error;
+  }
 }
 
 /** The name of the `number`-th build. */
 export function buildName(view: string, number: number): string {
   return number === 1 ? view : `${view}__${number}`;
+}
+
+/** What a build's name has beyond the name it is a build of: nothing, or its number. */
+export function suffixOf(build: string, name: string): string {
+  return build.slice(name.length);
 }
 
 /** Pointers as readers use them: looked up again now and then, not at each read. */

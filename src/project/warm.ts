@@ -6,7 +6,7 @@
 import { BusError } from "../model/errors.js";
 import type { EventRecord, Seq } from "../model/event.js";
 import { snapshotTopic } from "../model/topic.js";
-import { type ChangelogOptions, lastWrites } from "./changelog.js";
+import { type ChangelogOptions, groupOf, lastWrites } from "./changelog.js";
 import type { Host } from "./host.js";
 import { scanPages } from "./log-scan.js";
 import { followsKeys } from "./past-view.js";
@@ -43,7 +43,7 @@ export async function warmView<T>(host: Host, options: WarmOptions<T>): Promise<
   checkViewName(view);
   // Of a view that was rebuilt, the build that counts; each has a group of its own.
   const { current: table } = await readPointer(host.store.registry, view);
-  const group = table === view ? (options.group ?? `changelog:${view}`) : `changelog:${table}`;
+  const group = groupOf(view, table, options.group);
   return warmTable(host, table, options.moveGroup === false ? null : group, options);
 }
 

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { startChangelogProjector } from "../../../src/project/changelog.js";
 import { compactNow } from "../../../src/project/compactor.js";
 import { rebuildView, rollbackView } from "../../../src/project/rebuild.js";
+import { startTransactionalProjector } from "../../../src/project/transactional.js";
 import type { ProjectBench } from "./bench.js";
 import { traffic } from "./traffic.js";
 
@@ -87,6 +88,116 @@ export function describeRebuild(bench: ProjectBench): void {
       await stopped.stop();
       await stopped.result.catch((error) => expect(error).toMatchObject({ code: "ABORTED" }));
       expect(await bus.view(view).get("k")).toMatchObject({ n: 1 });
+      await projector.stop();
+    });
+
+    it("P9: views kept by one transactional projector are made anew together, switched in one write, and go back", async () => {
+      const { bus } = bench;
+      const topic = await bench.topic({ partitions: 2 });
+      const [sums, seen] = [`sums-${topic}`, `seen-${topic}`];
+      const effects: string[] = [];
+      let factor = 1;
+      const projector = await startTransactionalProjector<{ n: number }>(bus, {
+        topic,
+        group: "totals",
+        batchSize: 7,
+        handler: async (events, tx, ctx) => {
+          for (const event of events) {
+            const key = event.key as string;
+            await tx.view(sums).inc(key, { n: event.payload.n * factor });
+            const before = await tx.view(seen).get<{ times: number }>(key);
+            await tx.view(seen).upsert(key, { times: (before?.times ?? 0) + 1 });
+            if (!ctx.replaying) effects.push(event.id);
+          }
+        },
+      });
+      const items = (count: number) =>
+        Array.from({ length: count }, (_, i) => ({ payload: { n: i }, key: `k${i % 3}` }));
+      await bench.publish(topic, items(60));
+      await bench.drained(topic, "totals");
+      const told = effects.length;
+      factor = 10;
+      const rebuild = await rebuildView(bus, sums);
+      expect(await rebuild.result).toMatchObject({
+        view: sums,
+        from: sums,
+        to: `${sums}__2`,
+        switched: true,
+        gone: 0,
+        changed: 3,
+        same: 0,
+        others: [{ view: seen, to: `${seen}__2`, same: 3, changed: 0 }],
+      });
+      expect(rebuild.stats()).toMatchObject({ phase: "done", events: 60, total: 60, etaSeconds: 0 });
+      expect(effects).toHaveLength(told);
+      const sum = async (view: string): Promise<number> => {
+        const { items: documents } = await bus.view<{ n?: number; times?: number }>(view).find();
+        return documents.reduce((total, { n, times }) => total + (n ?? times ?? 0), 0);
+      };
+      await expect.poll(() => sum(sums), { timeout: 30_000 }).toBe(17_700);
+      await bench.publish(topic, items(3));
+      await expect.poll(() => sum(seen), { timeout: 30_000 }).toBe(63);
+      expect(await sum(sums)).toBe(17_730);
+      expect(await rollbackView(bus, seen)).toMatchObject({ from: `${seen}__2`, to: seen });
+      await expect.poll(() => sum(sums), { timeout: 30_000 }).toBe(1_800);
+      await expect.poll(() => sum(seen), { timeout: 30_000 }).toBe(63);
+      await projector.stop();
+    });
+
+    it("a projector that starts anew goes on with the build that counts, and old builds go", async () => {
+      const { bus, store } = bench;
+      const topic = await bench.topic();
+      const view = `again-${topic}`;
+      const start = () =>
+        startTransactionalProjector(bus, {
+          topic,
+          group: "again",
+          handler: async (events, tx) => {
+            for (const _ of events) await tx.view(view).inc("all", { n: 1 });
+          },
+        });
+      const first = await start();
+      await bench.publish(topic, [{ payload: 1 }, { payload: 2 }]);
+      await bench.drained(topic, "again");
+      for (const to of [2, 3]) {
+        const rebuild = await rebuildView(bus, view);
+        expect(await rebuild.result).toMatchObject({ to: `${view}__${to}`, same: 1, changed: 0 });
+      }
+      await first.stop();
+      const tables = (await store.documents.views()).map((info) => info.view);
+      expect(tables.filter((table) => table.startsWith(view))).toEqual([`${view}__2`, `${view}__3`]);
+      await bench.publish(topic, [{ payload: 3 }]);
+      const second = await start();
+      await bench.drained(topic, "again__3");
+      await expect.poll(async () => (await bus.view(view).get("all"))?.n, { timeout: 30_000 }).toBe(3);
+      await second.stop();
+    });
+
+    it("of a log that lost events, a view that takes every event is built and compared, not switched", async () => {
+      const { bus, store } = bench;
+      const topic = await bench.topic();
+      const view = `lossy-${topic}`;
+      const projector = await startTransactionalProjector(bus, {
+        topic,
+        group: "lossy",
+        handler: async (events, tx) => {
+          for (const _ of events) await tx.view(view).inc("all", { n: 1 });
+        },
+      });
+      await bench.publish(topic, [{ payload: 1 }, { payload: 2 }, { payload: 3 }]);
+      await bench.drained(topic, "lossy");
+      await store.log.trim(topic, 0, 2);
+      const rebuild = await rebuildView(bus, view);
+      expect(await rebuild.result).toMatchObject({
+        switched: false,
+        gone: 2,
+        changed: 1,
+        samples: [{ key: "all", before: { n: 3 }, after: { n: 1 } }],
+      });
+      expect(await bus.view(view).get("all")).toMatchObject({ n: 3 });
+      await expect((await rebuildView(bus, view, { from: "snapshot" })).result).rejects.toMatchObject({
+        code: "INVALID_OPTION",
+      });
       await projector.stop();
     });
   });
