@@ -29,9 +29,18 @@ export function isWriting(state: Delivery): boolean {
 export function maybeCommit(state: Delivery, policy: GroupPolicy, nowMs: number): readonly Effect[] {
   if (state.dirty === 0 || isWriting(state)) return NOTHING;
   if (state.dirty >= policy.commitEverySettles || nowMs >= state.commitAtMs) return [commit(state, policy)];
-  if (state.commitAtMs === Number.POSITIVE_INFINITY) state.commitAtMs = nowMs + policy.commitEveryMs;
+  if (state.commitAtMs === Number.POSITIVE_INFINITY) state.commitAtMs = nowMs + commitDelayMs(state, policy);
   if (state.commitAtMs < state.dueMs) state.dueMs = state.commitAtMs;
   return NOTHING;
+}
+
+/** A store that is slow, or busy with a thousand cursors, is asked less often: a tenth of the time goes into it at most. */
+const REST_PER_COMMIT = 9;
+const MOST_DELAYS = 10;
+
+function commitDelayMs(state: Delivery, { commitEveryMs }: GroupPolicy): number {
+  const restMs = Math.min(state.commitTookMs * REST_PER_COMMIT, commitEveryMs * MOST_DELAYS);
+  return Math.max(commitEveryMs, restMs);
 }
 
 export function commit(state: Delivery, policy: GroupPolicy): Effect {

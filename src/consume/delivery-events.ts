@@ -45,7 +45,13 @@ export type DeliveryEvent =
       readonly deadlineMs: number;
     }
   | { readonly type: "buried"; readonly entry: Entry; readonly nowMs: number }
-  | { readonly type: "committed"; readonly cursor: Cursor; readonly nowMs: number }
+  /** `tookMs`: how long the store took to write it. */
+  | {
+      readonly type: "committed";
+      readonly cursor: Cursor;
+      readonly nowMs: number;
+      readonly tookMs?: number;
+    }
   /** From now on a transaction decides what the cursor becomes. */
   | { readonly type: "hold" }
   /** It is over; with the cursor it wrote, if it did. */

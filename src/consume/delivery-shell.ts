@@ -294,10 +294,12 @@ export class DeliveryShell implements Source {
   }
 
   async #commit(cursor: Cursor): Promise<void> {
-    const done = await this.#insist(() => this.#options.groups.commit(this.ref, this.epoch, cursor));
-    if (!done) return;
+    const write = (): Promise<void> => this.#options.groups.commit(this.ref, this.epoch, cursor);
+    const startMs = this.#options.clock.steady();
+    if (!(await this.#insist(write))) return;
     this.#storedFloor = cursor.floor;
-    this.#send({ type: "committed", cursor, nowMs: this.#options.clock.steady() });
+    const nowMs = this.#options.clock.steady();
+    this.#send({ type: "committed", cursor, nowMs, tookMs: nowMs - startMs });
   }
 
   async #release(cursor: Cursor): Promise<void> {

@@ -142,6 +142,8 @@ export interface Delivery {
   committing: boolean;
   /** Changes since the last commit began. */
   dirty: number;
+  /** How long the last commit took. */
+  commitTookMs: number;
   /** Time by which dirty changes are to be committed. */
   commitAtMs: number;
   /** Earliest time at which something falls due, and the time for which a wake-up is asked; Infinity if none. */
@@ -193,6 +195,7 @@ export function createDelivery(cursor: Cursor, clean: boolean, head: Seq, hold?:
     atHead: false,
     committing: false,
     dirty: 0,
+    commitTookMs: 0,
     commitAtMs: Number.POSITIVE_INFINITY,
     dueMs: Number.POSITIVE_INFINITY,
     wakeAtMs: Number.POSITIVE_INFINITY,
@@ -234,6 +237,8 @@ export interface CursorView {
 
 /** What the store must know so that a successor can go on. First tries need no mention, the mark speaks for them. */
 export function cursorOf(state: Delivery, mark: Seq, view: CursorView = {}): Cursor {
+  if (isBare(state))
+    return { floor: state.high, settled: NONE, attempts: NONE, mark, unclean: uncleanAt(state, state.high) };
   const { settling, last = false } = view;
   const settled: [Seq, Seq][] = [];
   const attempts: Attempt[] = [];
@@ -261,10 +266,28 @@ export function cursorOf(state: Delivery, mark: Seq, view: CursorView = {}): Cur
     settled,
     attempts,
     mark,
-    unclean: floor > state.claimFloor ? 0 : state.unclean,
+    unclean: uncleanAt(state, floor),
     ...(state.suspect === undefined ? undefined : { suspect: state.suspect }),
     ...(state.heldKeys.size === 0 ? undefined : { held: [...state.heldKeys.values()].map(toldHeld) }),
   };
+}
+
+const NONE: readonly never[] = Object.freeze([]);
+
+/** Everything that was taken in is settled, and there is nothing else to tell. */
+function isBare({ entries, past, settledBefore, suspect, heldKeys }: Delivery): boolean {
+  return (
+    entries.length === 0 &&
+    past.size === 0 &&
+    settledBefore.length === 0 &&
+    suspect === undefined &&
+    heldKeys.size === 0
+  );
+}
+
+/** Unclean ends in a row count only while there is no progress. */
+function uncleanAt(state: Delivery, floor: Seq): number {
+  return floor > state.claimFloor ? 0 : state.unclean;
 }
 
 function toldHeld({ key, after, last, depth, sinceMs }: Held): HeldKey {

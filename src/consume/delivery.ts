@@ -320,6 +320,7 @@ function tick(state: Delivery, event: Of<"tick">, policy: GroupPolicy): readonly
 
 function committed(state: Delivery, event: Of<"committed">, policy: GroupPolicy): readonly Effect[] {
   state.committing = false;
+  state.commitTookMs = event.tookMs ?? 0;
   state.mark = event.cursor.mark;
   return afterChange(state, policy, event.nowMs);
 }

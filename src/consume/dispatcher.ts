@@ -13,6 +13,9 @@ const MAX_PARKED = 100;
 /** Events handed out in a row; then timers and sockets have their turn, however quick handlers and store are. */
 const MAX_STRETCH = 1_000;
 
+/** `queueMicrotask` keeps an async resource for each call; a reaction of a settled promise does the same for less. */
+const SOON = Promise.resolve();
+
 export class Dispatcher {
   readonly #workers: Worker[] = [];
   readonly #shells: DeliveryShell[] = [];
@@ -56,7 +59,7 @@ export class Dispatcher {
     if (this.#scheduled) return;
     this.#scheduled = true;
     if (this.#stretch < MAX_STRETCH) {
-      queueMicrotask(this.#look);
+      void SOON.then(this.#look);
     } else {
       this.#stretch = 0;
       setImmediate(this.#look);

@@ -49,7 +49,12 @@ export class PartitionWriter {
   readonly #partition: number;
   readonly #options: WriterOptions;
   #queue: Pending[] = [];
-  #running: Promise<void> | null = null;
+  #busy = false;
+  /** Who waits for it to be idle. */
+  #whenIdle: (() => void)[] = [];
+  /** The batch that is being appended, and since when, on the steady clock. */
+  #batch: Pending[] = [];
+  #triedMs = 0;
   #appending = false;
   /** Head of the log that was heard of while an append was under way. */
   #heard: Seq = 0;
@@ -62,7 +67,10 @@ export class PartitionWriter {
 
   add(draft: EventDraft, bytes: number, waiter: Waiter): void {
     this.#queue.push({ draft, waiter, bytes, ownId: draft.freshId, addedMs: this.#options.clock.steady() });
-    this.#running ??= this.#run();
+    if (this.#busy) return;
+    this.#busy = true;
+    // One turn of the microtask queue: a caller that publishes in a loop fills the first batch too.
+    void SOON.then(this.#next);
   }
 
   /**
@@ -76,20 +84,61 @@ export class PartitionWriter {
 
   /** Resolves when nothing is queued or under way. */
   async drained(): Promise<void> {
-    while (this.#running !== null) await this.#running;
+    while (this.#busy) await new Promise<void>((resolve) => this.#whenIdle.push(resolve));
   }
 
-  async #run(): Promise<void> {
-    // One turn of the microtask queue: a caller that publishes in a loop fills the first batch too.
-    await null;
-    while (this.#queue.length > 0) {
-      const batch = this.#takeBatch();
-      await this.#appendBatch(batch);
-      // Those who were just answered publish their next ones in this turn: together they make one batch, not two. When
-      // enough wait already, they gather while those are written.
-      if (this.#queue.length < batch.length) await turn();
+  // Among a thousand partitions each event is a batch: the good path is made of callbacks that exist once, not of
+  // functions that wait.
+
+  readonly #next = (): void => {
+    if (this.#queue.length > 0) {
+      this.#batch = this.#takeBatch();
+      this.#append(this.#batch).then(this.#appended, this.#failed);
+      return;
     }
-    this.#running = null;
+    this.#busy = false;
+    const idle = this.#whenIdle;
+    this.#whenIdle = [];
+    for (const resolve of idle) resolve();
+  };
+
+  #append(batch: readonly Pending[]): Promise<AppendResult> {
+    this.#triedMs = this.#options.clock.steady();
+    this.#appending = true;
+    const drafts = batch.map((pending) => pending.draft);
+    try {
+      return this.#options.log.append(this.#topic, this.#partition, drafts);
+    } catch (error) {
+      // A driver that is not made of async functions.
+      return Promise.reject(error);
+    }
+  }
+
+  readonly #appended = (result: AppendResult): void => {
+    const rest = this.#take(this.#batch, result);
+    if (rest.length === 0) this.#goOn();
+    else void this.#insist(rest, result).then(this.#goOn);
+  };
+
+  readonly #failed = (error: unknown): void => this.#appended(nothingAppended(error));
+
+  /**
+   * Those who were just answered publish their next ones in this turn: together they make one batch, not two. When
+   * enough wait already, they gather while those are written.
+   */
+  readonly #goOn = (): void => {
+    const enough = this.#queue.length >= this.#batch.length;
+    this.#batch = [];
+    if (enough) this.#next();
+    else afterTurn(this.#next);
+  };
+
+  /** An append is over: answers those that are in the log; returns the others. */
+  #take(batch: Pending[], result: AppendResult): Pending[] {
+    this.#appending = false;
+    const rest = this.#settle(batch, result, this.#options.clock.steady() - this.#triedMs);
+    this.#tellHeard();
+    return rest;
   }
 
   #takeBatch(): Pending[] {
@@ -109,19 +158,14 @@ export class PartitionWriter {
     return this.#queue.splice(0, count);
   }
 
-  async #appendBatch(batch: Pending[]): Promise<void> {
+  /** Tries again until all are in the log, or there is no hope, or time is up. */
+  async #insist(unsettled: Pending[], first: AppendResult): Promise<void> {
     const { clock, retry, giveUpAfterMs, signal } = this.#options;
-    let rest = batch;
+    let rest = unsettled;
+    let result = first;
     let uncertain = false;
-    for (let failures = 0; rest.length > 0; ) {
-      const triedMs = clock.steady();
-      this.#appending = true;
-      const result = await this.#tryAppend(rest);
-      this.#appending = false;
+    for (let failures = 0; ; ) {
       if (result.events.length > 0) failures = 0;
-      rest = this.#settle(rest, result, clock.steady() - triedMs);
-      this.#tellHeard();
-      if (rest.length === 0) return;
       const error =
         result.error ??
         new BusError("INTERNAL", "the store stopped in the middle of an append without a reason");
@@ -135,6 +179,9 @@ export class PartitionWriter {
       for (const pending of rest)
         if (pending.draft.freshId) pending.draft = { ...pending.draft, freshId: false };
       await pause(clock, backoffMs(retry, ++failures, clock.random()), signal);
+      result = await this.#append(rest).catch(nothingAppended);
+      rest = this.#take(rest, result);
+      if (rest.length === 0) return;
     }
   }
 
@@ -143,18 +190,6 @@ export class PartitionWriter {
     const head = this.#heard;
     this.#heard = 0;
     this.#options.onHeard(this.#topic, this.#partition, head);
-  }
-
-  async #tryAppend(batch: readonly Pending[]): Promise<AppendResult> {
-    try {
-      return await this.#options.log.append(
-        this.#topic,
-        this.#partition,
-        batch.map((pending) => pending.draft),
-      );
-    } catch (error) {
-      return { events: [], duplicates: NO_DUPLICATES, error: BusError.from(error, "STORE_UNAVAILABLE") };
-    }
   }
 
   /** Answers those that are in the log; returns the others. */
@@ -198,20 +233,28 @@ export class PartitionWriter {
   }
 }
 
-let nextTurn: Promise<void> | null = null;
+/** `queueMicrotask` keeps an async resource for each call; a reaction of a settled promise does the same for less. */
+const SOON = Promise.resolve();
+
+let waiting: (() => void)[] = [];
 
 /**
- * Resolves once everything that can run now has run. All who wait go on together: what the writers of a thousand
+ * Calls `next` once everything that can run now has run. All who wait go on together: what the writers of a thousand
  * partitions hand to the store then reaches it at once.
  */
-function turn(): Promise<void> {
-  nextTurn ??= new Promise((resolve) => {
-    setImmediate(() => {
-      nextTurn = null;
-      resolve();
-    });
-  });
-  return nextTurn;
+function afterTurn(next: () => void): void {
+  if (waiting.length === 0) setImmediate(runWaiting);
+  waiting.push(next);
+}
+
+function runWaiting(): void {
+  const now = waiting;
+  waiting = [];
+  for (const next of now) next();
+}
+
+function nothingAppended(error: unknown): AppendResult {
+  return { events: [], duplicates: NO_DUPLICATES, error: BusError.from(error, "STORE_UNAVAILABLE") };
 }
 
 const NO_DUPLICATES: ReadonlySet<number> = new Set();

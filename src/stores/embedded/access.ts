@@ -47,18 +47,21 @@ export class Access {
   }
 
   /** Durable when it returns. CLOSED unless the store is open. */
-  async call<K extends OperationName>(
+  call<K extends OperationName>(
     name: K,
     argument: ArgumentOf<K>,
     transfer?: ArrayBuffer,
   ): Promise<AnswerOf<K>> {
-    return this.#open.writer.call(name, argument, transfer);
+    if (this.#file === undefined) return Promise.reject(this.#notOpen());
+    return this.#file.writer.call(name, argument, transfer);
   }
 
   get #open(): OpenFile {
-    if (this.#file === undefined) {
-      throw new BusError("CLOSED", `the embedded store ${this.path} is not open`);
-    }
+    if (this.#file === undefined) throw this.#notOpen();
     return this.#file;
+  }
+
+  #notOpen(): BusError {
+    return new BusError("CLOSED", `the embedded store ${this.path} is not open`);
   }
 }

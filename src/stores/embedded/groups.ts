@@ -78,8 +78,8 @@ export class EmbeddedGroups implements Groups {
     return { epoch: claim.epoch, cursor: parseFrozen<Cursor>(claim.cursor), clean: claim.clean };
   }
 
-  async commit(ref: GroupPartition, epoch: Epoch, cursor: Cursor): Promise<void> {
-    await this.#access.call("commit", cursorText(ref, epoch, cursor));
+  commit(ref: GroupPartition, epoch: Epoch, cursor: Cursor): Promise<void> {
+    return this.#access.call("commit", cursorText(ref, epoch, cursor));
   }
 
   async release(ref: GroupPartition, epoch: Epoch, cursor: Cursor): Promise<void> {

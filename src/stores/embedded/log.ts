@@ -16,6 +16,7 @@ import type { Connection } from "./sqlite.js";
 import { KEYS_FILLING, KEYS_READY, Topics } from "./topics.js";
 
 const NO_DUPLICATES: ReadonlySet<number> = new Set();
+const NONE: readonly Duplicate[] = [];
 
 /** What one reading connection needs to read the log. */
 interface Reading {
@@ -173,9 +174,9 @@ export class EmbeddedLog implements Log {
 }
 
 function idsToCheck(drafts: readonly EventDraft[]): "all" | "none" | number[] {
+  if (drafts.every(({ freshId }) => freshId)) return "none";
   const stale: number[] = [];
   for (let i = 0; i < drafts.length; i++) if (!drafts[i]?.freshId) stale.push(i);
-  if (stale.length === 0) return "none";
   return stale.length === drafts.length ? "all" : stale;
 }
 
@@ -188,19 +189,22 @@ function appended(
   topic: string,
   partition: number,
   drafts: readonly EventDraft[],
-  { firstSeq, duplicates = [] }: AppendAnswer,
+  { firstSeq, duplicates = NONE }: AppendAnswer,
 ): AppendResult {
   const events = new Array<StoredEvent>(drafts.length);
-  const known = new Map(duplicates.map((duplicate) => [duplicate.index, duplicate]));
+  const known =
+    duplicates.length === 0
+      ? undefined
+      : new Map(duplicates.map((duplicate) => [duplicate.index, duplicate]));
   let seq = firstSeq;
   for (let i = 0; i < drafts.length; i++) {
-    const duplicate = known.size === 0 ? undefined : known.get(i);
+    const duplicate = known?.get(i);
     events[i] =
       duplicate === undefined
         ? new StoredEvent(topic, partition, seq++, drafts[i] as EventDraft)
         : firstOf(duplicate, events);
   }
-  return { events, duplicates: known.size === 0 ? NO_DUPLICATES : new Set(known.keys()) };
+  return { events, duplicates: known === undefined ? NO_DUPLICATES : new Set(known.keys()) };
 }
 
 function firstOf({ sameAs, event }: Duplicate, events: readonly StoredEvent[]): StoredEvent {

@@ -22,7 +22,8 @@ import { startWorker } from "./worker-start.js";
 const MAX_WAITING = 100_000;
 const MAX_WAITING_BYTES = 256 * 1_048_576;
 
-interface Waiting {
+/** A request and who waits for its answer. */
+interface Waiting extends Request {
   readonly bytes: number;
   readonly resolve: (answer: unknown) => void;
   readonly reject: (error: BusError) => void;
@@ -41,7 +42,7 @@ export class Writer {
   readonly #path: string;
   readonly #waiting = new Map<number, Waiting>();
   readonly #closed: Promise<void>;
-  #outgoing: Request[] = [];
+  #outgoing: Waiting[] = [];
   /** Several calls may lie in one buffer. */
   #transfer = new Set<ArrayBuffer>();
   #number = 0;
@@ -76,10 +77,11 @@ export class Writer {
     this.#waitingBytes += bytes;
     // What is asked in one turn of the event loop, by whichever timers and promises, goes in one message.
     if (this.#outgoing.length === 0) setImmediate(this.#flush);
-    this.#outgoing.push({ number, name, argument });
     if (transfer !== undefined) this.#transfer.add(transfer);
     return new Promise<unknown>((resolve, reject) => {
-      this.#waiting.set(number, { resolve, reject, bytes });
+      const waiting = { number, name, argument, resolve, reject, bytes };
+      this.#outgoing.push(waiting);
+      this.#waiting.set(number, waiting);
       if (this.#waiting.size === 1) this.#worker.ref();
     }) as Promise<AnswerOf<K>>;
   }
