@@ -31,6 +31,7 @@ const LOOKS: Readonly<Record<string, Look>> = {
       )),
     ].map(([key, event]) => [key, told(event)]),
   heads: (store) => store.log.heads(TOPIC),
+  check: async (store) => (await store.check()).problems,
   "by id": async (store) => {
     const found: unknown[] = [];
     for (let n = 1; n <= EVENTS; n += 10) {

@@ -5,9 +5,11 @@ import type { Command } from "commander";
 import pc from "picocolors";
 import type { GroupLag } from "../../bus/admin.js";
 import type { TaskReport } from "../../model/task.js";
+import type { EmbeddedStore } from "../../stores/embedded/index.js";
 import type { Backend } from "../backend.js";
 import { CliError, failure } from "../exit.js";
-import { counted, dataSize, duration } from "../quantities.js";
+import { Progress } from "../progress.js";
+import { count, counted, dataSize, duration } from "../quantities.js";
 import { newCommand, perform, type Session, withConnection } from "../session.js";
 import { packageVersion } from "../version.js";
 
@@ -21,6 +23,10 @@ interface Finding {
   readonly advice?: string;
 }
 
+interface DoctorOptions {
+  readonly deep?: boolean;
+}
+
 interface Overview {
   readonly store: string;
   readonly nowMs: number;
@@ -31,23 +37,30 @@ interface Overview {
 const MIN_FREE_BYTES = 1_000_000_000;
 const MAX_SKEW_MS = 2_000;
 const OLD_LAG_SECONDS = 300;
+/** Damage named one by one. */
+const MAX_PROBLEMS = 5;
 const MARKS: Readonly<Record<State, string>> = { ok: "✓", warn: "!", fail: "✗" };
 
 export function doctorCommand(): Command {
   const command = newCommand(
     "doctor",
     "Checks versions, store, clock, disk, groups, dead letters and tasks; says what to do. Exit code 1 if something is broken.",
-    ["promethean doctor", "promethean doctor --store bus.db --json"],
-  );
-  return withConnection(command).action(perform<object, []>(examine));
+    [
+      "promethean doctor",
+      "promethean doctor --store bus.db --json",
+      "promethean doctor --store bus.db --deep",
+    ],
+  ).option("--deep", "also read all of a store's file, and check every event and index entry in it");
+  return withConnection(command).action(perform<DoctorOptions, []>(examine));
 }
 
-async function examine(session: Session): Promise<void> {
+async function examine(session: Session<DoctorOptions>): Promise<void> {
   const findings: Finding[] = [nodeVersion(), { check: "promethean", state: "ok", found: packageVersion() }];
   const backend = await reach(session, findings);
   if (backend !== undefined) {
     for (const look of [ready, guarantees, disk, clock, groups, upkeep])
       findings.push(...(await attempt(look, backend)));
+    if (session.options.deep === true) findings.push(...(await attempt(contents, backend)));
   }
   print(session, findings);
   const broken = findings.filter(({ state }) => state === "fail").length;
@@ -62,7 +75,7 @@ function nodeVersion(): Finding {
   return { check: "node", state: "fail", found, advice: "install Node 20.19 or newer" };
 }
 
-async function reach(session: Session, findings: Finding[]): Promise<Backend | undefined> {
+async function reach(session: Session<DoctorOptions>, findings: Finding[]): Promise<Backend | undefined> {
   try {
     const backend = await session.connect();
     await backend.get("/topics");
@@ -140,6 +153,38 @@ async function disk({ bus }: Backend): Promise<Finding[]> {
   ];
 }
 
+/** Bits turn on disks: what nobody has read for a year may be damaged without anybody knowing. */
+async function contents({ bus }: Backend): Promise<Finding[]> {
+  const store = bus?.store as Partial<EmbeddedStore> | undefined;
+  if (store?.check === undefined) {
+    const advice = "give the file: promethean doctor --store <file> --deep";
+    return [
+      { check: "contents", state: "warn", found: "only a store's own file can be read through", advice },
+    ];
+  }
+  let progress: Progress | undefined;
+  const { events, problems } = await store.check({
+    onProgress: (checked, total) => {
+      progress ??= new Progress("Checking", total);
+      progress.at(checked);
+    },
+  });
+  progress?.end();
+  if (problems.length === 0)
+    return [{ check: "contents", state: "ok", found: `${counted(events, "event")}, all sound` }];
+  const more = problems.length - MAX_PROBLEMS;
+  return [
+    ...problems.slice(0, MAX_PROBLEMS).map((found) => ({ check: "contents", state: "fail" as const, found })),
+    ...(more > 0 ? [{ check: "contents", state: "fail" as const, found: `and ${count(more)} more` }] : []),
+    {
+      check: "contents",
+      state: "fail",
+      found: "the file is damaged",
+      advice: "restore a backup, or export what can be read into a new store: promethean export, then import",
+    },
+  ];
+}
+
 async function clock(backend: Backend): Promise<Finding[]> {
   const beforeMs = Date.now();
   const { nowMs } = await backend.get<Overview>("/overview");
@@ -197,7 +242,7 @@ async function upkeep(backend: Backend): Promise<Finding[]> {
   ];
 }
 
-function print({ out }: Session, findings: readonly Finding[]): void {
+function print({ out }: Session<DoctorOptions>, findings: readonly Finding[]): void {
   const paint: Readonly<Record<State, (text: string) => string>> = {
     ok: pc.green,
     warn: pc.yellow,

@@ -10,7 +10,7 @@
  */
 import type { Seq } from "../../model/event.js";
 import type { Batches, BatchHead } from "./batches.js";
-import { BatchCursor } from "./codec.js";
+import { type Batch, BatchCursor } from "./codec.js";
 import { ID_BYTES, textIndexKey, uuidIndexKey, uuidTimeMs, writeUuid } from "./id-key.js";
 import { SEQS } from "./schema.js";
 import type { Connection } from "./sqlite.js";
@@ -27,6 +27,16 @@ export interface Place {
 
 export function isInSpan(head: Pick<BatchHead, "minIdt" | "maxIdt">, timeMs: number): boolean {
   return head.minIdt !== null && head.maxIdt !== null && timeMs >= head.minIdt && timeMs <= head.maxIdt;
+}
+
+/** Whether the event that a cursor stands on is found by its batch's span, and so has no entry in the index. */
+export function isSpanned(
+  batch: Batch,
+  head: Pick<BatchHead, "minIdt" | "maxIdt">,
+  cursor: BatchCursor,
+): boolean {
+  const at = cursor.uuidAt;
+  return at >= 0 && isInSpan(head, uuidTimeMs(batch.ids, at));
 }
 
 /** The place of an id, or undefined if no event of the log has it. */

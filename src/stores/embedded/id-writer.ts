@@ -5,7 +5,7 @@
 import type { Batches } from "./batches.js";
 import { type Batch, BatchCursor } from "./codec.js";
 import { firstIndexKeyAt, ID_BYTES, uuidTimeMs } from "./id-key.js";
-import { isInSpan, locate, MAX_CLOCK_GAP_MS, type Place, SPAN_MS } from "./id-lookup.js";
+import { isInSpan, isSpanned, locate, MAX_CLOCK_GAP_MS, type Place, SPAN_MS } from "./id-lookup.js";
 import { RecentIds } from "./recent-ids.js";
 import type { Connection } from "./sqlite.js";
 
@@ -138,11 +138,6 @@ export class IdWriter {
     if (strays.length > MAX_STRAYS) this.#recent.restart(Number.POSITIVE_INFINITY);
     else for (const [key] of strays) this.#recent.add(key, 1, false);
   }
-}
-
-function isSpanned(batch: Batch, span: Pick<IdSpan, "minIdt" | "maxIdt">, cursor: BatchCursor): boolean {
-  const at = cursor.uuidAt;
-  return at >= 0 && isInSpan(span, uuidTimeMs(batch.ids, at));
 }
 
 /** Index by id of the drafts before `end`; of several with one id, the first. */

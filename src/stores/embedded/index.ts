@@ -1,5 +1,6 @@
 export { type SqliteHandle, SqliteOutbox } from "./sqlite-outbox.js";
 export {
+  type CheckReport,
   type Durability,
   type EmbeddedStore,
   type EmbeddedStoreOptions,

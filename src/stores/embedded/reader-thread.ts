@@ -2,6 +2,7 @@
 import type { Worker } from "node:worker_threads";
 import { BusError } from "../../model/errors.js";
 import type { DocumentQuery } from "../../ports/documents.js";
+import type { CheckedStretch, Stretch } from "./checker.js";
 import type { DocumentRow } from "./document-reader.js";
 import { type PackedError, unpackError } from "./errors.js";
 import { startWorker } from "./worker-start.js";
@@ -10,6 +11,10 @@ import { startWorker } from "./worker-start.js";
 export interface LongReads {
   find(o: { view: string; query: DocumentQuery }): DocumentRow[];
   backup(o: { target: string }): void;
+  /** See Checker. */
+  checkStructure(o: null): string[];
+  checkPartitions(o: null): { stretches: Stretch[]; events: number };
+  checkNext(o: Stretch): CheckedStretch;
 }
 
 export interface ReaderOptions {

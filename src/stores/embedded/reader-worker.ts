@@ -1,5 +1,6 @@
 /** The reading thread: for reads that may take long, so that the event loop does not wait for them. */
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
+import { Checker } from "./checker.js";
 import { findDocuments } from "./document-reader.js";
 import { busError, packError } from "./errors.js";
 import type { LongReads, ReaderOptions, ReadReply, ReadRequest } from "./reader-thread.js";
@@ -7,14 +8,22 @@ import { Connection } from "./sqlite.js";
 
 function serve(port: MessagePort, { path, busyTimeoutMs }: ReaderOptions): void {
   let connection: Connection | undefined;
+  let checking: Checker | undefined;
   const opened = (): Connection => {
     connection ??= new Connection(path, { busyTimeoutMs });
     return connection;
+  };
+  const checker = (): Checker => {
+    checking ??= new Checker(opened());
+    return checking;
   };
   const reads: LongReads = {
     find: ({ view, query }) => opened().snapshot(() => findDocuments(opened(), view, query)),
     // A consistent copy, defragmented. Readers and writers of the file go on meanwhile.
     backup: ({ target }) => void opened().prepare("VACUUM INTO ?").run(target),
+    checkStructure: () => checker().structure(),
+    checkPartitions: () => checker().partitions(),
+    checkNext: (stretch) => opened().snapshot(() => checker().next(stretch)),
   };
   port.on("message", ({ number, name, argument }: ReadRequest) => {
     let reply: ReadReply;

@@ -6,8 +6,10 @@ import { mkdir, open, rename, rm, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { BusError, describeThrown } from "../../model/errors.js";
+import type { Seq } from "../../model/event.js";
 import type { Capabilities, Signal, Store } from "../../ports/store.js";
 import { Access } from "./access.js";
+import type { CheckedStretch } from "./checker.js";
 import { EmbeddedDocuments } from "./documents.js";
 import { EmbeddedGroups } from "./groups.js";
 import { EmbeddedLog } from "./log.js";
@@ -40,6 +42,17 @@ export interface EmbeddedStore extends Store {
   readonly durability: Durability;
   /** Writes a copy of the present state to `path` while the store goes on. The file appears whole or not at all. */
   backup(path: string): Promise<void>;
+  /**
+   * Reads all of the file and says what is wrong with it: pages, batches, and entries of indexes without which an event is
+   * not found by its id or key. Nothing is changed; reads and writes go on meanwhile.
+   */
+  check(o?: { onProgress?: (checked: number, total: number) => void }): Promise<CheckReport>;
+}
+
+export interface CheckReport {
+  readonly events: number;
+  /** In words; empty: all is well. */
+  readonly problems: readonly string[];
 }
 
 /**
@@ -120,21 +133,45 @@ class SqliteStore implements EmbeddedStore {
   }
 
   async backup(path: string): Promise<void> {
-    if (this.#access.file === undefined)
-      throw new BusError("CLOSED", `the embedded store ${this.path} is not open`);
     const target = resolve(path);
     const partial = `${target}.partial`;
-    // A thread of its own: queries go on in the usual one.
-    const thread = new ReaderThread({ path: this.path, busyTimeoutMs: this.#busyTimeoutMs });
     try {
       await rm(partial, { force: true });
-      await thread.call("backup", { target: partial });
+      await this.#inOwnThread((thread) => thread.call("backup", { target: partial }));
       await sync(partial);
       await rename(partial, target);
       await syncFolder(dirname(target));
     } catch (error) {
       await rm(partial, { force: true });
       throw unavailable(`cannot back up to ${target}`, error);
+    }
+  }
+
+  check(o: { onProgress?: (checked: number, total: number) => void } = {}): Promise<CheckReport> {
+    return this.#inOwnThread(async (thread) => {
+      const problems = await thread.call("checkStructure", null);
+      const { stretches, events: total } = await thread.call("checkPartitions", null);
+      let events = 0;
+      for (const { part, keyedTopic } of stretches) {
+        for (let after: Seq | null = 0; after !== null; ) {
+          const checked: CheckedStretch = await thread.call("checkNext", { part, keyedTopic, after });
+          after = checked.through;
+          events += checked.events;
+          problems.push(...checked.problems);
+          o.onProgress?.(events, Math.max(events, total));
+        }
+      }
+      return { events, problems };
+    });
+  }
+
+  /** For work that takes long: queries go on in the usual thread. */
+  async #inOwnThread<T>(work: (thread: ReaderThread) => Promise<T>): Promise<T> {
+    if (this.#access.file === undefined)
+      throw new BusError("CLOSED", `the embedded store ${this.path} is not open`);
+    const thread = new ReaderThread({ path: this.path, busyTimeoutMs: this.#busyTimeoutMs });
+    try {
+      return await work(thread);
     } finally {
       await thread.close();
     }

@@ -113,3 +113,38 @@ describe("a batch that cannot be found any more", () => {
     await failsWith("STORE_DAMAGED", torn.log.read(TOPIC, 0, { after: 0, limit: 100 }));
   });
 });
+
+describe("a check of the whole file", () => {
+  const spoil = (sql: string): void => {
+    const connection = new Connection(work.path, { busyTimeoutMs: 1_000 });
+    connection.exec(sql);
+    connection.close();
+  };
+
+  it("P14: finds nothing wrong with a sound file, and says how far it is", async () => {
+    const store = await work.open({}, { keyed: true });
+    await append(store, drafts(30));
+    await append(store, drafts(5), 1);
+    const seen: [number, number][] = [];
+    const report = await store.check({ onProgress: (...now) => void seen.push(now) });
+    expect(report).toEqual({ events: 35, problems: [] });
+    expect(seen.at(-1)).toEqual([35, 35]);
+  });
+
+  it("P14: names a damaged batch, although nobody has read it yet", async () => {
+    const store = await damaged();
+    const { problems } = await store.check();
+    expect(problems).toHaveLength(1);
+    expect(problems[0]).toContain("events 11 to 20 of partition 0");
+  });
+
+  it("P14: names events that are in the log but not in the indexes by id and by key", async () => {
+    const store = await work.open({}, { keyed: true });
+    await append(store, [draft(1, { id: "mine", key: "k" })]);
+    await append(store, drafts(2));
+    await store.close();
+    spoil("DELETE FROM id_index; DELETE FROM key_index WHERE first_seq = 1");
+    const { problems } = await (await work.open()).check();
+    expect(problems[0]).toBe(`event 1 of partition 0 of "${TOPIC}" is not found by its id or its key`);
+  });
+});

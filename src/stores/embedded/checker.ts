@@ -1,0 +1,138 @@
+/**
+ * Looks at everything in the file that reads would not look at until somebody asks for it: the pages, every batch against
+ * its checksum, and every event against the indexes that must lead to it. Runs in a reading thread, a stretch at a time.
+ */
+import { BusError } from "../../model/errors.js";
+import type { Seq } from "../../model/event.js";
+import { Batches, type BatchHead, posOf } from "./batches.js";
+import { type Batch, BatchCursor } from "./codec.js";
+import { isSpanned } from "./id-lookup.js";
+import type { Connection } from "./sqlite.js";
+import { KEYS_READY, Topics } from "./topics.js";
+
+/** One partition in the file, and how far it was checked. */
+export interface Stretch {
+  readonly part: number;
+  /** Whose index by key is complete; null: the topic keeps none. */
+  readonly keyedTopic: number | null;
+  readonly after: Seq;
+}
+
+export interface CheckedStretch {
+  /** The last seq that was looked at; null at the end of the partition. */
+  readonly through: Seq | null;
+  readonly events: number;
+  readonly problems: readonly string[];
+}
+
+const BATCHES_PER_STRETCH = 64;
+const MAX_STRUCTURE_PROBLEMS = 20;
+
+export class Checker {
+  readonly #connection: Connection;
+  readonly #topics: Topics;
+  readonly #batches: Batches;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+    this.#topics = new Topics(connection);
+    this.#batches = new Batches(connection, this.#topics, () => undefined);
+  }
+
+  /** What the engine itself finds wrong with pages, rows and indexes. */
+  structure(): string[] {
+    return this.#connection
+      .sql(`PRAGMA integrity_check(${MAX_STRUCTURE_PROBLEMS})`)
+      .all<[string]>()
+      .map(([line]) => line)
+      .filter((line) => line !== "ok");
+  }
+
+  partitions(): { stretches: Stretch[]; events: number } {
+    const rows = this.#connection
+      .sql("SELECT id, partitions, first_part, keys FROM topic ORDER BY first_part")
+      .all<[topic: number, partitions: number, firstPart: number, keys: number]>();
+    const events = this.#connection.sql("SELECT coalesce(sum(events), 0) FROM part").get<[number]>()?.[0];
+    const stretches = rows.flatMap(([topic, partitions, firstPart, keys]) =>
+      Array.from({ length: partitions }, (_, p) => ({
+        part: firstPart + p,
+        keyedTopic: keys === KEYS_READY ? topic : null,
+        after: 0,
+      })),
+    );
+    return { stretches, events: events ?? 0 };
+  }
+
+  next({ part, keyedTopic, after }: Stretch): CheckedStretch {
+    const heads = this.#batches.above(part, after, BATCHES_PER_STRETCH);
+    const problems = after === 0 ? this.#totals(part) : [];
+    let events = 0;
+    for (const head of heads) {
+      events += head.count;
+      problems.push(...this.#batch(head, keyedTopic));
+    }
+    return { through: heads.at(-1)?.lastSeq ?? null, events, problems };
+  }
+
+  /** What the partition says of itself against what is there. */
+  #totals(part: number): string[] {
+    const said = this.#connection
+      .sql("SELECT head, events, bytes FROM part WHERE id = ?")
+      .get<[head: number, events: number, bytes: number]>(part);
+    const found = this.#connection
+      .sql(
+        `SELECT coalesce(max(last_seq), 0), coalesce(sum(count), 0), coalesce(sum(bytes), 0) FROM batch
+         WHERE pos > ${posOf("?1", "0")} AND pos < ${posOf("?1 + 1", "0")}`,
+      )
+      .get<[head: number, events: number, bytes: number]>(part);
+    if (said === undefined || found === undefined) return [`partition number ${part} has no state`];
+    const [head, ...counts] = found;
+    // What stood at the end may have been removed since.
+    if (said[0] >= head && said[1] === counts[0] && said[2] === counts[1]) return [];
+    const { topic, partition } = this.#topics.owner(part);
+    return [
+      `partition ${partition} of "${topic}" says head ${said[0]}, ${said[1]} events, ${said[2]} bytes; found are ${head}, ${counts[0]}, ${counts[1]}`,
+    ];
+  }
+
+  #batch(head: BatchHead, keyedTopic: number | null): string[] {
+    let batch: Batch;
+    try {
+      batch = this.#batches.load(head);
+    } catch (error) {
+      if (!BusError.is(error, "STORE_DAMAGED")) throw error;
+      return [error.message];
+    }
+    const { topic, partition } = this.#topics.owner(head.part);
+    const problems: string[] = [];
+    const cursor = new BatchCursor(batch);
+    while (cursor.next()) {
+      const lost = [
+        ...(this.#hasId(head, batch, cursor) ? [] : ["its id"]),
+        ...(keyedTopic === null || this.#hasKey(keyedTopic, head, cursor) ? [] : ["its key"]),
+      ];
+      if (lost.length > 0)
+        problems.push(
+          `event ${cursor.seq} of partition ${partition} of "${topic}" is not found by ${lost.join(" or ")}`,
+        );
+    }
+    return problems;
+  }
+
+  #hasId(head: BatchHead, batch: Batch, cursor: BatchCursor): boolean {
+    if (isSpanned(batch, head, cursor)) return true;
+    const found = this.#connection
+      .sql("SELECT 1 FROM id_index WHERE id = ? AND part = ? AND seq = ?")
+      .get(cursor.indexKey, head.part, cursor.seq);
+    return found !== undefined;
+  }
+
+  #hasKey(topic: number, { part, firstSeq }: BatchHead, cursor: BatchCursor): boolean {
+    const key = cursor.keyBytes;
+    if (key === undefined) return true;
+    const found = this.#connection
+      .sql("SELECT 1 FROM key_index WHERE topic = ? AND key = ? AND first_seq = ? AND part = ?")
+      .get(topic, key, firstSeq, part);
+    return found !== undefined;
+  }
+}
