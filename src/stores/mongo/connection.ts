@@ -15,6 +15,7 @@ import {
 } from "mongodb";
 import { BusError, describeThrown } from "../../model/errors.js";
 import { Collections } from "./collections.js";
+import { freeEndedSockets } from "./ended-sockets.js";
 import { Gate } from "./gate.js";
 import { inTransaction } from "./transaction.js";
 
@@ -40,6 +41,7 @@ const CLIENT_DEFAULTS: MongoClientOptions = {
   serverSelectionTimeoutMS: 15_000,
   connectTimeoutMS: 5_000,
   socketTimeoutMS: 30_000,
+  waitQueueTimeoutMS: 30_000,
   heartbeatFrequencyMS: 2_000,
   appName: "promethean",
 };
@@ -65,6 +67,7 @@ export class Connection {
   readonly db: Db;
   readonly warn: (message: string) => void;
   readonly #ownsClient: boolean;
+  #stopFreeing: () => void = () => undefined;
   #replicaSet = true;
   #setName = "";
 
@@ -91,6 +94,8 @@ export class Connection {
   /** Connects and looks whom it is talking to. */
   async open(): Promise<void> {
     if (this.#ownsClient) await this.client.connect();
+    this.#stopFreeing();
+    this.#stopFreeing = freeEndedSockets(this.client);
     const hello = await this.db.admin().command({ hello: 1 });
     if (typeof hello.maxWireVersion !== "number" || hello.maxWireVersion < MIN_WIRE_VERSION) {
       throw new BusError("STORE_INCOMPATIBLE", "the MongoDB server is too old: 6.0 or newer is needed");
@@ -114,6 +119,7 @@ export class Connection {
   /** Waits for calls under way, then lets go of the client if it is ours. */
   async close(): Promise<void> {
     await this.gate.close();
+    this.#stopFreeing();
     if (this.#ownsClient) await this.client.close();
   }
 }
