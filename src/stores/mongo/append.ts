@@ -5,10 +5,10 @@
  * is now, renumber the rest, go on. An id that is taken is P3. An insert whose outcome is unknown is resolved by looking
  * for the ids: since ids are unique, inserting them once more can never double them (P1, P3).
  *
- * A tail may be remembered for long (by a process that slept), and removal frees seqs. So after an insert, and before it
- * is acknowledged, the writer makes sure that its predecessor is still there; or that its own seqs lie in no removed
- * range; or that they were removed after they were inserted, by the server's logical time. Else they came too late: they
- * count as removed already, so they are taken out and appended again at the true end.
+ * A tail may be remembered for long (by a process that slept), and removal frees seqs, though not soon (trust.ts). So
+ * after an insert that came late, and before it is acknowledged, the writer makes sure that its predecessor is still
+ * there; or that its own seqs lie in no removed range; or that they were removed after they were inserted, by the server's
+ * logical time. Else they count as removed already, so they are taken out and appended again at the true end.
  */
 import {
   type ClientSession,
@@ -29,6 +29,7 @@ import { busError, duplicateIndex, mayHaveHappened } from "./errors.js";
 import { documentAfter, EMPTY_TAIL, type Tail, tailOf } from "./event-document.js";
 import type { EventLookup, Place } from "./event-lookup.js";
 import { removedSince } from "./removed-ranges.js";
+import { isTrusted, laterOf, STAMP } from "./trust.js";
 import { awaitTurn, Turns } from "./turns.js";
 
 /** What became of one ordered insert: how many are in for sure, and what stopped the rest. */
@@ -55,6 +56,8 @@ export class Appender {
   readonly #queryable: boolean;
   readonly #tails = new Map<string, Tail>();
   readonly #turns = new Turns();
+  /** The latest of the server's logical times that an insert was answered at. */
+  #seen: Timestamp | undefined;
 
   constructor(
     connection: Connection,
@@ -95,8 +98,10 @@ export class Appender {
     const claims = !batch.claimed && this.#turns.needsClaim(name, batch.waiting.length);
     const documents = this.#documentsAfter(tail, place, batch, claims);
     batch.inDoubt = true;
+    const since = this.#seen;
     const startMs = performance.now();
     const { count, stop, error, at } = await this.#insert(documents);
+    this.#seen = laterOf(this.#seen, at);
     if (stop === "none" && !claims) this.#turns.took(performance.now() - startMs);
     if (stop !== "none" && stop !== "id taken") this.#tails.delete(name);
     if (stop === "unknown") {
@@ -113,7 +118,7 @@ export class Appender {
         batch.inDoubt = false;
         return undefined;
       }
-      if (stop !== "seq taken") this.#remember(place, tailOf(placed.at(-1) as EventDocument));
+      if (stop !== "seq taken") this.#remember(place, { ...tailOf(placed.at(-1) as EventDocument), since });
     }
     batch.inDoubt = false;
     batch.claimed = claims && stop === "none";
@@ -123,11 +128,11 @@ export class Appender {
     return stop === "refused" ? busError(error, "none") : undefined;
   }
 
-  #insert(documents: readonly EventDocument[]): Promise<Inserted> {
+  async #insert(documents: readonly EventDocument[]): Promise<Inserted> {
     const { client, collections } = this.#connection;
-    return client.withSession(async (session) => {
+    if (this.#fitsOneCommand(documents)) return await this.#insertByCommand(documents);
+    return await client.withSession(async (session) => {
       try {
-        if (this.#fitsOneCommand(documents)) return await this.#insertByCommand(documents, session);
         await collections.events.insertMany(documents, { ordered: true, session });
         return { count: documents.length, stop: "none", at: session.operationTime };
       } catch (error) {
@@ -145,35 +150,36 @@ export class Appender {
   }
 
   /** The driver's own way measures every document before it writes it, and retries what is resolved by id here. */
-  async #insertByCommand(documents: readonly EventDocument[], session: ClientSession): Promise<Inserted> {
+  async #insertByCommand(documents: readonly EventDocument[]): Promise<Inserted> {
     const { db, collections } = this.#connection;
     const insert = collections.events.collectionName;
-    const reply = await db.command({ insert, documents, ordered: true, writeConcern: DURABLE }, { session });
-    return { ...answered(reply, documents.length), at: session.operationTime };
+    try {
+      const reply = await db.command({ insert, documents, ordered: true, writeConcern: DURABLE });
+      return { ...answered(reply, documents.length), at: reply.operationTime as Timestamp | undefined };
+    } catch (error) {
+      return stoppedBy(error);
+    }
   }
 
   /** Whether what was inserted after `tail`, no later than `at`, stands where nothing had been removed by then. */
   async #follows(place: Place, tail: Tail, at: Timestamp | undefined): Promise<boolean> {
     // The document at seq 1 never goes, so that nobody can take that place a second time.
-    if (tail.seq === 0) return true;
+    if (tail.seq === 0 || isTrusted(tail.since, at)) return true;
     if (tail.id !== null && (await this.#lookup.isEventAt(tail.id, tail.seq))) return true;
     const range = await this.#lookup.removedRange(place, tail.seq + 1, "local");
     return range === null || removedSince(range, tail.seq + 1, at);
   }
 
-  /** Undoes an insert into removed seqs. Those beyond the range are removed as well, so that the order of the batch holds. */
+  /**
+   * Undoes an insert into removed seqs: what lies beyond the range is removed as well, so that the order of the batch
+   * holds, and all of it gives up its ids.
+   */
   async #takeOut(place: Place, documents: readonly EventDocument[]): Promise<void> {
     const first = documents[0] as EventDocument;
     const range = await this.#lookup.removedRange(place, first.seq, "local");
-    const inside = documents.filter((d) => range !== null && d.seq <= range.to);
-    await this.#connection.collections.events.deleteMany({
-      _id: { $in: inside.map((d) => d._id) },
-      topic: place.topic,
-      partition: place.partition,
-      seq: { $lte: range?.to ?? 0 },
-    });
-    const beyond = documents.slice(inside.length).map((d) => d.seq);
-    if (beyond.length > 0) await this.#removeAgain(place, beyond);
+    const beyond = documents.filter(({ seq }) => seq > (range?.to ?? 0)).map(({ seq }) => seq);
+    await this.#removeAgain(place, beyond);
+    await this.#lookup.free(documents);
   }
 
   /**
@@ -277,7 +283,7 @@ function documentsAfter(
 /** The same, with the mark of an append's end on the last one. */
 function endingIn(documents: EventDocument[]): EventDocument[] {
   const end = documents.at(-1);
-  if (end !== undefined) documents[documents.length - 1] = { ...end, last: true };
+  if (end !== undefined) documents[documents.length - 1] = { ...end, last: true, at: STAMP };
   return documents;
 }
 

@@ -34,6 +34,10 @@ export interface EventDocument {
   readonly body?: unknown;
   /** On the last event of an append: those who watch look for these only. */
   readonly last?: true;
+  /** On the same one: the server's logical time when it took the append in hand. */
+  readonly at?: Timestamp;
+  /** It was removed, and lies in a range; what it said is forgotten. Its place stays taken for a while (see trust.ts). */
+  readonly gone?: true;
   readonly to?: Seq;
   /** Which part of the range was removed when, by the server's logical time; ascending, without gaps. */
   readonly parts?: readonly RangePart[];

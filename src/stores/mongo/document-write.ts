@@ -1,22 +1,65 @@
 /**
- * One write to a view as one update of one document: the pipeline decides by itself whether the write is stale, so that
- * nothing can come in between, and a stale write is an update that changes nothing. What users bring stands behind
- * `$literal`: it is data, whatever it looks like.
+ * One write to a view as one update of one document.
+ *
+ * A write with a version is a pipeline that decides by itself whether the write is stale, so that nothing can come in
+ * between, and a stale write is an update that changes nothing. What users bring stands behind `$literal`: it is data,
+ * whatever it looks like.
+ *
+ * A write without a version is never stale, and in a transaction plain operators say the same for less work. Only they
+ * refuse to add to what is no number (`isNotANumber`): whoever uses them must be ready to do it again by pipelines.
  */
-import type { AnyBulkWriteOperation, Document } from "mongodb";
+import type { AnyBulkWriteOperation, Document, UpdateFilter } from "mongodb";
 import type { DocumentWrite } from "../../ports/documents.js";
 import { bsonName, bsonText, toBson } from "./bson-json.js";
 import type { ViewRow } from "./collections.js";
+import type { FoldedWrite } from "./document-fold.js";
 
 export function updateFor(write: DocumentWrite): AnyBulkWriteOperation<ViewRow> {
   const _id = bsonText(write.key);
-  const version = write.version ?? { $add: [{ $ifNull: ["$version", 0] }, 1] };
-  const row = { _id: { $literal: _id }, version, ts: { $literal: write.ts }, ...contentAfter(write) };
+  const row = pipelineRow(write, 1);
   const update =
     write.version === undefined
       ? row
       : { $cond: [{ $gte: [{ $ifNull: ["$version", NEVER] }, write.version] }, "$$ROOT", row] };
   return { updateOne: { filter: { _id }, update: [{ $replaceWith: update }], upsert: true } };
+}
+
+function pipelineRow(write: DocumentWrite, count: number): Document {
+  const version = write.version ?? { $add: [{ $ifNull: ["$version", 0] }, count] };
+  return {
+    _id: { $literal: bsonText(write.key) },
+    version,
+    ts: { $literal: write.ts },
+    ...contentAfter(write),
+  };
+}
+
+/** As `updateFor`, by operators if the write has no version. `count` writes became this one. */
+export function operatorsFor({ write, count }: FoldedWrite): AnyBulkWriteOperation<ViewRow> {
+  if (write.version !== undefined) return updateFor(write);
+  const _id = bsonText(write.key);
+  return { updateOne: { filter: { _id }, update: operatorsAfter(write, count), upsert: true } };
+}
+
+function operatorsAfter(write: DocumentWrite, count: number): UpdateFilter<ViewRow> {
+  const { ts } = write;
+  switch (write.op) {
+    case "upsert":
+      return {
+        $set: { ts, fields: toBson(write.fields) as Document },
+        $inc: { version: count },
+        $unset: { gone: "" },
+      };
+    case "delete":
+      return { $set: { ts, gone: true }, $inc: { version: count }, $unset: { fields: "" } };
+    case "increment": {
+      const amounts = Object.entries(write.by).map(([name, n]) => [`fields.${bsonName(name)}`, n] as const);
+      // A document that only had its version raised has fields all the same.
+      if (amounts.length === 0) return [{ $replaceWith: pipelineRow(write, count) }] as never;
+      const $inc = { version: count, ...Object.fromEntries(amounts) };
+      return { $set: { ts }, $inc, $unset: { gone: "" } } as UpdateFilter<ViewRow>;
+    }
+  }
 }
 
 /** Below every version, for documents that are not there yet. */

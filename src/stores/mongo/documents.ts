@@ -7,6 +7,7 @@ import {
   type ClientSession,
   type Collection,
   MongoBulkWriteError,
+  MongoServerError,
 } from "mongodb";
 import { BusError } from "../../model/errors.js";
 import type { JsonObject } from "../../model/json.js";
@@ -25,8 +26,9 @@ import { bsonPath, bsonText, fromBson, plainName, plainText } from "./bson-json.
 import type { ViewRow } from "./collections.js";
 import type { Connection } from "./connection.js";
 import { commitCursor } from "./cursor-document.js";
+import { type FoldedWrite, foldWrites } from "./document-fold.js";
 import { stretchesOf, tokenAfter } from "./document-query.js";
-import { updateFor } from "./document-write.js";
+import { operatorsFor, updateFor } from "./document-write.js";
 import { duplicateIndex, isDuplicateKey } from "./errors.js";
 
 const TOMBSTONES = "tombstones";
@@ -84,20 +86,24 @@ export class MongoDocuments implements Documents {
         );
       }
       for (const { view } of unit.writes) await this.#ensure(view);
+      // Folded writes by operators first; what these cannot do is done write by write, which takes the server longer.
+      let form: Form = FOLDED;
       for (let tries = 1; ; tries++) {
         try {
-          return await this.#connection.transact((session) => this.#commit(unit, session));
+          return await this.#connection.transact((session) => this.#commit(unit, session, form));
         } catch (error) {
-          if (!isDuplicateKey(error)) throw error;
-          const onKey = duplicateIndex((error as Error).message) === "_id_";
-          if (!onKey || tries >= MAX_TRIES)
-            throw duplicateValues(unit.writes.map((w) => w.view).join(", "), error);
+          const duplicate = isDuplicateKey(error);
+          const onKey = duplicate && duplicateIndex((error as Error).message) === "_id_";
+          if (onKey && tries < MAX_TRIES) continue;
+          if (form === FOLDED && (duplicate || isTypeMismatch(error))) form = ONE_BY_ONE;
+          else if (duplicate) throw duplicateValues(unit.writes.map((w) => w.view).join(", "), error);
+          else throw error;
         }
       }
     });
   }
 
-  async #commit(unit: Unit, session: ClientSession): Promise<WriteResult> {
+  async #commit(unit: Unit, session: ClientSession, form: Form): Promise<WriteResult> {
     if (unit.cursor !== undefined)
       await commitCursor(this.#connection.collections.cursors, unit.cursor, session);
     const besides = (await unit.within?.(session)) ?? [];
@@ -105,11 +111,16 @@ export class MongoDocuments implements Documents {
     let count = 0;
     for (const { view, writes } of [...unit.writes, ...besides]) {
       const rows = this.#connection.collections.view(view);
-      for (const batch of splitAtExpectations(writes)) {
-        await checkExpected(rows, view, batch[0], session);
-        const result = await rows.bulkWrite(batch.map(updateFor), { session, ordered: true });
-        applied += result.modifiedCount + result.upsertedCount;
-        count += batch.length;
+      for (const run of runsOf(form.folded(writes))) {
+        await checkExpected(rows, view, run, session);
+        const { modifiedCount, upsertedCount } = await rows.bulkWrite(run.map(form.update), {
+          session,
+          ordered: true,
+        });
+        const sent = run.reduce((sum, folded) => sum + folded.count, 0);
+        // A write without a version always takes effect; only such ones were folded.
+        applied += modifiedCount + upsertedCount + sent - run.length;
+        count += sent;
       }
     }
     return { applied, stale: count - applied };
@@ -219,32 +230,63 @@ async function apply(
   }
 }
 
-/** Runs of writes, each of which begins with the only one in it that expects something. */
-function splitAtExpectations(writes: readonly DocumentWrite[]): [DocumentWrite, ...DocumentWrite[]][] {
-  const runs: [DocumentWrite, ...DocumentWrite[]][] = [];
-  for (const write of writes) {
+/** How writes of a transaction become updates. */
+interface Form {
+  readonly folded: (writes: readonly DocumentWrite[]) => FoldedWrite[];
+  readonly update: (folded: FoldedWrite) => AnyBulkWriteOperation<ViewRow>;
+}
+
+const FOLDED: Form = { folded: foldWrites, update: operatorsFor };
+
+/** For values that must be unique, and may go from one document to another, the order of all writes counts. */
+const ONE_BY_ONE: Form = {
+  folded: (writes) => writes.map((write) => ({ write, count: 1 })),
+  update: ({ write }) => updateFor(write),
+};
+
+/** Runs of writes in which nobody expects what an earlier one of the same run leaves: all can be looked up before it. */
+function runsOf(writes: readonly FoldedWrite[]): FoldedWrite[][] {
+  const runs: FoldedWrite[][] = [];
+  let keys = new Set<string>();
+  for (const folded of writes) {
+    const { key, expected } = folded.write;
     const run = runs.at(-1);
-    if (run === undefined || write.expected !== undefined) runs.push([write]);
-    else run.push(write);
+    if (run === undefined || (expected !== undefined && keys.has(key))) {
+      runs.push([folded]);
+      keys = new Set();
+    } else run.push(folded);
+    keys.add(key);
   }
   return runs;
+}
+
+/** An operator that found something else than a number. */
+function isTypeMismatch(error: unknown): boolean {
+  return error instanceof MongoServerError && error.code === 14;
 }
 
 async function checkExpected(
   rows: Collection<ViewRow>,
   view: string,
-  write: DocumentWrite,
+  run: readonly FoldedWrite[],
   session: ClientSession,
 ): Promise<void> {
-  if (write.expected === undefined) return;
-  const row = await rows.findOne({ _id: bsonText(write.key) }, { session });
-  const version = row === null || row.gone ? null : row.version;
-  if (version === write.expected) return;
-  throw new BusError(
-    "WRITE_CONFLICT",
-    `document "${write.key}" of view "${view}" is at version ${version}, not at ${write.expected}`,
-    { details: { view, key: write.key, version } },
-  );
+  const expecting = run.map(({ write }) => write).filter(({ expected }) => expected !== undefined);
+  if (expecting.length === 0) return;
+  const present = await rows
+    .find({ _id: { $in: expecting.map(({ key }) => bsonText(key)) } }, { session })
+    .project<Pick<ViewRow, "_id" | "version" | "gone">>({ version: 1, gone: 1 })
+    .toArray();
+  const versions = new Map(present.map((row) => [plainText(row._id), row.gone ? null : row.version]));
+  for (const { key, expected } of expecting) {
+    const version = versions.get(key) ?? null;
+    if (version === expected) continue;
+    throw new BusError(
+      "WRITE_CONFLICT",
+      `document "${key}" of view "${view}" is at version ${version}, not at ${expected}`,
+      { details: { view, key, version } },
+    );
+  }
 }
 
 /** Ends with the key, which breaks ties in the order of pages; a document that lacks a field is not held to be unique. */

@@ -5,7 +5,7 @@
  * and long numbers included), one string costs less to write and far less to read than a tree, and nobody parses it
  * before somebody looks. A store with `queryablePayloads` adds the payload as a document, for queries by hand.
  */
-import type { Binary, Document } from "mongodb";
+import type { Binary, Document, Timestamp } from "mongodb";
 import { type EventDraft, type EventMeta, type Seq, StoredEvent } from "../../model/event.js";
 import { freezeJson, JsonBody, type JsonValue } from "../../model/json.js";
 import { bsonText, fromBson, plainText, toBson } from "./bson-json.js";
@@ -20,6 +20,8 @@ export interface Tail {
   readonly id: string | null;
   /** It is not the last event of the append that brought it. */
   readonly midway: boolean;
+  /** By the server's logical time, it was not there before this. */
+  readonly since?: Timestamp | undefined;
 }
 
 export const EMPTY_TAIL: Tail = { seq: 0, maxTs: 0, sumBytes: 0, id: null, midway: false };

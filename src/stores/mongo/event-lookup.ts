@@ -4,7 +4,7 @@
  */
 import { type ClientSession, ObjectId, type ReadConcernLevel } from "mongodb";
 import type { Seq, StoredEvent } from "../../model/event.js";
-import { bsonText } from "./bson-json.js";
+import { bsonText, plainText } from "./bson-json.js";
 import type { EventDocument, RangePart } from "./collections.js";
 import type { Connection } from "./connection.js";
 import { storedEvent } from "./event-document.js";
@@ -39,7 +39,7 @@ export class EventLookup {
   /** As `retained`; ids that are kept only by something removed are made free, so that they can be published again. */
   async retainedOrFree(ids: readonly string[], session?: ClientSession): Promise<StoredEvent[]> {
     const { retained, leftovers } = await this.#sort(ids, session);
-    for (const document of leftovers) await this.#free(document, session);
+    await this.free(leftovers, session);
     return retained.map(storedEvent);
   }
 
@@ -57,19 +57,19 @@ export class EventLookup {
     }
   }
 
-  /** A plain command: it runs once per append, and a cursor would cost more than the look itself. */
+  /** A plain command: it may run once per append, and a cursor would cost more than the look itself. */
   async isEventAt(id: string, seq: Seq): Promise<boolean> {
     const { db, collections } = this.#connection;
     const reply = await db.command({
       find: collections.events.collectionName,
       filter: { _id: bsonText(id) },
-      projection: { _id: 0, seq: 1, to: 1 },
+      projection: { _id: 0, seq: 1, to: 1, gone: 1 },
       limit: 1,
       singleBatch: true,
       readConcern: { level: "local" },
     });
-    const [document] = reply.cursor.firstBatch as Pick<EventDocument, "seq" | "to">[];
-    return document?.to === undefined && document?.seq === seq;
+    const [document] = reply.cursor.firstBatch as Pick<EventDocument, "seq" | "to" | "gone">[];
+    return document?.seq === seq && !isRemoved(document);
   }
 
   /** The removed range that `seq` lies in, or null. */
@@ -92,8 +92,8 @@ export class EventLookup {
       .find({ _id: { $in: ids.map(bsonText) } }, within(session))
       .toArray();
     const retained: EventDocument[] = [];
-    const leftovers = documents.filter((document) => document.to !== undefined);
-    for (const group of byPlace(documents.filter((document) => document.to === undefined))) {
+    const leftovers = documents.filter(isRemoved);
+    for (const group of byPlace(documents.filter((document) => !isRemoved(document)))) {
       const ranges = await this.#rangesAround(group, session);
       for (const document of group) {
         const gone = ranges.some(({ from, to }) => from <= document.seq && document.seq <= to);
@@ -119,22 +119,38 @@ export class EventLookup {
     return ranges.map(({ seq, to }) => ({ from: seq, to: to as Seq }));
   }
 
-  /** A leftover goes; a range that still has the id of the event it began with takes another. */
-  async #free(document: EventDocument, session: ClientSession | undefined): Promise<void> {
-    const { events } = this.#connection.collections;
-    const { _id, seq, to } = document;
-    if (to === undefined) {
-      await events.deleteOne({ _id, seq, to: { $exists: false } }, within(session));
-      return;
-    }
-    const rename = async (inside?: ClientSession): Promise<void> => {
-      const { deletedCount } = await events.deleteOne({ _id, to }, within(inside));
-      if (deletedCount === 1) await events.insertOne({ ...document, _id: new ObjectId() }, within(inside));
-    };
+  /** What has the id of a removed event takes another one: its place stays taken. */
+  async free(documents: readonly EventDocument[], session?: ClientSession): Promise<void> {
+    if (documents.length === 0) return;
+    const rename = (inside?: ClientSession): Promise<void> => this.#rename(documents, inside);
     if (session !== undefined) await rename(session);
     else if (this.#connection.replicaSet) await this.#connection.transact(rename);
     else await rename();
   }
+
+  async #rename(documents: readonly EventDocument[], session: ClientSession | undefined): Promise<void> {
+    const { events } = this.#connection.collections;
+    const seqs = new Map(documents.map(({ _id, seq }) => [plainText(_id), seq]));
+    const _id = { $in: documents.map((document) => document._id) };
+    const present = await events.find({ _id }, within(session)).toArray();
+    // An id that was freed by somebody else may stand for a new event by now.
+    const same = present.filter((document) => seqs.get(plainText(document._id)) === document.seq);
+    if (same.length === 0) return;
+    await events.deleteMany({ _id: { $in: same.map((document) => document._id) } }, within(session));
+    await events.insertMany(same.map(placeOf), within(session));
+  }
+}
+
+/** A range as it is, or what is left of a removed event, under an id that nobody publishes. */
+function placeOf(document: EventDocument): EventDocument {
+  if (document.to !== undefined) return { ...document, _id: new ObjectId() };
+  const { topic, partition, seq, ts, maxTs, sumBytes, at } = document;
+  const place = { _id: new ObjectId(), topic, partition, seq, ts, maxTs, sumBytes, gone: true } as const;
+  return at === undefined ? place : { ...place, at };
+}
+
+function isRemoved({ to, gone }: Pick<EventDocument, "to" | "gone">): boolean {
+  return to !== undefined || gone === true;
 }
 
 function byPlace(documents: readonly EventDocument[]): Iterable<EventDocument[]> {

@@ -21,6 +21,9 @@ export function pageOf(documents: readonly EventDocument[], bounds: PageBounds):
     if (document.to !== undefined) {
       removedTo = Math.max(removedTo, document.to);
       through = Math.max(through, removedTo);
+    } else if (document.gone) {
+      removedTo = Math.max(removedTo, document.seq);
+      through = Math.max(through, removedTo);
     } else if (document.seq > removedTo) {
       if (bytes >= bounds.maxBytes) break;
       const event = storedEvent(document);

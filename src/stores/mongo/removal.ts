@@ -4,18 +4,23 @@
  * A removed range is recorded before its events go, in the place of its first event, whose document becomes the range.
  * So a range stands wherever a reader or a late writer could take a missing event for one that is still to come, the head
  * never falls, and a seq is never given twice (P2). A trim that is interrupted leaves events that count as removed;
- * the next one takes them away.
+ * the next one takes them away. Events that were appended only just now are made to forget what they said, but keep their
+ * places (trust.ts), and go with a later trim.
  */
-import type { AnyBulkWriteOperation, ClientSession, Document } from "mongodb";
+import type { AnyBulkWriteOperation, ClientSession, Document, Filter } from "mongodb";
 import { BusError } from "../../model/errors.js";
 import type { Seq } from "../../model/event.js";
 import type { EventDocument, RangePart } from "./collections.js";
 import type { Connection } from "./connection.js";
 import type { Place, RemovedRange } from "./event-lookup.js";
 import { fewerParts, removeSeqs } from "./removed-ranges.js";
+import { freeBefore } from "./trust.js";
 
 /** What a range keeps of the event it began with: its place and the sums up to the range's end. */
-const FORGET = { $unset: ["payload", "body", "key", "headers", "caused_by", "tags", "sid", "last"] };
+const SAID = ["payload", "body", "key", "headers", "caused_by", "tags", "sid", "last"];
+const FORGET = { $unset: SAID };
+/** What keeps the place of an event, or of a range that another one took in, and nothing else. */
+const KEEP_PLACE = [{ $set: { gone: true } }, { $unset: [...SAID, "ts", "to", "parts"] }];
 /** Removals that met another one in the same partition try again this often. */
 const MAX_TRIES = 50;
 const SWEPT_AT_ONCE = 10_000;
@@ -41,10 +46,12 @@ export class Removal {
     const { events } = this.#connection.collections;
     const first = await events.findOne({ ...place, seq: 1 });
     if (first === null) return 0;
-    // The newest event or range that begins at or below the mark: where the range ends, and the sums there.
-    const last = await events.findOne({ ...place, seq: { $lte: through } }, { sort: { seq: -1 } });
+    const last = await this.#lastUpTo(place, through);
     const to = last === null ? 0 : Math.max(last.to ?? last.seq, first.to ?? 0);
-    if (last === null || to <= (first.to ?? 0)) return await this.#sweep(place, first.to ?? 0);
+    if (last === null || to <= (first.to ?? 0)) {
+      await this.#clear(place, first.to ?? 0);
+      return 0;
+    }
     const inner = await events
       .find(
         { ...place, to: { $lte: to, $gt: first.to ?? 0 }, seq: { $gt: 1 } },
@@ -59,27 +66,69 @@ export class Removal {
       FORGET,
     ]);
     if (matchedCount === 0) return undefined;
-    await events.deleteMany({ ...place, seq: { $gt: 1, $lte: to }, to: { $exists: true } });
-    const swept = await this.#sweep(place, to);
-    return swept + (first.to === undefined ? 1 : 0);
+    await this.#clear(place, to);
+    return to - (first.to ?? 0) - closed;
   }
 
-  /** Takes the events of a removed range away, in bounded steps: however many there are, no call lasts long. */
-  async #sweep(place: Place, to: Seq): Promise<number> {
+  /** The newest event or range that begins at or below the mark: where the range ends, and the sums there. */
+  async #lastUpTo(place: Place, through: Seq): Promise<EventDocument | null> {
     const { events } = this.#connection.collections;
-    let removed = 0;
-    for (let from = 2; from <= to; ) {
-      const left = { ...place, to: { $exists: false } };
+    const last = await events.findOne({ ...place, seq: { $lte: through } }, { sort: { seq: -1 } });
+    if (last === null || last.to !== undefined) return last;
+    // What keeps its place in a range, or was left there, is not what the range ends in.
+    const around = { ...place, to: { $gte: last.seq }, seq: { $lte: last.seq } };
+    return (await events.findOne(around, { sort: { to: 1 } })) ?? last;
+  }
+
+  /** Takes away what the range from the beginning to `to` covers, as far as its places may be free. */
+  async #clear(place: Place, to: Seq): Promise<void> {
+    const { events } = this.#connection.collections;
+    const freeTo = await this.#freeTo(place, to);
+    await this.#inSteps({ ...place }, 2, freeTo, (part) => events.deleteMany(part));
+    await this.#inSteps({ ...place, gone: { $exists: false } }, Math.max(2, freeTo + 1), to, (part) =>
+      events.updateMany(part, KEEP_PLACE),
+    );
+  }
+
+  /** Documents from one seq to another, so many at a time: however many there are, no call lasts long. */
+  async #inSteps(
+    filter: Filter<EventDocument>,
+    from: Seq,
+    to: Seq,
+    work: (part: Filter<EventDocument>) => Promise<unknown>,
+  ): Promise<void> {
+    const { events } = this.#connection.collections;
+    for (let begin = from; begin <= to; ) {
       const next = await events.findOne(
-        { ...left, seq: { $gte: from, $lte: to } },
+        { ...filter, seq: { $gte: begin, $lte: to } },
         { sort: { seq: 1 }, projection: { seq: 1 } },
       );
       if (next === null) break;
-      from = next.seq + SWEPT_AT_ONCE;
-      const seq = { $gte: next.seq, $lte: Math.min(to, from - 1) };
-      removed += (await events.deleteMany({ ...left, seq })).deletedCount;
+      begin = next.seq + SWEPT_AT_ONCE;
+      await work({ ...filter, seq: { $gte: next.seq, $lte: Math.min(to, begin - 1) } });
     }
-    return removed;
+  }
+
+  /** Up to where, at most `to`, places may be free: see trust.ts. Without a logical time, no writer trusts a place. */
+  async #freeTo(place: Place, to: Seq, inside?: ClientSession): Promise<Seq> {
+    if (to === 0 || !this.#connection.replicaSet) return to;
+    const look = async (session: ClientSession): Promise<Seq> => {
+      const { events } = this.#connection.collections;
+      const options = { session, projection: { seq: 1, at: 1 } };
+      const end = await events.findOne(
+        { ...place, seq: { $gte: to }, at: { $exists: true } },
+        { ...options, sort: { seq: 1 } },
+      );
+      if (session.operationTime === undefined) return 0;
+      const before = freeBefore(session.operationTime);
+      if (end?.at !== undefined && end.at.compare(before) < 0) return to;
+      const last = await events.findOne(
+        { ...place, seq: { $lte: to }, at: { $lt: before } },
+        { ...options, sort: { seq: -1 } },
+      );
+      return last?.seq ?? 0;
+    };
+    return inside === undefined ? await this.#connection.client.withSession(look) : await look(inside);
   }
 
   /** Removes these events, all in one step; returns how many there were. */
@@ -113,11 +162,15 @@ export class Removal {
       around.map(rangeOf),
     );
     const holes = holesMade(visible.length, first, change.ranges);
+    const freeTo = await this.#freeTo(place, change.gone.at(-1) ?? 0, session);
+    const free = change.gone.filter((seq) => seq <= freeTo);
+    const kept = change.gone.filter((seq) => seq > freeTo);
     await events.bulkWrite(
       [
         ...change.ranges.map((range) => this.#recordRange(place, range, [...present, ...around])),
         { updateOne: { filter: sameState(place, first), update: [{ $set: counted(holes) }] } },
-        { deleteMany: { filter: { ...place, seq: { $in: [...change.gone] } } } },
+        { deleteMany: { filter: { ...place, seq: { $in: free } } } },
+        { updateMany: { filter: { ...place, seq: { $in: kept } }, update: KEEP_PLACE } },
       ],
       { ...options, ordered: true },
     );

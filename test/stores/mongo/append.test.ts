@@ -1,4 +1,5 @@
 /** Appends that meet others, removals and broken connections: what only a shared database can do to a log. */
+import { MongoClient } from "mongodb";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { EventDraft, StoredEvent } from "../../../src/model/event.js";
 import type { AppendResult } from "../../../src/ports/log.js";
@@ -6,6 +7,7 @@ import type { Store } from "../../../src/ports/store.js";
 import { draft, drafts, seqs } from "../../../src/testing/conformance/samples.js";
 import { TestDatabase } from "../../support/mongo/database.js";
 import { FailPoint } from "../../support/mongo/fail-point.js";
+import { passTime } from "../../support/mongo/logical-time.js";
 
 const TOPIC = "orders";
 let database: TestDatabase;
@@ -106,11 +108,18 @@ describe("writers that meet", () => {
   });
 });
 
-describe("a writer that slept while events were removed", () => {
+/** Soon after it appended, a writer trusts the end that it remembers, and what was removed keeps its place; later, neither. */
+describe.each([
+  ["for a moment", 0],
+  ["for long", 60],
+])("a writer that slept %s while events were removed", (_, seconds) => {
+  const sleep = () => passTime(database.client, database.name, seconds);
+
   it("P2: does not reuse a seq of a trimmed range", async () => {
     const sleeper = await database.open();
     await sleeper.log.append(TOPIC, 0, drafts(3));
     await store.log.append(TOPIC, 0, drafts(7));
+    await sleep();
     expect(await store.log.trim(TOPIC, 0, 6)).toBe(6);
     const late = drafts(2);
     const { events, duplicates } = await sleeper.log.append(TOPIC, 0, late);
@@ -124,6 +133,7 @@ describe("a writer that slept while events were removed", () => {
     const sleeper = await database.open();
     await sleeper.log.append(TOPIC, 0, drafts(3));
     await store.log.append(TOPIC, 0, drafts(4));
+    await sleep();
     expect(await store.log.trim(TOPIC, 0, 7)).toBe(7);
     const late = drafts(10);
     const { events } = await sleeper.log.append(TOPIC, 0, late);
@@ -139,15 +149,19 @@ describe("a writer that slept while events were removed", () => {
     const sleeper = await database.open();
     await sleeper.log.append(TOPIC, 0, drafts(3));
     await store.log.append(TOPIC, 0, drafts(5));
+    await sleep();
     expect(await store.log.remove(TOPIC, 0, [4, 5, 7])).toBe(3);
     const { events } = await sleeper.log.append(TOPIC, 0, drafts(2));
     expect(seqs(events)).toEqual([9, 10]);
     expect(seqs(await readAll(store))).toEqual([1, 2, 3, 6, 8, 9, 10]);
     expect(await store.log.heads(TOPIC)).toMatchObject([{ head: 10, low: 1, events: 7 }]);
   });
+});
 
-  it("P3: what it left behind when it died counts as removed, and its id can be published again", async () => {
+describe("a writer that came too late, and died", () => {
+  it("P3: what it left behind counts as removed, and its id can be published again", async () => {
     await store.log.append(TOPIC, 0, drafts(6));
+    await passTime(database.client, database.name, 60);
     await store.log.trim(TOPIC, 0, 4);
     const left = { topic: TOPIC, partition: 0, seq: 3, ts: 1, maxTs: 1, sumBytes: 1, payload: "1" };
     await database.db.collection<{ _id: string }>("events").insertOne({ _id: "late", ...left });
@@ -160,12 +174,92 @@ describe("a writer that slept while events were removed", () => {
     expect(seqs(again.events)).toEqual([7]);
     expect(again.duplicates.size).toBe(0);
   });
+
+  it("P2: a trim that ends where it left something takes the whole range in", async () => {
+    await store.log.append(TOPIC, 0, drafts(9));
+    await passTime(database.client, database.name, 60);
+    await store.log.remove(TOPIC, 0, [4, 5, 6, 7]);
+    const left = { topic: TOPIC, partition: 0, seq: 6, ts: 1, maxTs: 1, sumBytes: 1, payload: "1" };
+    await database.db.collection<{ _id: string }>("events").insertOne({ _id: "late", ...left });
+    expect(await store.log.trim(TOPIC, 0, 6)).toBe(3);
+    expect(seqs(await readAll(store))).toEqual([8, 9]);
+    expect(await store.log.heads(TOPIC)).toMatchObject([{ head: 9, low: 8, events: 2 }]);
+  });
+});
+
+describe("places of removed events", () => {
+  function places() {
+    return database.db.collection("events").find({ topic: TOPIC }).sort({ seq: 1 }).toArray();
+  }
+
+  it("P2: stay taken for a while, with nothing of what the events said, and are freed by a later trim", async () => {
+    const said = { key: "k", meta: { headers: { secret: "s" }, tags: ["t"] }, payload: "secret" };
+    await store.log.append(TOPIC, 0, [draft(said), draft(said), draft(said), draft(said)]);
+    expect(await store.log.trim(TOPIC, 0, 3)).toBe(3);
+    const kept = await places();
+    expect(kept.map(({ seq }) => seq)).toEqual([1, 2, 3, 4]);
+    expect(JSON.stringify(kept.slice(0, 3))).not.toContain("secret");
+    expect(kept.slice(1, 3).every((place) => !("key" in place || "ts" in place || "tags" in place))).toBe(
+      true,
+    );
+    expect((await store.log.read(TOPIC, 0, { after: 1, limit: 10 })).events.map(({ seq }) => seq)).toEqual([
+      4,
+    ]);
+    await passTime(database.client, database.name, 60);
+    expect(await store.log.trim(TOPIC, 0, 3)).toBe(0);
+    expect((await places()).map(({ seq }) => seq)).toEqual([1, 4]);
+  });
+
+  it("P2: a reader in the middle of them goes past them", async () => {
+    await store.log.append(TOPIC, 0, drafts(5));
+    await store.log.remove(TOPIC, 0, [2, 3, 4, 5]);
+    expect(await store.log.read(TOPIC, 0, { after: 3, limit: 10 })).toEqual({ events: [], through: 5 });
+    expect(await store.log.seqAt(TOPIC, 0, 0)).toBe(1);
+    expect(await store.log.trim(TOPIC, 0, 4)).toBe(1);
+    expect(await store.log.heads(TOPIC)).toMatchObject([{ head: 5, low: 6, events: 0 }]);
+    expect(seqs((await store.log.append(TOPIC, 0, drafts(1))).events)).toEqual([6]);
+  });
+
+  it("P3: their ids can be published again at once", async () => {
+    const first = drafts(3);
+    await store.log.append(TOPIC, 0, first);
+    await store.log.trim(TOPIC, 0, 3);
+    const again = await store.log.append(
+      TOPIC,
+      0,
+      ids(first).map((id) => draft({ id })),
+    );
+    expect(again.error).toBeUndefined();
+    expect([seqs(again.events), again.duplicates.size]).toEqual([[4, 5, 6], 0]);
+    expect((await places()).map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 6]);
+  });
+});
+
+describe("a writer that appends again and again", () => {
+  it("sends one command each time", async () => {
+    const client = new MongoClient(database.url, { monitorCommands: true });
+    const sent: string[] = [];
+    client.on("commandStarted", ({ commandName }) => sent.push(commandName));
+    try {
+      const writer = await database.open({ client });
+      await writer.log.append(TOPIC, 0, drafts(1, { freshId: true }));
+      await writer.log.append(TOPIC, 0, drafts(1, { freshId: true }));
+      sent.length = 0;
+      for (let n = 0; n < 3; n++) await writer.log.append(TOPIC, 0, drafts(2, { freshId: true }));
+      expect(sent).toEqual(["insert", "insert", "insert"]);
+      expect(seqs(await readAll(store))).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+      await writer.close();
+    } finally {
+      await client.close();
+    }
+  });
 });
 
 describe("a writer whose events are removed before it hears of them", () => {
   it("P2: keeps its seqs: what was removed since is no reason to append it again", async () => {
     const writer = await database.open({ url: database.urlWith(`appName=${database.name}`) });
     await writer.log.append(TOPIC, 0, drafts(2));
+    await passTime(database.client, database.name, 60);
     // The look that follows an insert takes long enough for everything to be trimmed in between.
     const data = {
       failCommands: ["find"],
