@@ -13,7 +13,7 @@ export interface HubLimits {
   readonly publishesPerSecondPerTopic: number;
   /** Bytes waiting for a slow reader: beyond it nothing more is sent to it. */
   readonly maxSendBufferBytes: number;
-  /** How long a reader may stay behind before it is cut off. */
+  /** How long a reader may stay behind before it is cut off; it has as long again to read why. */
   readonly slowConsumerMs: number;
   readonly authTimeoutMs: number;
   readonly maxInFlightPerSubscription: number;

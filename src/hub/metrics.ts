@@ -21,10 +21,12 @@ export interface HubMetrics {
 export interface Measured {
   readonly live: LiveStats;
   readonly connections: () => number;
+  /** Connections that were cut off because their clients did not read. */
+  readonly cutOff: () => number;
   readonly watch: Watch;
 }
 
-export function createMetrics({ live, connections, watch }: Measured): HubMetrics {
+export function createMetrics({ live, connections, cutOff, watch }: Measured): HubMetrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry, prefix: "promethean_" });
   const registers = [registry];
@@ -72,6 +74,15 @@ export function createMetrics({ live, connections, watch }: Measured): HubMetric
     registers,
     collect() {
       this.set(connections());
+    },
+  });
+  new Counter({
+    name: "ws_slow_consumers_total",
+    help: "WebSocket connections cut off because they did not read",
+    registers,
+    collect() {
+      this.reset();
+      this.inc(cutOff());
     },
   });
   addHistograms(registry, live);

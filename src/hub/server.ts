@@ -51,7 +51,7 @@ export interface Hub {
 
 const DEFAULT_DRAIN_MS = 5_000;
 const IDLE_SWEEP_MS = 20;
-/** How long clients have to say goodbye. */
+/** How long clients have to say goodbye when the hub goes down. */
 const LAST_WORDS_MS = 5_000;
 
 /**
@@ -79,6 +79,7 @@ class Gateway {
   readonly #live: LiveStats;
   readonly #stopObserving: () => void;
   #url = "";
+  #cutOff = 0;
   #closing: Promise<void> | null = null;
 
   constructor(options: HubOptions, host: string, tracing: Tracing | undefined) {
@@ -97,7 +98,7 @@ class Gateway {
       name,
       auth: authenticatorOf(options.auth, host),
       limits,
-      metrics: createMetrics({ live: this.#live, connections, watch }),
+      metrics: createMetrics({ live: this.#live, connections, cutOff: () => this.#cutOff, watch }),
       live: this.#live,
       watch,
       jobs: new Jobs(bus),
@@ -115,6 +116,8 @@ class Gateway {
       noServer: true,
       maxPayload: limits.maxBodyBytes * 2,
       perMessageDeflate: false,
+      // Who was cut off may read on for as long again, up to the close frame. The types do not know of it.
+      ...{ closeTimeout: limits.slowConsumerMs },
     });
     this.#server.on("upgrade", (request, socket: Socket, head) => this.#upgrade(request, socket, head));
   }
@@ -207,6 +210,9 @@ class Gateway {
           if (subject !== null) this.#exit(subject);
           subject = identified.subject;
           return true;
+        },
+        onCutOff: () => {
+          this.#cutOff++;
         },
         onEnded: () => {
           this.#sessions.delete(session);

@@ -38,9 +38,6 @@ import {
 
 const DEFAULT_ACK_TIMEOUT_MS = 30_000;
 
-/** How long a reader that was cut off has to learn of it. */
-const LAST_WORDS_MS = 5_000;
-
 export interface SessionOptions {
   readonly bus: Bus;
   readonly auth: Authenticator;
@@ -49,6 +46,8 @@ export interface SessionOptions {
   readonly caller: Caller | null;
   /** False if this subject has as many connections as it may. */
   readonly onIdentified: (caller: Caller) => boolean;
+  /** Its client did not read, and is cut off. */
+  readonly onCutOff: () => void;
   readonly onEnded: () => void;
   /** Absent: nobody traces. */
   readonly tracing?: Tracing | undefined;
@@ -331,11 +330,11 @@ export class SessionShell {
     this.#cancelSlow ??= bus.clock.setTimer(limits.slowConsumerMs, () => this.#cutOff());
   }
 
-  /** Its leases go back at once. If it reads on within a while it learns why; what waits for it is bounded. */
+  /** Its leases go back at once. The close frame waits behind what it has not read; `ws` cuts the line in the end. */
   #cutOff(): void {
     this.#send({ type: "slow" });
     this.#giveBack("its reader is too slow");
-    this.#cancelSlow = this.#options.bus.clock.setTimer(LAST_WORDS_MS, () => this.#socket.terminate());
+    this.#options.onCutOff();
   }
 
   #goOn(): void {
