@@ -81,6 +81,16 @@ describe("many writes at once", () => {
     );
   });
 
+  it("a sum that JSON cannot hold is refused, and nothing of the call happens", () => {
+    const add: DocumentWrite = { op: "increment", key: "a", ts: 1, by: { n: 1e308 } };
+    const run = (writes: DocumentWrite[]) => {
+      const argument = { parts: [packWrites(VIEW, writes)], cursor: undefined };
+      return engine.run([{ number: 1, name: "writeDocuments", argument }]).replies[0];
+    };
+    expect(run([add, add])).toMatchObject({ error: { code: "INVALID_PAYLOAD" } });
+    expect(run([add])).toMatchObject({ answer: { applied: 1 } });
+  });
+
   it("a value that must be unique goes from one document to another and back within one call", () => {
     const index = { keys: { email: 1 as const }, unique: true };
     const email = (k: string, value: string): DocumentWrite => ({

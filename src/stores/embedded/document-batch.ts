@@ -156,6 +156,7 @@ function incremented(text: string | null | undefined, { content }: TextWrite): s
   for (const name of Object.keys(by)) {
     const present = Object.hasOwn(sums, name) ? sums[name] : 0;
     const value = (typeof present === "number" ? present : 0) + (by[name] as number);
+    if (!Number.isFinite(value)) throw new BusError("INVALID_PAYLOAD", `${name}: ${value} has no JSON form`);
     if (name !== "__proto__") sums[name] = value;
     // As data it is a member like any other; plain assignment would change the prototype.
     else Object.defineProperty(sums, name, { value, enumerable: true, configurable: true, writable: true });
