@@ -45,5 +45,7 @@ export interface Host {
 export interface SettlingContext extends BatchContext {
   /** The context of some of the events, by their places in the batch: they are settled by themselves. */
   part(from: number, to: number): SettlingContext;
+  /** A hint that there is time to get ready as many events as come next. */
+  prepare(count: number): void;
   settleBy(commit: (write: CursorWrite) => Promise<void>): Promise<void>;
 }

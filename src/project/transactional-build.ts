@@ -25,7 +25,7 @@ import { suffixOf } from "./view-pointer.js";
 
 const BATCH_SIZE = 500;
 /** Batches taken at once, to be handled one after the other: the next one is at hand while one commits. */
-const BATCHES_AT_ONCE = 4;
+const BATCHES_AT_ONCE = 8;
 const ACK_TIMEOUT_MS = 30_000;
 
 export interface BuildOptions<T> {
@@ -101,6 +101,7 @@ class TransactionalBuild<T> {
         }
         if (this.#options.projector.session) await this.#commitInside(batch);
         else underWay = await this.#begin(batch, underWay);
+        batch.ctx.prepare((i + 1) * this.#batchSize);
       }
       await underWay?.done;
     } catch (error) {

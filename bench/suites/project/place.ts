@@ -15,7 +15,7 @@ import { ReplicaSet } from "../../../test/support/mongo/replica-set.js";
 import { payloadOf } from "../../events.js";
 
 export const TOPIC = "bench.events";
-export const EVENTS = 10_000;
+export const EVENTS = 30_000;
 export const BATCH = 500;
 const KEYS = 5_000;
 
