@@ -43,13 +43,25 @@ function commitDelayMs(state: Delivery, { commitEveryMs }: GroupPolicy): number 
   return Math.max(commitEveryMs, restMs);
 }
 
+/** How far ahead of what was handed out the mark is written. */
+export function strideOf(state: Delivery, policy: GroupPolicy): number {
+  return Math.max(state.stride, policy.stride);
+}
+
+const MOST_STRIDES = 4;
+
+/** Handlers are faster than the store writes marks: the next ones go further, so that delivery need not wait again. */
+export function lengthenStride(state: Delivery, policy: GroupPolicy): void {
+  state.stride = Math.min(strideOf(state, policy) * 2, policy.stride * MOST_STRIDES);
+}
+
 export function commit(state: Delivery, policy: GroupPolicy): Effect {
   state.committing = true;
   state.dirty = 0;
   state.commitAtMs = Number.POSITIVE_INFINITY;
   const furthest = Math.max(state.reached, floorOf(state), (state.ready.peek()?.seq ?? 1) - 1);
   // What an earlier owner may have handed out stays below the mark until it is settled (P5).
-  const mark = Math.max(state.mark, state.redeliverThrough, furthest + policy.stride);
+  const mark = Math.max(state.mark, state.redeliverThrough, furthest + strideOf(state, policy));
   return { type: "commit", cursor: cursorOf(state, mark) };
 }
 

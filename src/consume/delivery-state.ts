@@ -108,6 +108,8 @@ export interface Delivery {
   high: Seq;
   /** Committed delivered mark; nothing above it may be handed out. */
   mark: Seq;
+  /** How far ahead the mark is written; grows when delivery has to wait for it, up to a few strides of the policy. */
+  stride: number;
   /** Highest seq handed out so far. */
   reached: Seq;
   /**
@@ -173,6 +175,7 @@ export function createDelivery(cursor: Cursor, clean: boolean, head: Seq, hold?:
     phase: unclean >= 2 || pinned !== undefined ? "careful" : "running",
     high: cursor.floor,
     mark: 0,
+    stride: 0,
     reached: cursor.floor,
     redeliverThrough: cursor.mark,
     carefulThrough: Math.min(cursor.mark, head),

@@ -22,6 +22,7 @@ import {
   commit,
   earliestDue,
   lastWord,
+  lengthenStride,
   maybeCommit,
   maybeWake,
   writeCursor,
@@ -321,6 +322,8 @@ function tick(state: Delivery, event: Of<"tick">, policy: GroupPolicy): readonly
 function committed(state: Delivery, event: Of<"committed">, policy: GroupPolicy): readonly Effect[] {
   state.committing = false;
   state.commitTookMs = event.tookMs ?? 0;
+  // Not the first mark: everything waits for that one.
+  if (state.mark > 0 && (state.ready.peek()?.seq ?? 0) > state.mark) lengthenStride(state, policy);
   state.mark = event.cursor.mark;
   return afterChange(state, policy, event.nowMs);
 }

@@ -3,7 +3,7 @@
  * it goes (P8), and in batches no larger than what their events may still be in. Part of the pure step (delivery.ts).
  */
 import type { StoredEvent } from "../model/event.js";
-import { commit, isWriting, maybeWake } from "./cursor-writes.js";
+import { commit, isWriting, maybeWake, strideOf } from "./cursor-writes.js";
 import { type Effect, NOTHING, type Of, pushAll } from "./delivery-events.js";
 import type { Delivery, Entry, GroupPolicy } from "./delivery-state.js";
 import { bury, isSpent } from "./giving-up.js";
@@ -50,7 +50,9 @@ export function handOut(state: Delivery, event: Of<"demand">, policy: GroupPolic
 
 /** Half a stride ahead, so that delivery seldom waits; and always when the next one waits for it. */
 function markIsNear(state: Delivery, policy: GroupPolicy): boolean {
-  return state.reached + policy.stride / 2 > state.mark || (state.ready.peek()?.seq ?? 0) > state.mark;
+  return (
+    state.reached + strideOf(state, policy) / 2 > state.mark || (state.ready.peek()?.seq ?? 0) > state.mark
+  );
 }
 
 function markBatch(effects: readonly Effect[], size: number): void {

@@ -64,7 +64,7 @@ export class JsonBody {
   }
 
   get value(): unknown {
-    if (this.#value === undefined) this.#value = freezeJson(JSON.parse(this.text));
+    if (this.#value === undefined) this.#value = freezeJson(JSON.parse(this.#textForNow()));
     return this.#value;
   }
 
@@ -85,6 +85,11 @@ export class JsonBody {
   /** Same JSON value; member order does not matter. */
   equals(other: JsonBody): boolean {
     return this.text === other.text || canonicalText(this.value) === canonicalText(other.value);
+  }
+
+  /** Its text, not kept where there are bytes to make it of again: few ask for both. */
+  #textForNow(): string {
+    return this.#text === undefined && this.#bytes !== undefined ? this.#decode(this.#bytes) : this.text;
   }
 
   #decode(bytes: Uint8Array): string {

@@ -40,6 +40,7 @@ export const DEFAULT_LIMITS: Limits = {
   maxBufferedEvents: 4_000,
   maxBufferedBytes: 16 * 1_048_576,
   maxSpan: 20_000,
-  maxTailEvents: 8_192,
+  // More would outlive two collections of young objects before they go, and be collected with the old ones instead.
+  maxTailEvents: 2_048,
   maxTailBytes: 64 * 1_048_576,
 };
