@@ -1,9 +1,9 @@
 /** Reading everything and looking into every payload: a raw log, the store's pages, a group of the bus. */
 import { readFile } from "node:fs/promises";
-import { createBus } from "../../../src/bus/create-bus.js";
+import type { Bus } from "../../../src/bus/bus.js";
 import { systemClock } from "../../../src/model/clock.js";
 import { START_CURSOR } from "../../../src/ports/groups.js";
-import { type EmbeddedStore, embeddedStore } from "../../../src/stores/embedded/index.js";
+import type { EmbeddedStore } from "../../../src/stores/embedded/index.js";
 import { TOPIC } from "./sinks.js";
 
 const PARTITION = { topic: TOPIC, group: "bench", partition: 0 };
@@ -61,8 +61,7 @@ async function claim({ groups }: EmbeddedStore): Promise<number> {
 }
 
 /** The same through the bus: leases, one handler call per event, acks, coalesced commits. */
-export async function consumeByBus(path: string, events: number): Promise<number> {
-  const bus = await createBus({ store: embeddedStore({ path }) });
+export async function consumeByBus(bus: Bus, events: number): Promise<number> {
   let count = 0;
   await new Promise<void>((resolve, reject) => {
     const handle = async ({ payload }: { readonly payload: unknown }): Promise<void> => {
@@ -71,6 +70,5 @@ export async function consumeByBus(path: string, events: number): Promise<number
     };
     bus.subscribe(TOPIC, systemClock.newId(), handle, { from: "earliest" }).catch(reject);
   });
-  await bus.close();
   return count;
 }
