@@ -74,6 +74,28 @@ describe("the hub over WebSocket", () => {
   });
 });
 
+describe("what is sent behind an AUTH", () => {
+  it("P4: waits for its answer and keeps its order, however much it is", async () => {
+    const bus = await createBus({ store: memoryStore() });
+    const hub = await startHub({ bus, auth: { tokens: { secret: { scopes: ["*:*"] } } } });
+    const { send, frames, socket } = await dial(hub.url);
+    const count = 3_000;
+    for (const round of [0, 1]) {
+      send({ type: "AUTH", token: "secret" });
+      // In messages of their own, so that some come while the token is looked at and some after.
+      for (let n = 0; n < count; n++)
+        send({ type: "PUBLISH", topic: "a", payload: round * count + n, key: "k" });
+      await expect.poll(() => frames.length, { timeout: 20_000 }).toBe((round + 1) * (count + 1));
+    }
+    const payloads: unknown[] = [];
+    for await (const { payload } of bus.read("a")) payloads.push(payload);
+    expect(payloads).toEqual(Array.from({ length: 2 * count }, (_, n) => n));
+    socket.terminate();
+    await hub.close();
+    await bus.close();
+  });
+});
+
 describe("connections of one subject", () => {
   it("P13: are bounded, whether the token comes by AUTH or with the upgrade", async () => {
     const bus = await createBus({ store: memoryStore() });

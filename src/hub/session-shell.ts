@@ -183,7 +183,10 @@ export class SessionShell {
 
   async #authenticate(token: string, corr: Corr | undefined): Promise<void> {
     const given = corr === undefined ? {} : { corr };
+    // Nothing more is read meanwhile: what may wait is what was read already (P13).
+    this.#socket.pause();
     const caller = await this.#options.auth.authenticate(token).catch(() => null);
+    this.#socket.resume();
     // It may have gone while the token was looked at.
     if (this.#session.phase === "ended") return;
     if (caller === null) this.#send({ type: "refused", ...given });

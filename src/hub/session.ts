@@ -29,7 +29,7 @@ export interface Session {
   caller: Caller | null;
   /** The hub goes down: what is open may be settled, nothing new is taken on. */
   leaving: boolean;
-  /** An AUTH is being looked at; what comes meanwhile waits for its end. */
+  /** An AUTH is being looked at; what was read before the shell stopped reading waits for its end, in order. */
   authenticating: boolean;
   readonly waiting: ClientFrame[];
   /** Keys of subscriptions asked for and not ended. */
@@ -81,9 +81,6 @@ export type SessionEffect =
 
 /** A client that keeps sending this long after being told to slow down is cut off. */
 const MAX_REFUSALS = 1_000;
-
-/** Frames a client may send on before its AUTH is answered. */
-const MAX_WAITING = 1_000;
 
 const COME_BACK_MS = 1_000;
 
@@ -180,7 +177,7 @@ function onFrame(
   const waitMs = session.frames.take(1, nowMs);
   if (waitMs > 0) return tooFast(session, frame.corr, waitMs);
   session.refusals = 0;
-  if (session.authenticating && session.waiting.length < MAX_WAITING) {
+  if (session.authenticating) {
     session.waiting.push(frame);
     return [];
   }

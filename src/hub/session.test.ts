@@ -1,0 +1,240 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { Acl } from "./acl.js";
+import type { Caller } from "./auth.js";
+import { DEFAULT_HUB_LIMITS, type HubLimits } from "./limits.js";
+import type { ClientFrame } from "./protocol.js";
+import {
+  createSession,
+  type Session,
+  type SessionEffect,
+  type SessionEvent,
+  stepSession,
+} from "./session.js";
+
+const caller = (scopes: string[], expiresMs = Number.POSITIVE_INFINITY): Caller => ({
+  subject: "ada",
+  acl: new Acl({ scopes }),
+  expiresMs,
+});
+const everything = caller(["*:*"]);
+const frame = (given: object, nowMs = 0): SessionEvent => ({
+  type: "frame",
+  frame: given as ClientFrame,
+  nowMs,
+});
+const known = (who: Caller | null = everything, limits: Partial<HubLimits> = {}): Session =>
+  createSession(who, { ...DEFAULT_HUB_LIMITS, ...limits }, 0);
+const codes = (effects: readonly SessionEffect[]): unknown[] =>
+  effects.map((effect) => {
+    if (effect.type === "send") return (effect.frame as { code?: string; type: string }).code ?? "sent";
+    return effect.type === "close" ? effect.code : effect.type;
+  });
+
+const a = { topic: "a", group: "g" };
+const PUBLISH = { type: "PUBLISH", topic: "a", payload: 1, corr: 1 };
+const SUBSCRIBE = { type: "SUBSCRIBE", ...a, corr: 1 };
+const ACK = { type: "ACK", ...a, id: "x", corr: 1 };
+
+describe("a session that has not said who it is", () => {
+  it.each([PUBLISH, SUBSCRIBE, ACK, { type: "PAUSE" }])("is ended by %o", (given) => {
+    const session = known(null);
+    expect(codes(stepSession(session, frame(given)))).toEqual(["UNAUTHENTICATED", 4401]);
+    expect(session.phase).toBe("ended");
+  });
+
+  it("may ping, and is ended when no AUTH comes", () => {
+    const session = known(null);
+    expect(stepSession(session, frame({ type: "PING", corr: 7 }))).toEqual([
+      { type: "send", frame: { type: "PONG", corr: 7 } },
+    ]);
+    expect(codes(stepSession(session, { type: "late" }))).toEqual([4408]);
+  });
+
+  it("has its frames wait for the answer to its AUTH, in order, and forgotten if that is no", () => {
+    const session = known(null);
+    expect(stepSession(session, frame({ type: "AUTH", token: "t", corr: 1 }))).toEqual([
+      { type: "authenticate", token: "t", corr: 1 },
+    ]);
+    for (let n = 0; n < 2_000; n++)
+      expect(stepSession(session, frame({ ...PUBLISH, payload: n }))).toEqual([]);
+    const effects = stepSession(session, { type: "authenticated", caller: everything, corr: 1, nowMs: 0 });
+    expect(effects.slice(0, 2)).toEqual([
+      { type: "send", frame: { type: "OK", corr: 1, result: { subject: "ada" } } },
+      { type: "expireAt", atMs: Number.POSITIVE_INFINITY },
+    ]);
+    const published = effects.flatMap((effect) => (effect.type === "publish" ? [effect.frame.payload] : []));
+    expect(published).toEqual(Array.from({ length: 2_000 }, (_, n) => n));
+    expect(codes(stepSession(session, { type: "late" }))).toEqual([]);
+
+    const refused = known(null);
+    stepSession(refused, frame({ type: "AUTH", token: "t" }));
+    stepSession(refused, frame(PUBLISH));
+    expect(codes(stepSession(refused, { type: "refused" }))).toEqual(["UNAUTHENTICATED", 4401]);
+  });
+});
+
+describe("a session", () => {
+  it("asks the bus for what its caller may do, and for nothing else", () => {
+    const session = known(caller(["publish:a", "subscribe:b.**"]));
+    expect(codes(stepSession(session, frame(PUBLISH)))).toEqual(["publish"]);
+    expect(codes(stepSession(session, frame({ ...PUBLISH, topic: "b" })))).toEqual(["FORBIDDEN"]);
+    expect(codes(stepSession(session, frame(SUBSCRIBE)))).toEqual(["FORBIDDEN"]);
+    expect(codes(stepSession(session, frame({ ...SUBSCRIBE, topic: "b.*" })))).toEqual(["subscribe"]);
+    expect(codes(stepSession(session, frame({ ...SUBSCRIBE, topic: "**" })))).toEqual(["FORBIDDEN"]);
+  });
+
+  it("hands on the text of a payload with its publish", () => {
+    const event: SessionEvent = { type: "frame", frame: PUBLISH as ClientFrame, nowMs: 0, text: "1" };
+    expect(stepSession(known(), event)).toEqual([{ type: "publish", frame: PUBLISH, text: "1" }]);
+  });
+
+  it("settles, extends, pauses and ends only what is subscribed to", () => {
+    const session = known();
+    const asked = [
+      ACK,
+      { ...ACK, type: "NACK" },
+      { ...ACK, type: "MODACK", extend_ms: 5 },
+      { type: "PAUSE", ...a },
+      { type: "RESUME", ...a },
+      { type: "UNSUBSCRIBE", ...a },
+    ];
+    for (const given of asked) expect(codes(stepSession(session, frame(given)))).toEqual(["NOT_FOUND"]);
+    stepSession(session, frame(SUBSCRIBE));
+    expect(asked.flatMap((given) => codes(stepSession(session, frame(given))))).toEqual([
+      "settle",
+      "settle",
+      "extend",
+      "pause",
+      "pause",
+      "unsubscribe",
+    ]);
+    expect(stepSession(session, frame({ type: "PAUSE" }))).toMatchObject([{ keys: ["a\ng"], paused: true }]);
+    stepSession(session, { type: "unsubscribed", key: "a\ng" });
+    expect(codes(stepSession(session, frame(ACK)))).toEqual(["NOT_FOUND"]);
+  });
+
+  it("has each subscription once, and so many of them", () => {
+    const session = known(everything, { maxSubscriptionsPerConnection: 2 });
+    const ask = (topic: string): unknown[] => codes(stepSession(session, frame({ ...SUBSCRIBE, topic })));
+    expect([ask("a"), ask("a"), ask("b"), ask("c")]).toEqual([
+      ["subscribe"],
+      ["INVALID_OPTION"],
+      ["subscribe"],
+      ["QUEUE_FULL"],
+    ]);
+    stepSession(session, { type: "unsubscribed", key: "a\ng" });
+    expect(ask("c")).toEqual(["subscribe"]);
+  });
+
+  it("P13: refuses what comes too fast, lets it on after a while, and ends when it is not heeded", () => {
+    const session = known(everything, { framesPerSecond: 10, publishesPerSecondPerTopic: 5 });
+    const ask = (nowMs: number): unknown[] => codes(stepSession(session, frame(PUBLISH, nowMs)));
+    for (let n = 0; n < 10; n++) expect(ask(0)).toEqual(["publish"]);
+    expect(ask(0)).toEqual(["RATE_LIMITED"]);
+    expect(codes(stepSession(session, frame({ ...PUBLISH, topic: "b" })))).toEqual(["publish"]);
+    expect(ask(1_000)).toEqual(["publish"]);
+    const told = new Set<unknown>();
+    for (let n = 0; n < 1_100; n++) for (const code of ask(1_000)) told.add(code);
+    expect([...told]).toEqual(["publish", "RATE_LIMITED", 4429]);
+    expect(session.phase).toBe("ended");
+  });
+
+  it("goes on under a later token, unless that lacks what is subscribed to", () => {
+    const session = known();
+    stepSession(session, frame(SUBSCRIBE));
+    stepSession(session, frame({ type: "AUTH", token: "later", corr: 2 }));
+    const later = caller(["subscribe:a"], 5_000);
+    expect(stepSession(session, { type: "authenticated", caller: later, corr: 2, nowMs: 0 })).toEqual([
+      { type: "send", frame: { type: "OK", corr: 2, result: { subject: "ada", expires_ms: 5_000 } } },
+      { type: "expireAt", atMs: 5_000 },
+    ]);
+    expect(codes(stepSession(session, frame(PUBLISH)))).toEqual(["FORBIDDEN"]);
+    stepSession(session, frame({ type: "AUTH", token: "last" }));
+    const last = { type: "authenticated", caller: caller(["publish:a"]), nowMs: 0 } as const;
+    expect(codes(stepSession(session, last))).toEqual(["FORBIDDEN", 4403]);
+  });
+
+  it("of a hub that goes down settles, and takes on nothing", () => {
+    const session = known();
+    stepSession(session, frame(SUBSCRIBE));
+    session.leaving = true;
+    expect(codes(stepSession(session, frame(PUBLISH)))).toEqual(["CLOSED"]);
+    expect(codes(stepSession(session, frame({ ...SUBSCRIBE, topic: "b" })))).toEqual(["CLOSED"]);
+    expect(codes(stepSession(session, frame(ACK)))).toEqual(["settle"]);
+  });
+
+  it.each<[SessionEvent, unknown[]]>([
+    [{ type: "expired" }, ["UNAUTHENTICATED", 4401]],
+    [{ type: "fenced" }, ["LEASE_LOST", 4409]],
+    [{ type: "crowded" }, ["QUEUE_FULL", 4429]],
+    [{ type: "slow" }, [4430]],
+  ])("is ended by %o, and then does nothing", (event, told) => {
+    const session = known();
+    stepSession(session, frame(SUBSCRIBE));
+    expect(codes(stepSession(session, event))).toEqual(told);
+    for (const later of [
+      frame(PUBLISH),
+      frame(ACK),
+      frame({ type: "PING" }),
+      event,
+      { type: "late" } as const,
+    ])
+      expect(stepSession(session, later)).toEqual([]);
+  });
+
+  it("whatever comes: answers each request once, asks for nothing without a right, and ends once", () => {
+    const rights = caller(["publish:a", "subscribe:a"]);
+    const topic = fc.constantFrom("a", "b");
+    const type = fc.constantFrom(
+      "PUBLISH",
+      "SUBSCRIBE",
+      "UNSUBSCRIBE",
+      "ACK",
+      "NACK",
+      "MODACK",
+      "PAUSE",
+      "PING",
+      "AUTH",
+    );
+    const asked = fc.record({
+      type,
+      topic,
+      group: fc.constant("g"),
+      id: fc.constant("x"),
+      token: fc.constant("t"),
+      payload: fc.constant(1),
+      extend_ms: fc.constant(1),
+    });
+    const event: fc.Arbitrary<SessionEvent> = fc.oneof(
+      { weight: 8, arbitrary: asked.map((given) => frame({ ...given, corr: 1 })) },
+      fc.constant<SessionEvent>({ type: "authenticated", caller: rights, nowMs: 0 }),
+      fc.constant<SessionEvent>({ type: "unsubscribed", key: "a\ng" }),
+      fc.constantFrom<SessionEvent>(
+        { type: "late" },
+        { type: "expired" },
+        { type: "refused" },
+        { type: "slow" },
+      ),
+    );
+    fc.assert(
+      fc.property(fc.array(event, { maxLength: 60 }), fc.boolean(), (events, isKnown) => {
+        const session = known(isKnown ? rights : null);
+        let closes = 0;
+        for (const one of events) {
+          const waits = session.authenticating;
+          const effects = stepSession(session, one);
+          closes += effects.filter((effect) => effect.type === "close").length;
+          for (const effect of effects) {
+            if (effect.type === "publish" || effect.type === "subscribe")
+              expect([session.caller?.subject, effect.frame.topic]).toEqual(["ada", "a"]);
+          }
+          const isAnswer = (effect: SessionEffect): boolean => effect.type !== "close";
+          if (one.type === "frame" && !waits) expect(effects.filter(isAnswer).length).toBeLessThanOrEqual(1);
+        }
+        expect(closes).toBe(session.phase === "ended" ? 1 : 0);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
