@@ -14,6 +14,7 @@ import {
 } from "../../src/consume/delivery-state.js";
 import type { StoredEvent } from "../../src/model/event.js";
 import { type Cursor, START_CURSOR } from "../../src/ports/groups.js";
+import { storedEvent } from "./stored-events.js";
 
 export const GROUP_POLICY: GroupPolicy = {
   ordering: "key",
@@ -200,4 +201,15 @@ export class DeliveryDriver {
       clean: released !== undefined,
     });
   }
+}
+
+/** Events 1 to `n`, of one key or of none. */
+export const upTo = (n: number, key?: string): StoredEvent[] =>
+  Array.from({ length: n }, (_, i) => storedEvent(i + 1, key === undefined ? {} : { key }));
+
+/** A delivery that has taken in `n` events without keys and knows that there are no more. */
+export function loaded(n: number, options: DriverOptions = {}): DeliveryDriver {
+  const driver = new DeliveryDriver(options);
+  driver.arrive(upTo(n));
+  return driver;
 }
