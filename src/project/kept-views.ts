@@ -77,6 +77,9 @@ export class BuildTables {
     return own ? view + this.#suffix : this.#pointers.current(view);
   };
 
+  /** Of views that were noted. */
+  readonly owns = (view: string): boolean => this.#own.get(view) ?? false;
+
   /** To be called before views are written to. */
   async note(views: readonly string[]): Promise<void> {
     for (const view of views) if (!this.#noted.has(view)) await this.#note(view);

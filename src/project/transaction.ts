@@ -55,10 +55,10 @@ export class GatheredWrites implements Transaction {
     return [...this.#views].filter(([, { writes }]) => writes.length > 0).map(([name]) => name);
   }
 
-  /** What is to be committed, by table. */
-  async units(): Promise<Unit["writes"]> {
+  /** What is to be committed, by table; of these views only. */
+  async units(views: (name: string) => boolean = () => true): Promise<Unit["writes"]> {
     const units: { view: string; writes: readonly DocumentWrite[] }[] = [];
-    for (const name of this.written) {
+    for (const name of this.written.filter(views)) {
       units.push({ view: await this.#options.tableOf(name), writes: this.#gathered(name).writes });
     }
     return units;

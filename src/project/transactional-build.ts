@@ -158,7 +158,7 @@ class TransactionalBuild<T> {
     const { clock } = this.#host;
     for (let writes = first, conflicts = 0; ; ) {
       try {
-        const units = await writes.units();
+        const units = await this.#units(writes);
         await batch.ctx.settleBy((cursor) => this.#send({ writes: units, cursor }, cursor, batch.ctx.signal));
         this.#count(batch, units);
         return { again: conflicts > 0 };
@@ -192,7 +192,7 @@ class TransactionalBuild<T> {
     let units: Unit["writes"] = [];
     const within = async (session: unknown): Promise<Unit["writes"]> => {
       try {
-        units = await (await this.#handle(batch, undefined, session)).units();
+        units = await this.#units(await this.#handle(batch, undefined, session));
         return units;
       } catch (thrown) {
         // A fault of the engine ends the transaction, which begins anew; one of the handler's is its own.
@@ -209,6 +209,11 @@ class TransactionalBuild<T> {
     } catch (error) {
       throw failed === undefined ? error : failed.thrown;
     }
+  }
+
+  /** What others keep has had its writes when the events came first. */
+  #units(writes: GatheredWrites): Promise<Unit["writes"]> {
+    return this.#options.replaying ? writes.units(this.#tables.owns) : writes.units();
   }
 
   #count({ events }: Batch<T>, units: Unit["writes"]): void {

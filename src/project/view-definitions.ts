@@ -6,6 +6,7 @@ import { BusError } from "../model/errors.js";
 import { topicName } from "../model/topic.js";
 import type { ChangelogOptions } from "./changelog.js";
 import type { Host } from "./host.js";
+import { keeperOf } from "./kept-views.js";
 
 /** What a changelog projector makes a view of. */
 export type ViewSource<T = unknown> = Pick<
@@ -39,11 +40,20 @@ export async function viewSource<T>(host: Host, view: string): Promise<ViewSourc
   if (own !== undefined) return own as ViewSource<T>;
   const token = await host.store.registry.token(tokenName(view));
   const stored = token?.value as { topic: string; plain: boolean } | undefined;
-  if (stored === undefined) throw new BusError("NOT_FOUND", `no projector makes a view ${view}`);
+  if (stored === undefined) throw await unknownSource(host, view);
   if (stored.plain) return { topic: stored.topic };
   throw new BusError(
     "UNSUPPORTED",
     `the view ${view} is made by code of another process: hand its definition in, as for its projector`,
+  );
+}
+
+async function unknownSource(host: Host, view: string): Promise<BusError> {
+  const keeper = await keeperOf(host.store.registry, view);
+  if (keeper === null) return new BusError("NOT_FOUND", `no projector makes a view ${view}`);
+  return new BusError(
+    "UNSUPPORTED",
+    `the view ${view} is kept by a transaction (group ${keeper.group} of ${keeper.topic}): single events do not tell what it was`,
   );
 }
 

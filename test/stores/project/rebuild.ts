@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { startChangelogProjector } from "../../../src/project/changelog.js";
 import { compactNow } from "../../../src/project/compactor.js";
+import { viewAt } from "../../../src/project/past-view.js";
 import { rebuildView, rollbackView } from "../../../src/project/rebuild.js";
 import { startTransactionalProjector } from "../../../src/project/transactional.js";
 import type { ProjectBench } from "./bench.js";
@@ -142,6 +143,35 @@ export function describeRebuild(bench: ProjectBench): void {
       await expect.poll(() => sum(sums), { timeout: 30_000 }).toBe(1_800);
       await expect.poll(() => sum(seen), { timeout: 30_000 }).toBe(63);
       await projector.stop();
+    });
+
+    it("a rebuild writes to no view that another projector keeps, and emits nothing", async () => {
+      const { bus } = bench;
+      const [topic, news] = [await bench.topic(), await bench.topic()];
+      const [own, others] = [`own-${topic}`, `others-${news}`];
+      const changelog = await startChangelogProjector(bus, { topic: news, view: others });
+      const projector = await startTransactionalProjector(bus, {
+        topic,
+        group: "both",
+        handler: async (events, tx, ctx) => {
+          for (const event of events) {
+            await tx.view(own).inc("all", { n: 1 });
+            await tx.view(others).inc("all", { n: 1 });
+            await ctx.emitFor(event, news, { from: event.seq }, { key: `e${event.seq}` });
+          }
+        },
+      });
+      await bench.publish(topic, [{ payload: 1 }, { payload: 2 }]);
+      await bench.drained(topic, "both");
+      await bench.drained(news, `changelog:${others}`);
+      const rebuild = await rebuildView(bus, own);
+      expect(await rebuild.result).toMatchObject({ switched: true, same: 1, others: [] });
+      await bench.drained(news, `changelog:${others}`);
+      expect(await bus.view(others).get("all")).toMatchObject({ n: 2 });
+      expect(await bench.events(news)).toHaveLength(2);
+      await expect(viewAt(bus, own, 0)).rejects.toMatchObject({ code: "UNSUPPORTED" });
+      await projector.stop();
+      await changelog.stop();
     });
 
     it("a projector that starts anew goes on with the build that counts, and old builds go", async () => {
