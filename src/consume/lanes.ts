@@ -125,5 +125,6 @@ function putBack(lane: Lane, entry: Entry): void {
   lane.queue ??= [];
   let at = lane.queue.length;
   while (at > 0 && rootOf(lane.queue[at - 1] as Entry) > rootOf(entry)) at--;
-  lane.queue.splice(at, 0, entry);
+  if (at === lane.queue.length) lane.queue.push(entry);
+  else lane.queue.splice(at, 0, entry);
 }
