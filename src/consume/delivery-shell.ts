@@ -141,19 +141,19 @@ export class DeliveryShell implements Source {
     const { clock } = this.#options;
     const current = isCurrent(entry, attempt) && this.#state.phase !== "stopped";
     const random = clock.random();
-    this.#send({
-      type: "failed",
-      entry,
-      attempt,
-      error,
-      detail,
-      fatal,
-      counts,
-      random,
-      nowMs: clock.steady(),
-    });
-    if (current) delivery.over();
+    const nowMs = clock.steady();
+    this.#send({ type: "failed", entry, attempt, error, detail, fatal, counts, random, nowMs });
+    if (current) {
+      delivery.over();
+      this.#measure(delivery, nowMs, "nacked");
+    }
     return current;
+  }
+
+  #revoke(delivery: Delivered | null, why: "deadline" | "lost"): void {
+    if (delivery === null) return;
+    delivery.revoke(why);
+    this.#measure(delivery, this.#options.clock.steady(), "nacked");
   }
 
   #measure(delivery: Delivered, nowMs: number, how: "acked" | "nacked"): void {
@@ -247,7 +247,7 @@ export class DeliveryShell implements Source {
       case "deliver":
         throw new BusError("INTERNAL", "events are handed out on demand only");
       case "abort":
-        (effect.entry.holder as Delivered | null)?.revoke(effect.why);
+        this.#revoke(effect.entry.holder as Delivered | null, effect.why);
         return;
       case "bury":
         void this.#bury(effect);
