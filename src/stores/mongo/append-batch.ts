@@ -1,6 +1,7 @@
 /** What is known of each draft of one append: in the log, there before, or waiting; and what the caller is told of it. */
+import type { Timestamp } from "mongodb";
 import type { BusError } from "../../model/errors.js";
-import { type EventDraft, type Seq, StoredEvent } from "../../model/event.js";
+import { type EventDraft, StoredEvent } from "../../model/event.js";
 import type { AppendResult } from "../../ports/log.js";
 import type { EventDocument } from "./collections.js";
 import type { Place } from "./event-lookup.js";
@@ -10,10 +11,8 @@ export class AppendBatch {
   waiting: number[] = [];
   /** An insert of waiting drafts was sent, and whether it took place is not known. */
   inDoubt = false;
-  /** Where the last insert ran into another writer's; 0 if it did not. */
-  lostSeq: Seq = 0;
-  /** The first of the waiting drafts went in alone just now, so that others wait for the rest. */
-  claimed = false;
+  /** When the last insert ran into another writer's, by the server's logical time. */
+  lostAt: Timestamp | undefined;
   readonly #drafts: readonly EventDraft[];
   readonly #events: (StoredEvent | undefined)[];
   readonly #duplicates = new Set<number>();

@@ -30,7 +30,6 @@ import { documentAfter, EMPTY_TAIL, type Tail, tailOf } from "./event-document.j
 import type { EventLookup, Place } from "./event-lookup.js";
 import { removedSince } from "./removed-ranges.js";
 import { isTrusted, laterOf, STAMP } from "./trust.js";
-import { awaitTurn, Turns } from "./turns.js";
 
 /** What became of one ordered insert: how many are in for sure, and what stopped the rest. */
 interface Inserted {
@@ -46,6 +45,9 @@ const PATIENCE_MS = 20_000;
 const COMMAND_CHARACTERS = 4 * 1_048_576;
 const DURABLE = { w: "majority", j: true } as const;
 type WriteConcernReply = ConstructorParameters<typeof MongoWriteConcernError>[0];
+/** How often, and after how long, a writer that lost a race looks whether the append in its way is over. */
+const MAX_LOOKS = 10;
+const LOOK_AGAIN_MS = 4;
 /** Tails remembered at once; forgetting one costs a look. */
 const MAX_TAILS = 20_000;
 
@@ -55,7 +57,6 @@ export class Appender {
   readonly #removeAgain: (place: Place, seqs: readonly Seq[]) => Promise<unknown>;
   readonly #queryable: boolean;
   readonly #tails = new Map<string, Tail>();
-  readonly #turns = new Turns();
   /** The latest of the server's logical times that an insert was answered at. */
   #seen: Timestamp | undefined;
 
@@ -87,22 +88,20 @@ export class Appender {
       if (trouble === undefined) continue;
       // The driver has waited for a server already. What is in doubt is worth more patience than what never began.
       if (!batch.inDoubt || performance.now() > untilMs) return batch.result(trouble);
-      await pauseAtRandom();
+      // Writers that are in the way of an election spread out.
+      await pause(2 + Math.random() * 38);
     }
   }
 
   /** One round: as many of the waiting drafts as go in. Returns what keeps the rest out, if it is more than a rival. */
   async #insertWaiting(place: Place, batch: AppendBatch): Promise<BusError | undefined> {
     const name = nameOf(place);
-    const tail = this.#tails.get(name) ?? (await this.#readTail(place, batch.lostSeq));
-    const claims = !batch.claimed && this.#turns.needsClaim(name, batch.waiting.length);
-    const documents = this.#documentsAfter(tail, place, batch, claims);
+    const tail = this.#tails.get(name) ?? (await this.#readTail(place, batch.lostAt));
+    const documents = documentsAfter(tail, place, batch.waitingDrafts(), this.#queryable);
     batch.inDoubt = true;
     const since = this.#seen;
-    const startMs = performance.now();
     const { count, stop, error, at } = await this.#insert(documents);
     this.#seen = laterOf(this.#seen, at);
-    if (stop === "none" && !claims) this.#turns.took(performance.now() - startMs);
     if (stop !== "none" && stop !== "id taken") this.#tails.delete(name);
     if (stop === "unknown") {
       batch.doubt();
@@ -121,9 +120,7 @@ export class Appender {
       if (stop !== "seq taken") this.#remember(place, { ...tailOf(placed.at(-1) as EventDocument), since });
     }
     batch.inDoubt = false;
-    batch.claimed = claims && stop === "none";
-    batch.lostSeq = stop === "seq taken" ? (documents[count] as EventDocument).seq : 0;
-    if (stop === "seq taken") this.#turns.lost(name);
+    batch.lostAt = stop === "seq taken" ? at : undefined;
     if (stop === "id taken") batch.found(await this.#lookup.settled(batch.waitingIds().slice(0, 1)));
     return stop === "refused" ? busError(error, "none") : undefined;
   }
@@ -187,22 +184,23 @@ export class Appender {
    * primary changes. After losing a race it waits until a majority has what was in the way, instead of running into it
    * again and again.
    */
-  async #readTail(place: Place, lostSeq: Seq): Promise<Tail> {
-    return lostSeq === 0
-      ? await this.tail(place)
-      : await awaitTurn(lostSeq, this.#turns.usualMs, () => this.tail(place));
-  }
-
-  /** Those of the waiting drafts, or of the first alone if it is to claim the place for them. */
-  #documentsAfter(tail: Tail, place: Place, batch: AppendBatch, claims: boolean): EventDocument[] {
-    const drafts = batch.waitingDrafts();
-    const documents = documentsAfter(tail, place, claims ? drafts.slice(0, 1) : drafts, this.#queryable);
-    return claims ? documents : endingIn(documents);
+  async #readTail(place: Place, lostAt: Timestamp | undefined): Promise<Tail> {
+    if (lostAt === undefined) return await this.tail(place);
+    return await this.#connection.client.withSession(async (session) => {
+      session.advanceOperationTime(lostAt);
+      let tail = await this.tail(place, { session });
+      // In the middle of another's append: to cut in would cost both of them another try.
+      for (let looks = 1; tail.id !== null && tail.since === undefined && looks < MAX_LOOKS; looks++) {
+        await pause(LOOK_AGAIN_MS * (0.5 + Math.random()));
+        tail = await this.tail(place, { session });
+      }
+      return tail;
+    });
   }
 
   async tail(place: Place, options: FindOptions = {}): Promise<Tail> {
     const { events } = this.#connection.collections;
-    const fields = { ...options, projection: { seq: 1, to: 1, maxTs: 1, sumBytes: 1, last: 1 } };
+    const fields = { ...options, projection: { seq: 1, to: 1, maxTs: 1, sumBytes: 1, at: 1 } };
     const last = await events.findOne({ ...place }, { ...fields, sort: { seq: -1 } });
     if (last === null) return EMPTY_TAIL;
     if (last.to !== undefined) return tailOf(last);
@@ -217,7 +215,7 @@ export class Appender {
     batch.found(await this.#lookup.retainedOrFree(batch.unsureIds(), session));
     if (batch.waiting.length > 0) {
       const tail = await this.tail(place, { session });
-      const documents = this.#documentsAfter(tail, place, batch, false);
+      const documents = documentsAfter(tail, place, batch.waitingDrafts(), this.#queryable);
       await this.#connection.collections.events.insertMany(documents, { ordered: true, session });
       batch.placed(documents, place);
     }
@@ -268,20 +266,9 @@ function documentsAfter(
   let last = tail;
   const documents = drafts.map((draft) => {
     const document = documentAfter(last, place, draft, queryable);
-    last = {
-      seq: document.seq,
-      maxTs: document.maxTs,
-      sumBytes: document.sumBytes,
-      id: draft.id,
-      midway: true,
-    };
+    last = { seq: document.seq, maxTs: document.maxTs, sumBytes: document.sumBytes, id: draft.id };
     return document;
   });
-  return documents;
-}
-
-/** The same, with the mark of an append's end on the last one. */
-function endingIn(documents: EventDocument[]): EventDocument[] {
   const end = documents.at(-1);
   if (end !== undefined) documents[documents.length - 1] = { ...end, last: true, at: STAMP };
   return documents;
@@ -291,7 +278,6 @@ function nameOf(place: Place): string {
   return `${place.topic}/${place.partition}`;
 }
 
-/** Between 2 and 40 ms: writers that got in each other's way, or in that of an election, spread out. */
-function pauseAtRandom(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, 2 + Math.random() * 38));
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -18,13 +18,11 @@ export interface Tail {
   readonly sumBytes: number;
   /** Id of the event at `seq`; null if it was removed, or if there never was one. */
   readonly id: string | null;
-  /** It is not the last event of the append that brought it. */
-  readonly midway: boolean;
   /** By the server's logical time, it was not there before this. */
   readonly since?: Timestamp | undefined;
 }
 
-export const EMPTY_TAIL: Tail = { seq: 0, maxTs: 0, sumBytes: 0, id: null, midway: false };
+export const EMPTY_TAIL: Tail = { seq: 0, maxTs: 0, sumBytes: 0, id: null };
 
 /** What an event counts for beside its payload. */
 const OVERHEAD_BYTES = 120;
@@ -54,9 +52,9 @@ export function documentAfter(
 }
 
 export function tailOf(document: EventDocument): Tail {
-  const { seq, to, maxTs, sumBytes, last } = document;
-  if (to !== undefined) return { seq: to, maxTs, sumBytes, id: null, midway: false };
-  return { seq, maxTs, sumBytes, id: plainText(document._id), midway: last === undefined };
+  const { seq, to, maxTs, sumBytes, at } = document;
+  if (to !== undefined) return { seq: to, maxTs, sumBytes, id: null };
+  return { seq, maxTs, sumBytes, id: plainText(document._id), since: at };
 }
 
 export function storedEvent(document: EventDocument): StoredEvent {

@@ -5,6 +5,7 @@ import { BusError } from "../../../src/model/errors.js";
 import { MongoCursorStore, MongoEventStore, mongoStore } from "../../../src/stores/mongo/index.js";
 import { drafts, seqs } from "../../../src/testing/conformance/samples.js";
 import { TestDatabase } from "../../support/mongo/database.js";
+import { FailPoint } from "../../support/mongo/fail-point.js";
 import { freePort } from "../../support/mongo/node-process.js";
 import { ReplicaSet } from "../../support/mongo/replica-set.js";
 
@@ -74,6 +75,22 @@ describe("on a server that runs", () => {
     } finally {
       await client.close();
       await watched.close();
+    }
+  });
+
+  it("a call that gets no connection, since all are in use, is told so in time", async () => {
+    const url = database.urlWith(`maxPoolSize=1&waitQueueTimeoutMS=200&appName=${database.name}`);
+    const store = await database.open({ url });
+    const failPoint = new FailPoint(() => database.client);
+    try {
+      const slow = { failCommands: ["find"], blockConnection: true, blockTimeMS: 2_000 };
+      await failPoint.set(1, { ...slow, appName: database.name });
+      const blocked = store.registry.topics();
+      const refused = await failure(store.registry.topics());
+      expect(refused).toMatchObject({ code: "STORE_UNAVAILABLE", retryable: true });
+      expect(await blocked).toEqual([]);
+    } finally {
+      await failPoint.release();
     }
   });
 
