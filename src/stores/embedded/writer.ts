@@ -1,6 +1,6 @@
 /**
- * The writing thread as the event loop sees it: calls of one turn go out together, in order, and the thread takes whatever
- * waits as one group. Nothing here blocks. If the thread ends by itself, the outcome of every call under way is unknown.
+ * The writing thread as the event loop sees it: calls go out in order, those of one turn in two messages at most, and the
+ * thread takes whatever waits as one group. Nothing here blocks. If the thread ends by itself, the outcome of every call under way is unknown.
  */
 import type { Worker } from "node:worker_threads";
 import { BusError } from "../../model/errors.js";
@@ -21,6 +21,8 @@ import { startWorker } from "./worker-start.js";
 /** Calls, and bytes handed over with them, that may wait for their answer at once (P13). */
 const MAX_WAITING = 100_000;
 const MAX_WAITING_BYTES = 256 * 1_048_576;
+
+const SOON = Promise.resolve();
 
 /** A request and who waits for its answer. */
 interface Waiting extends Request {
@@ -45,6 +47,7 @@ export class Writer {
   #outgoing: Waiting[] = [];
   /** Several calls may lie in one buffer. */
   #transfer = new Set<ArrayBuffer>();
+  #sentThisTurn = false;
   #number = 0;
   #waitingBytes = 0;
   #state: "open" | "closed" | "lost" = "open";
@@ -75,8 +78,7 @@ export class Writer {
     const number = ++this.#number;
     const bytes = transfer === undefined || this.#transfer.has(transfer) ? 0 : transfer.byteLength;
     this.#waitingBytes += bytes;
-    // What is asked in one turn of the event loop, by whichever timers and promises, goes in one message.
-    if (this.#outgoing.length === 0) setImmediate(this.#flush);
+    this.#sendSoon();
     if (transfer !== undefined) this.#transfer.add(transfer);
     return new Promise<unknown>((resolve, reject) => {
       const waiting = { number, name, argument, resolve, reject, bytes };
@@ -139,6 +141,22 @@ export class Writer {
     }
     if (this.#waiting.size === 0 && this.#state === "open") this.#worker.unref();
   }
+
+  /**
+   * The first calls of a turn of the event loop go out at once: the thread works while this one goes on. Whatever else is
+   * asked in the same turn, by a thousand timers perhaps, goes together when it ends.
+   */
+  #sendSoon(): void {
+    if (this.#sentThisTurn) return;
+    this.#sentThisTurn = true;
+    void SOON.then(this.#flush);
+    setImmediate(this.#endTurn);
+  }
+
+  readonly #endTurn = (): void => {
+    this.#sentThisTurn = false;
+    this.#flush();
+  };
 
   readonly #flush = (): void => {
     if (this.#outgoing.length === 0) return;
