@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { type HubFixture, hubFixture } from "../../test/support/hub-fixture.js";
+import { startTransactionalProjector } from "../project/transactional.js";
 
 let f: HubFixture;
 beforeEach(async () => {
@@ -66,4 +67,20 @@ it("counts nothing as under way that was not settled in time, or whose connectio
   await expect.poll(() => metric("events_inflight")).toBe(1);
   gone.terminate();
   await expect.poll(() => metric("events_inflight")).toBe(0);
+});
+
+it("counts as acked what a transaction settled", async () => {
+  await startTransactionalProjector(f.bus, {
+    topic: "a",
+    group: "g",
+    from: "earliest",
+    handler: async (events, tx) => {
+      for (const { id } of events) await tx.view("seen").upsert(id, {});
+    },
+  });
+  await f.bus.publishMany(
+    "a",
+    [1, 2, 3].map((payload) => ({ payload })),
+  );
+  await expect.poll(counts).toEqual([3, 3, 0, 0]);
 });
