@@ -33,9 +33,12 @@ export interface Task {
 /** The tasks of one bus, for those who look after it; all are stopped when the bus closes. */
 export class TaskBoard {
   readonly #tasks = new Set<Task>();
+  #closed = false;
 
+  /** One that was still starting when the bus closed is stopped as soon as it comes. */
   add(task: Task): void {
     this.#tasks.add(task);
+    if (this.#closed) task.handle.stop().catch(() => undefined);
   }
 
   remove(task: Task): void {
@@ -48,6 +51,7 @@ export class TaskBoard {
 
   /** The last started first: what feeds on others stops before them. */
   async stopAll(): Promise<void> {
+    this.#closed = true;
     for (const task of [...this.#tasks].reverse()) await task.handle.stop();
   }
 }
