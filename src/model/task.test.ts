@@ -16,7 +16,7 @@ describe("TaskBoard", () => {
     await board.stopAll();
     expect(stopped).toEqual(["b", "a"]);
     board.add(named("late", stopped));
-    expect(stopped).toEqual(["b", "a", "late"]);
+    await expect.poll(() => stopped).toEqual(["b", "a", "late"]);
     expect(board.reports().map(({ name }) => name)).toEqual(["a", "b", "late"]);
   });
 });

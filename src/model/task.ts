@@ -38,7 +38,8 @@ export class TaskBoard {
   /** One that was still starting when the bus closed is stopped as soon as it comes. */
   add(task: Task): void {
     this.#tasks.add(task);
-    if (this.#closed) task.handle.stop().catch(() => undefined);
+    // Not at once: whoever adds it may not have set it up to the end.
+    if (this.#closed) queueMicrotask(() => void task.handle.stop().catch(() => undefined));
   }
 
   remove(task: Task): void {

@@ -152,9 +152,12 @@ export interface Groups {
    * member (whose last claim was granted without its knowing: not clean); the epoch grows by one.
    */
   claim(ref: GroupPartition, member: string, o: Timed): Promise<Claim | null>;
-  /** Stores the cursor in one write. LEASE_LOST under any epoch but the newest, or after release. */
+  /**
+   * Stores the cursor in one write. LEASE_LOST under any epoch but the newest, or after release. Under one epoch a floor only
+   * grows: a write that was given up and arrives behind a newer one changes nothing (P9).
+   */
   commit(ref: GroupPartition, epoch: Epoch, cursor: Cursor): Promise<void>;
-  /** Stores the cursor and gives the partition back, cleanly. LEASE_LOST as for commit. */
+  /** Stores the cursor as commit does and gives the partition back, cleanly. LEASE_LOST as for commit. */
   release(ref: GroupPartition, epoch: Epoch, cursor: Cursor): Promise<void>;
   /** Moves the cursor, or sets it, whoever owns it: the epoch grows by one, which fences the owner (P7); nobody owns it. */
   move(ref: GroupPartition, cursor: Cursor): Promise<void>;

@@ -11,6 +11,9 @@ import { additionalOf, type Node, type ObjectNode, type Side, type StringNode } 
 /** Beyond it declared names are not ruled out one by one: more may overlap, never less. */
 const MAX_EXCLUDED = 12;
 
+/** Longer names are not made up. */
+const MAX_NAME = 100_000;
+
 /** Members whose names are as said and not as ruled out. */
 interface Sort {
   readonly keys: StringNode | undefined;
@@ -56,6 +59,7 @@ function nameFor(a: Sort, b: Sort, declared: readonly string[]): TextAnswer {
     minLength: Math.max(a.keys?.minLength ?? 0, b.keys?.minLength ?? 0),
     maxLength: Math.min(a.keys?.maxLength ?? Infinity, b.keys?.maxLength ?? Infinity),
   };
+  if (query.minLength > MAX_NAME) return { type: "unsure" };
   if (query.matches.length + query.misses.length === 0 && query.maxLength > 40) {
     return { type: "found", text: fresh(declared, query.minLength) };
   }

@@ -20,6 +20,17 @@ describe("rights on patterns", () => {
   });
 });
 
+describe("schemas", () => {
+  it("names of members that nobody could write are compared, not made up", () => {
+    const schemas = new SchemaRegistry();
+    schemas.register({ topic: "orders", version: 1, schema: {}, compat: "backward" });
+    const schema = { items: { propertyNames: { minLength: 1e308 } } };
+    const register = (): unknown =>
+      schemas.register({ topic: "orders", version: 2, schema, compat: "backward" });
+    expect(register).toThrowError(expect.objectContaining({ code: "SCHEMA_INCOMPATIBLE" }));
+  });
+});
+
 describe("a bus", () => {
   let bus: Bus;
   afterEach(() => bus.close());

@@ -121,16 +121,19 @@ export class LeaseWriter implements LeaseOperations {
   commit({ ref, epoch, cursor }: CursorText): void {
     const done = this.#connection
       .sql(
-        `UPDATE lease SET cursor = ? WHERE topic = ? AND grp = ? AND partition = ? AND epoch = ?
-         AND owner IS NOT NULL AND cursor IS NOT NULL`,
+        `UPDATE lease SET cursor = ?1 WHERE topic = ?2 AND grp = ?3 AND partition = ?4 AND epoch = ?5
+         AND owner IS NOT NULL AND json_extract(cursor, '$.floor') <= json_extract(?1, '$.floor')`,
       )
       .run(cursor, ref.topic, ref.group, ref.partition, epoch);
-    if (done === 0) throw this.#lost(ref, epoch);
+    // Behind a newer one of the same owner, there is nothing to do.
+    if (done === 0) this.require(ref, epoch);
   }
 
   release({ ref, epoch, cursor }: CursorText): void {
-    this.require(ref, epoch);
-    this.#write(ref, epoch, null, 1, cursor);
+    this.commit({ ref, epoch, cursor });
+    this.#connection
+      .sql("UPDATE lease SET owner = NULL, clean = 1 WHERE topic = ? AND grp = ? AND partition = ?")
+      .run(ref.topic, ref.group, ref.partition);
     this.#touch(ref);
   }
 

@@ -143,7 +143,7 @@ export class MemoryGroups implements Groups {
   async release(ref: GroupPartition, epoch: Epoch, cursor: Cursor): Promise<void> {
     this.#lifetime.check();
     const { group, held } = this.#owned(ref, epoch);
-    held.cursor = frozenCopy(cursor);
+    this.store({ ref, epoch, cursor });
     held.owner = null;
     held.clean = true;
     this.#touch(group);
@@ -218,7 +218,8 @@ export class MemoryGroups implements Groups {
 
   /** What `commit` does, without the wait: for a unit of documents and cursor. */
   store({ ref, epoch, cursor }: CursorWrite): void {
-    this.#owned(ref, epoch).held.cursor = frozenCopy(cursor);
+    const { held, cursor: present } = this.#owned(ref, epoch);
+    if (cursor.floor >= present.floor) held.cursor = frozenCopy(cursor);
   }
 
   #owned(ref: GroupPartition, epoch: Epoch): { group: Group; held: Held; cursor: Cursor } {

@@ -180,18 +180,24 @@ export class MongoGroups implements Groups {
 
   commit(ref: GroupPartition, epoch: Epoch, cursor: Cursor): Promise<void> {
     return this.#connection.gate.write(async () => {
-      const { matchedCount } = await this.#connection.collections.cursors.updateOne(ownedBy(ref, epoch), {
-        $set: { cursor: storedCursor(cursor) },
-      });
-      if (matchedCount === 0) throw leaseLost(ref, epoch);
+      const { cursors } = this.#connection.collections;
+      const { matchedCount } = await cursors.updateOne(
+        { ...ownedBy(ref, epoch), "cursor.floor": { $lte: cursor.floor } },
+        { $set: { cursor: storedCursor(cursor) } },
+      );
+      if (matchedCount === 1) return;
+      // Behind a newer one of the same owner, there is nothing to do.
+      if ((await cursors.findOne(ownedBy(ref, epoch))) === null) throw leaseLost(ref, epoch);
     });
   }
 
   release(ref: GroupPartition, epoch: Epoch, cursor: Cursor): Promise<void> {
     return this.#connection.gate.write(async () => {
-      const { matchedCount } = await this.#connection.collections.cursors.updateOne(ownedBy(ref, epoch), {
-        $set: { cursor: storedCursor(cursor), owner: null, clean: true },
-      });
+      const isNewest = { $lte: ["$cursor.floor", cursor.floor] };
+      const newest = { $cond: [isNewest, { $literal: storedCursor(cursor) }, "$cursor"] };
+      const { matchedCount } = await this.#connection.collections.cursors.updateOne(ownedBy(ref, epoch), [
+        { $set: { cursor: newest, owner: null, clean: true } },
+      ]);
       if (matchedCount === 0) throw leaseLost(ref, epoch);
       await this.#changes.record([ref]);
     });

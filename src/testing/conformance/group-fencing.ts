@@ -45,6 +45,17 @@ function describeFencing(harness: Harness): void {
     expect(await leaseOf(harness.store, ref)).toMatchObject({ epoch: 2, owner: b, cursor: cursorAt(8) });
   });
 
+  it("P9: a cursor that arrives behind a newer one of the same owner changes nothing", async () => {
+    const { groups } = harness.store;
+    const ref = await started(harness.store);
+    const { epoch } = await claimed(harness.store, ref, await openMember(harness.store));
+    await groups.commit(ref, epoch, cursorAt(8));
+    await groups.commit(ref, epoch, cursorAt(5));
+    expect((await leaseOf(harness.store, ref))?.cursor).toEqual(cursorAt(8));
+    await groups.release(ref, epoch, cursorAt(6));
+    expect(await leaseOf(harness.store, ref)).toMatchObject({ owner: null, cursor: cursorAt(8) });
+  });
+
   it("P7: neither an epoch to come nor one that was never granted may commit or release", async () => {
     const { groups } = harness.store;
     const ref = await started(harness.store, 2);
