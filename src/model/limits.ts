@@ -41,6 +41,6 @@ export const DEFAULT_LIMITS: Limits = {
   maxBufferedBytes: 16 * 1_048_576,
   maxSpan: 20_000,
   // More would outlive two collections of young objects before they go, and be collected with the old ones instead.
-  maxTailEvents: 2_048,
+  maxTailEvents: 4_096,
   maxTailBytes: 64 * 1_048_576,
 };
