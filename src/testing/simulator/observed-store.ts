@@ -49,7 +49,9 @@ export function observedStore(store: Store, member: string, recorder: Recorder, 
     around: (call, proceed) =>
       turnstile.pass(async () => {
         const result = await proceed();
-        note(call, result, member, recorder);
+        if (call.name === "groups.commit" || call.name === "groups.release")
+          await noteCursor(store, call, recorder);
+        else note(call, result, member, recorder);
         return result;
       }),
   });
@@ -72,13 +74,6 @@ function note(call: StoreCall, result: unknown, member: string, recorder: Record
       recorder.record({ type: "granted", group, topic, partition, member, epoch, cursor });
       break;
     }
-    case "groups.commit":
-    case "groups.release": {
-      const [{ group, topic, partition }, epoch, cursor] = call.args;
-      const released = call.name === "groups.release";
-      recorder.record({ type: "committed", group, topic, partition, epoch, cursor, released });
-      break;
-    }
     case "groups.move": {
       const [{ group, topic, partition }, cursor] = call.args;
       recorder.record({ type: "moved", group, topic, partition, cursor });
@@ -98,6 +93,24 @@ function note(call: StoreCall, result: unknown, member: string, recorder: Record
     default:
       break;
   }
+}
+
+/** What the store then holds: a cursor that came behind a newer one of its epoch took no effect. */
+async function noteCursor(
+  store: Store,
+  call: Extract<StoreCall, { name: "groups.commit" | "groups.release" }>,
+  recorder: Recorder,
+): Promise<void> {
+  const [{ group, topic, partition }, epoch, cursor] = call.args;
+  const state = await store.groups.state({ group, topic }, { nowMs: 0 });
+  const lease = state?.leases.find((one) => one.partition === partition);
+  const newer = lease?.epoch === epoch && lease.cursor.floor > cursor.floor ? lease.cursor : null;
+  const released = call.name === "groups.release";
+  if (newer !== null && !released) return;
+  recorder.record({
+    type: "committed",
+    ...{ group, topic, partition, epoch, cursor: newer ?? cursor, released },
+  });
 }
 
 function noteDeadLetters(
