@@ -3,7 +3,8 @@
  * costs the server as much as any other, and a projector that counts writes the same documents over and over.
  *
  * The version rises by as many as there were. Writes with a version stay as they are, and so do those that expect
- * something: it is said of what stands before them. Only whole numbers are added up here, so that no digit is lost.
+ * something: it is said of what stands before them. Only whole numbers are added up here, and none across a fraction, so that
+ * no digit is lost.
  */
 import type { JsonObject, JsonValue } from "../../model/json.js";
 import type { DocumentWrite } from "../../ports/documents.js";
@@ -17,14 +18,19 @@ export interface FoldedWrite {
 export function foldWrites(writes: readonly DocumentWrite[]): FoldedWrite[] {
   const folded: FoldedWrite[] = [];
   const places = new Map<string, number>();
+  /** Keys of which something had to stay apart: what is added after it must be added in the same order. */
+  const apart = new Set<string>();
   for (const write of writes) {
-    const place = places.get(write.key);
+    const { key, op } = write;
+    const place = places.get(key);
     const before = place === undefined ? undefined : (folded[place] as FoldedWrite);
-    const both = before === undefined ? null : foldTwo(before.write, write);
+    if (op !== "increment") apart.delete(key);
+    const both = before === undefined || apart.has(key) ? null : foldTwo(before.write, write);
     if (place !== undefined && before !== undefined && both !== null) {
       folded[place] = { write: both, count: before.count + 1 };
     } else {
-      places.set(write.key, folded.push({ write, count: 1 }) - 1);
+      places.set(key, folded.push({ write, count: 1 }) - 1);
+      if (before !== undefined && op === "increment") apart.add(key);
     }
   }
   return folded;
