@@ -2,7 +2,9 @@
  * Shares the ready events of a group's partitions among this bus's workers: whoever has room gets the next ones, a
  * fair part each, partitions in turn. Workers may come and go at any time; nothing is rebalanced for it.
  */
+
 import { describeThrown } from "../model/errors.js";
+import { soon } from "../model/soon.js";
 import type { Delivered } from "./context.js";
 import type { DeliveryShell } from "./delivery-shell.js";
 import type { Worker } from "./worker.js";
@@ -12,9 +14,6 @@ const MAX_PARKED = 100;
 
 /** Events handed out in a row; then timers and sockets have their turn, however quick handlers and store are. */
 const MAX_STRETCH = 1_000;
-
-/** `queueMicrotask` keeps an async resource for each call; a reaction of a settled promise does the same for less. */
-const SOON = Promise.resolve();
 
 export class Dispatcher {
   readonly #workers: Worker[] = [];
@@ -59,7 +58,7 @@ export class Dispatcher {
     if (this.#scheduled) return;
     this.#scheduled = true;
     if (this.#stretch < MAX_STRETCH) {
-      void SOON.then(this.#look);
+      soon(this.#look);
     } else {
       this.#stretch = 0;
       setImmediate(this.#look);

@@ -155,7 +155,6 @@ class TransactionalBuild<T> {
 
   /** One commit of all that was written; after a conflict the handler runs again, on what is there now. */
   async #commit(batch: Batch<T>, first: GatheredWrites): Promise<{ again: boolean }> {
-    const { clock } = this.#host;
     for (let writes = first, conflicts = 0; ; ) {
       try {
         const units = await this.#units(writes);
@@ -163,10 +162,7 @@ class TransactionalBuild<T> {
         this.#count(batch, units);
         return { again: conflicts > 0 };
       } catch (error) {
-        if (!BusError.is(error, "WRITE_CONFLICT") || batch.ctx.signal.aborted) throw error;
-        // Another partition changed a document that was read.
-        this.#options.stats.conflicts++;
-        await pause(clock, conflictWaitMs(++conflicts, clock.random()), batch.ctx.signal);
+        await this.#afterConflict(error, ++conflicts, batch);
         writes = await this.#handle(batch);
       }
     }
@@ -174,17 +170,23 @@ class TransactionalBuild<T> {
 
   /** The handler inside the transaction, so that it can use its session. */
   async #commitInside(batch: Batch<T>): Promise<void> {
-    const { clock } = this.#host;
     for (let conflicts = 0; ; ) {
       try {
         await this.#inside(batch);
         return;
       } catch (error) {
-        if (!BusError.is(error, "WRITE_CONFLICT") || batch.ctx.signal.aborted) throw error;
-        this.#options.stats.conflicts++;
-        await pause(clock, conflictWaitMs(++conflicts, clock.random()), batch.ctx.signal);
+        await this.#afterConflict(error, ++conflicts, batch);
       }
     }
+  }
+
+  /** Another partition changed a document that was read: waits a little. Any other error is thrown on. */
+  async #afterConflict(error: unknown, conflicts: number, { ctx }: Batch<T>): Promise<void> {
+    if (!BusError.is(error, "WRITE_CONFLICT") || ctx.signal.aborted) throw error;
+    this.#options.stats.conflicts++;
+    const { clock } = this.#host;
+    const waitMs = backoffMs({ ...DEFAULT_RETRY, maxMs: 200 }, conflicts, clock.random());
+    await pause(clock, waitMs, ctx.signal);
   }
 
   async #inside(batch: Batch<T>): Promise<void> {
@@ -238,10 +240,6 @@ class TransactionalBuild<T> {
       }
     }
   }
-}
-
-function conflictWaitMs(conflicts: number, random: number): number {
-  return backoffMs({ ...DEFAULT_RETRY, maxMs: 200 }, conflicts, random);
 }
 
 /** Ends the transaction without the doubt that other errors leave: nothing has happened. */

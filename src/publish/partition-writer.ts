@@ -4,11 +4,13 @@
  *
  * An append whose outcome is unknown is repeated with the same ids until it is known or time is up (P1, P3).
  */
+
 import { type Clock, pause } from "../model/clock.js";
 import { BusError } from "../model/errors.js";
 import { type EventDraft, type Seq, type StoredEvent, saysTheSame } from "../model/event.js";
 import type { Limits } from "../model/limits.js";
 import { backoffMs, type RetryPolicy } from "../model/retry.js";
+import { soon } from "../model/soon.js";
 import type { AppendResult, Log } from "../ports/log.js";
 
 /** Who waits for a draft. Exactly one of the two is called, once. */
@@ -70,7 +72,7 @@ export class PartitionWriter {
     if (this.#busy) return;
     this.#busy = true;
     // One turn of the microtask queue: a caller that publishes in a loop fills the first batch too.
-    void SOON.then(this.#next);
+    soon(this.#next);
   }
 
   /**
@@ -232,9 +234,6 @@ export class PartitionWriter {
     }
   }
 }
-
-/** `queueMicrotask` keeps an async resource for each call; a reaction of a settled promise does the same for less. */
-const SOON = Promise.resolve();
 
 let waiting: (() => void)[] = [];
 

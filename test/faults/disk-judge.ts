@@ -1,8 +1,10 @@
 /** Whether a store file holds what was acknowledged, is sound in itself, and can be written again. */
+
 import { BusError } from "../../src/model/errors.js";
 import type { StoredEvent } from "../../src/model/event.js";
 import { JsonBody } from "../../src/model/json.js";
 import type { EmbeddedStore } from "../../src/stores/embedded/index.js";
+import { storedLog } from "../support/kept-history.js";
 import { type AckLine, PARTITIONS, PROJECTION, TOPIC, VIEW } from "./disk-names.js";
 import type { FaultAnomaly } from "./report.js";
 
@@ -12,7 +14,7 @@ export async function judgeDisk(
 ): Promise<readonly FaultAnomaly[]> {
   const anomalies: FaultAnomaly[] = [];
   try {
-    const logs = await Promise.all(Array.from({ length: PARTITIONS }, (_, p) => readLog(store, p)));
+    const logs = await Promise.all(Array.from({ length: PARTITIONS }, (_, p) => storedLog(store, TOPIC, p)));
     anomalies.push(...judgeLogs(logs, acked), ...(await judgeView(store, logs)));
     anomalies.push(...(await judgeWriting(store, logs)));
   } catch (error) {
@@ -78,14 +80,4 @@ async function judgeWriting(
   const wanted = (logs[0]?.length ?? 0) + 1;
   if (events[0]?.seq === wanted) return [];
   return [{ class: "seq-gap", says: `the next event got seq ${events[0]?.seq}, not ${wanted}` }];
-}
-
-async function readLog(store: EmbeddedStore, partition: number): Promise<StoredEvent[]> {
-  const events: StoredEvent[] = [];
-  for (let after = 0; ; ) {
-    const page = await store.log.read(TOPIC, partition, { after, limit: 500 });
-    if (page.through === after) return events;
-    events.push(...page.events);
-    after = page.through;
-  }
 }

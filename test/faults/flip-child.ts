@@ -3,10 +3,12 @@
  * store gave: an answer, or an error. A process of its own, since an engine that meets what it never expected may end
  * the process it runs in.
  */
+
 import { createInterface } from "node:readline";
 import { BusError } from "../../src/model/errors.js";
 import type { StoredEvent } from "../../src/model/event.js";
 import { type EmbeddedStore, embeddedStore } from "../../src/stores/embedded/index.js";
+import { storedLog } from "../support/kept-history.js";
 import { PARTITIONS, TOPIC } from "./disk-names.js";
 
 const EVENTS = 150;
@@ -19,7 +21,7 @@ const LOOKS: Readonly<Record<string, Look>> = {
   ...Object.fromEntries(
     Array.from({ length: PARTITIONS }, (_, partition) => [
       `log ${partition}`,
-      (store: EmbeddedStore) => wholeLog(store, partition),
+      async (store: EmbeddedStore) => (await storedLog(store, TOPIC, partition)).map(told),
     ]),
   ),
   "history by key": async (store) => (await store.log.history(TOPIC, "k3", { limit: 1_000 })).map(told),
@@ -64,16 +66,6 @@ async function lookAt(path: string): Promise<[name: string, answer: string][]> {
   }
   await store.close().catch(() => undefined);
   return answers;
-}
-
-async function wholeLog(store: EmbeddedStore, partition: number): Promise<unknown[]> {
-  const events: unknown[] = [];
-  for (let after = 0; ; ) {
-    const page = await store.log.read(TOPIC, partition, { after, limit: 500 });
-    if (page.through === after) return events;
-    events.push(...page.events.map(told));
-    after = page.through;
-  }
 }
 
 function told({ partition, seq, id, key, record }: StoredEvent): unknown {

@@ -3,6 +3,7 @@
  * and wake up believing to own them still. What they then do must change nothing (P7); nothing is lost, no second delivery
  * comes unmarked (P5), keys stay in order (P4), and what they published and heard of is there (P1).
  */
+
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,6 +11,7 @@ import { fileURLToPath } from "node:url";
 import { seededRandom } from "../../src/model/manual-clock.js";
 import type { PartitionHead } from "../../src/ports/log.js";
 import { type EmbeddedStore, embeddedStore } from "../../src/stores/embedded/index.js";
+import { storedLog } from "../support/kept-history.js";
 import { ToldProcess } from "../support/told-process.js";
 import { pause } from "./bus-load.js";
 import { goesOn, type PartOptions, type PartReport, Tally } from "./report.js";
@@ -105,12 +107,7 @@ async function judge(
 ): Promise<void> {
   const log = new Map<string, string>();
   for (const { partition } of await store.log.heads(TOPIC)) {
-    for (let after = 0; ; ) {
-      const page = await store.log.read(TOPIC, partition, { after, limit: 1_000 });
-      if (page.through === after) break;
-      for (const { seq, id } of page.events) log.set(`${partition}:${seq}`, id);
-      after = page.through;
-    }
+    for (const { seq, id } of await storedLog(store, TOPIC, partition)) log.set(`${partition}:${seq}`, id);
   }
   for (const line of lines) {
     if (line.type === "acked" && log.get(`${line.partition}:${line.seq}`) !== line.id)

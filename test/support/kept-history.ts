@@ -1,4 +1,5 @@
 /** What a store holds at the end of a run, in the form that the history checker takes. */
+import type { StoredEvent } from "../../src/model/event.js";
 import type { Store } from "../../src/ports/store.js";
 import type { Fold } from "../../src/testing/history/index.js";
 
@@ -8,19 +9,29 @@ export interface KeptEvent {
   readonly key?: string;
 }
 
-/** A partition from its first event to its last. */
-export async function wholeLog(
+/** A partition from its first event to its last, as it is stored. */
+export async function storedLog(
   { log }: Pick<Store, "log">,
   topic: string,
   partition: number,
-): Promise<KeptEvent[]> {
-  const events: KeptEvent[] = [];
+): Promise<StoredEvent[]> {
+  const events: StoredEvent[] = [];
   for (let after = 0; ; ) {
     const page = await log.read(topic, partition, { after, limit: 1_000 });
-    for (const { seq, id, key } of page.events) events.push({ seq, id, ...(key !== undefined && { key }) });
     if (page.through === after) return events;
+    events.push(...page.events);
     after = page.through;
   }
+}
+
+/** The same, as far as a history tells of it. */
+export async function wholeLog(
+  store: Pick<Store, "log">,
+  topic: string,
+  partition: number,
+): Promise<KeptEvent[]> {
+  const events = await storedLog(store, topic, partition);
+  return events.map(({ seq, id, key }) => ({ seq, id, ...(key !== undefined && { key }) }));
 }
 
 /** What a view must hold that counts events by key. */

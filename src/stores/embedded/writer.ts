@@ -2,8 +2,10 @@
  * The writing thread as the event loop sees it: calls go out in order, those of one turn in two messages at most, and the
  * thread takes whatever waits as one group. Nothing here blocks. If the thread ends by itself, the outcome of every call under way is unknown.
  */
+
 import type { Worker } from "node:worker_threads";
 import { BusError } from "../../model/errors.js";
+import { soon } from "../../model/soon.js";
 import { unpackError } from "./errors.js";
 import {
   type AnswerOf,
@@ -21,8 +23,6 @@ import { startWorker } from "./worker-start.js";
 /** Calls, and bytes handed over with them, that may wait for their answer at once (P13). */
 const MAX_WAITING = 100_000;
 const MAX_WAITING_BYTES = 256 * 1_048_576;
-
-const SOON = Promise.resolve();
 
 /** A request and who waits for its answer. */
 interface Waiting extends Request {
@@ -149,7 +149,7 @@ export class Writer {
   #sendSoon(): void {
     if (this.#sentThisTurn) return;
     this.#sentThisTurn = true;
-    void SOON.then(this.#flush);
+    soon(this.#flush);
     setImmediate(this.#endTurn);
   }
 

@@ -3,10 +3,8 @@
  * so that a listener may call the store at once and never finds it halfway. Appends to one partition that happen
  * in a row are told once, with the newest head.
  */
+import { soon } from "../../model/soon.js";
 import type { Signal } from "../../ports/store.js";
-
-/** `queueMicrotask` keeps an async resource for each call; a reaction of a settled promise does the same for less. */
-const SOON = Promise.resolve();
 
 export class Signals {
   readonly #listeners = new Set<(signal: Signal) => void>();
@@ -22,7 +20,7 @@ export class Signals {
   send(signal: Signal): void {
     if (this.#listeners.size === 0) return;
     const last = this.#pending.at(-1);
-    if (last === undefined) void SOON.then(this.#flush);
+    if (last === undefined) soon(this.#flush);
     if (last !== undefined && samePartition(last, signal)) this.#pending.pop();
     this.#pending.push(signal);
   }

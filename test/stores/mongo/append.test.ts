@@ -1,10 +1,12 @@
 /** Appends that meet others, removals and broken connections: what only a shared database can do to a log. */
+
 import { MongoClient } from "mongodb";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { StoredEvent } from "../../../src/model/event.js";
 import type { AppendResult } from "../../../src/ports/log.js";
 import type { Store } from "../../../src/ports/store.js";
 import { draft, drafts, seqs } from "../../../src/testing/conformance/samples.js";
+import { storedLog } from "../../support/kept-history.js";
 import { TestDatabase } from "../../support/mongo/database.js";
 import { FailPoint } from "../../support/mongo/fail-point.js";
 import { passTime } from "../../support/mongo/logical-time.js";
@@ -24,14 +26,8 @@ afterEach(async () => {
   await database.dispose();
 });
 
-async function readAll(from: Store): Promise<StoredEvent[]> {
-  const events: StoredEvent[] = [];
-  for (let after = 0; ; ) {
-    const page = await from.log.read(TOPIC, 0, { after, limit: 500 });
-    if (page.through === after) return events;
-    events.push(...page.events);
-    after = page.through;
-  }
+function readAll(from: Store): Promise<StoredEvent[]> {
+  return storedLog(from, TOPIC, 0);
 }
 
 function ids(events: Iterable<{ readonly id: string }>): string[] {

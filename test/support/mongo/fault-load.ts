@@ -8,6 +8,7 @@ import type { EventDraft, Seq, StoredEvent } from "../../../src/model/event.js";
 import { jsonBody } from "../../../src/model/json.js";
 import { START_CURSOR } from "../../../src/ports/groups.js";
 import type { Store } from "../../../src/ports/store.js";
+import { storedLog } from "../kept-history.js";
 
 const TOPIC = "load";
 const VIEW = "totals";
@@ -96,7 +97,7 @@ export class FaultLoad {
     await Promise.all(this.#reading);
     if (this.#failure !== undefined) throw this.#failure;
     const [store] = this.#stores as [Store];
-    const logs = await Promise.all(this.#seen.map((_, partition) => readAll(store, partition)));
+    const logs = await Promise.all(this.#seen.map((_, partition) => storedLog(store, TOPIC, partition)));
     const faults = [...this.#judgeLogs(logs), ...(await this.#judgeView(store, logs))];
     if (faults.length > 0) throw new Error(`${faults.length} faults:\n${faults.slice(0, 20).join("\n")}`);
     return {
@@ -255,16 +256,6 @@ function draftOf(id: string): EventDraft {
 
 function writerOf(id: string): string {
   return id.slice(0, id.indexOf("-"));
-}
-
-async function readAll(store: Store, partition: number): Promise<StoredEvent[]> {
-  const events: StoredEvent[] = [];
-  for (let after = 0; ; ) {
-    const page = await store.log.read(TOPIC, partition, { after, limit: 1_000 });
-    if (page.through === after) return events;
-    events.push(...page.events);
-    after = page.through;
-  }
 }
 
 function pause(ms: number): Promise<void> {
