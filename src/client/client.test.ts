@@ -90,4 +90,44 @@ describe("the client", () => {
     await hub.close();
     await bus.close();
   });
+
+  it("sends however much is published at once in messages that a hub takes", async () => {
+    const bus = await createBus({ store: memoryStore() });
+    const limits = { framesPerSecond: 1_000_000, publishesPerSecondPerTopic: 1_000_000 };
+    const hub = await startHub({ bus, limits, auth: { tokens: { t: { scopes: ["*:*"] } } } });
+    const client = new PromClient(hub.url, { token: "t" });
+    const statuses: string[] = [];
+    client.onStatus((status) => statuses.push(status));
+    await client.connect();
+    const items = Array.from({ length: 5_000 }, (_, n) => ({ payload: { n, text: "ä".repeat(300) } }));
+    const published = await client.publishMany("t.many", items);
+    expect(published.map(({ seq }) => seq)).toEqual(items.map((_, n) => n + 1));
+    expect(statuses).toEqual(["connecting", "online"]);
+    await client.close();
+    await hub.close();
+    await bus.close();
+  });
+
+  it("gives up a message that the hub will never take, and nothing else", async () => {
+    const bus = await createBus({ store: memoryStore() });
+    const hub = await startHub({
+      ...{ bus, limits: { maxBodyBytes: 2_000 } },
+      auth: { tokens: { t: { scopes: ["*:*"] } } },
+    });
+    const client = new PromClient(hub.url, { token: "t", retry: { baseMs: 1, maxMs: 5 } });
+    await client.connect();
+    const small = Array.from({ length: 30 }, (_, n) =>
+      client.publish("t.size", { n, text: "x".repeat(500) }),
+    );
+    const large = client.publish("t.size", "y".repeat(100_000));
+    const later = client.publish("t.size", "z");
+    await expect(large).rejects.toMatchObject({ code: "PAYLOAD_TOO_LARGE" });
+    await Promise.all([...small, later]);
+    expect((await bus.store.log.heads("t.size"))[0]?.head).toBe(31);
+    await expect(client.publish("t.size", { n: 1n })).rejects.toMatchObject({ code: "INVALID_PAYLOAD" });
+    await expect(client.publish("t.size", undefined)).rejects.toMatchObject({ code: "BAD_REQUEST" });
+    await client.close();
+    await hub.close();
+    await bus.close();
+  });
 });

@@ -5,16 +5,15 @@
  * and nothing doubled (P3). Subscriptions come back by themselves; events that were being handled when the line broke
  * come again with a higher attempt.
  */
-import { v7 } from "uuid";
 import type {
   ClientFrame,
   EventFrame,
-  PublishFrame,
   ServerFrame,
   SubscribeFrame,
   WireSubscribeOptions,
 } from "../hub/protocol.js";
-import { BusError, type ErrorCode } from "../model/errors.js";
+import { systemClock } from "../model/clock.js";
+import { BusError, describeThrown, type ErrorCode } from "../model/errors.js";
 import type { PublishItem, PublishOptions } from "../model/event-bus.js";
 import type { RetryPolicy } from "../model/retry.js";
 import { type TopicRef, topicName } from "../model/topic.js";
@@ -48,9 +47,13 @@ export interface ClientSubscribeOptions extends WireSubscribeOptions {
   readonly manualAck?: boolean;
 }
 
+/** A request without an answer: what it says goes out again, as it is, after a reconnect. */
 interface Pending {
-  readonly frame: ClientFrame & { readonly corr: number };
-  readonly bytes: number;
+  readonly corr: number;
+  readonly text: string;
+  readonly isPublish: boolean;
+  /** Of a subscription. */
+  readonly feed?: string;
   readonly resolve: (result: unknown) => void;
   readonly reject: (error: BusError) => void;
 }
@@ -87,7 +90,7 @@ export class PromClient {
   readonly #listeners = new Set<(status: Status, error?: BusError) => void>();
   #deliveries: Deliveries;
   #corr = 0;
-  #bufferedBytes = 0;
+  #bufferedChars = 0;
 
   constructor(url: string, options: ClientOptions & { readonly makeSocket: SocketMaker }) {
     this.#options = options;
@@ -101,6 +104,7 @@ export class PromClient {
       onFrame: (frame) => this.#receive(frame),
       onOnline: () => this.#resume(),
       onOffline: () => this.#deliveries.end(),
+      onTooLarge: () => this.#giveUpLargest(),
       onStatus: (status, error) => this.#statusChanged(status, error),
     });
   }
@@ -128,16 +132,15 @@ export class PromClient {
     });
   }
 
-  async publish<T>(topic: TopicRef<T>, payload: T, options: PublishOptions = {}): Promise<Published> {
-    const id = options.id ?? v7();
-    const frame = {
-      type: "PUBLISH",
-      topic: topicName(topic),
-      payload,
-      ...options,
-      id,
-    } satisfies PublishFrame;
-    return (await this.#request(frame, JSON.stringify(payload)?.length ?? 0)) as Published;
+  publish<T>(topic: TopicRef<T>, payload: T, options: PublishOptions = {}): Promise<Published> {
+    return this.#request(
+      (corr) => {
+        const id = options.id ?? systemClock.newId();
+        const head = JSON.stringify({ type: "PUBLISH", topic: topicName(topic), ...options, id, corr });
+        return `${head.slice(0, -1)}${payloadMember(payload)}}`;
+      },
+      { isPublish: true },
+    ) as Promise<Published>;
   }
 
   async publishMany<T>(topic: TopicRef<T>, items: readonly PublishItem<T>[]): Promise<Published[]> {
@@ -159,7 +162,7 @@ export class PromClient {
       throw new BusError("INVALID_OPTION", `this client has a subscription of ${name} for ${group}`);
     this.#feeds.set(key, { frame, handler: handler as ClientHandler, manualAck });
     try {
-      await this.#request(frame, 0);
+      await this.#request((corr) => JSON.stringify({ ...frame, corr }), { feed: key });
     } catch (error) {
       this.#feeds.delete(key);
       throw error;
@@ -169,7 +172,8 @@ export class PromClient {
 
   async unsubscribe(topic: string, group: string): Promise<void> {
     if (!this.#feeds.delete(keyOf(topic, group)) || this.status !== "online") return;
-    await this.#request({ type: "UNSUBSCRIBE", topic, group }, 0);
+    const frame = { type: "UNSUBSCRIBE", topic, group } satisfies ClientFrame;
+    await this.#request((corr) => JSON.stringify({ ...frame, corr }));
   }
 
   /** Ends the connection; what has no answer yet is rejected with CLOSED. */
@@ -177,37 +181,52 @@ export class PromClient {
     this.#connection.close();
   }
 
-  #request(frame: ClientFrame, bytes: number): Promise<unknown> {
+  #request(
+    textOf: (corr: number) => string,
+    about: { readonly isPublish?: boolean; readonly feed?: string } = {},
+  ): Promise<unknown> {
     return new Promise((resolve, reject) => {
-      if (this.status === "closed") return reject(closed());
-      const { maxBuffered = 10_000, maxBufferedBytes = 16_777_216 } = this.#options;
-      if (this.#pending.size >= maxBuffered || this.#bufferedBytes + bytes > maxBufferedBytes) {
-        return reject(
-          new BusError(
-            "QUEUE_FULL",
-            `${this.#pending.size} requests wait for an answer; await them to slow down`,
-          ),
-        );
-      }
+      if (this.status === "closed") throw closed();
       const corr = ++this.#corr;
-      const pending: Pending = { frame: { ...frame, corr }, bytes, resolve, reject };
-      this.#pending.set(corr, pending);
-      this.#bufferedBytes += bytes;
-      if (this.status === "online") this.#connection.send(pending.frame);
+      const text = textOf(corr);
+      this.#demandRoom(text.length);
+      this.#pending.set(corr, { isPublish: false, ...about, corr, text, resolve, reject });
+      this.#bufferedChars += text.length;
+      if (this.status === "online") this.#connection.sendText(text);
       else this.#connection.open();
     });
+  }
+
+  #demandRoom(chars: number): void {
+    const { maxBuffered = 10_000, maxBufferedBytes = 16_777_216 } = this.#options;
+    if (this.#pending.size < maxBuffered && this.#bufferedChars + chars <= maxBufferedBytes) return;
+    const waiting = `${this.#pending.size} requests wait for an answer`;
+    throw new BusError("QUEUE_FULL", `${waiting}; await them to slow down`);
   }
 
   /** Subscriptions first, then whatever was not answered, in its order. */
   #resume(): void {
     this.#deliveries = new Deliveries((frame) => this.#connection.send(frame));
-    const asked = new Set(
-      [...this.#pending.values()].flatMap(({ frame }) =>
-        frame.type === "SUBSCRIBE" ? [keyOf(frame.topic, frame.group)] : [],
-      ),
-    );
+    const asked = new Set([...this.#pending.values()].map(({ feed }) => feed));
     for (const [key, { frame }] of this.#feeds) if (!asked.has(key)) this.#connection.send(frame);
-    for (const { frame } of this.#pending.values()) this.#connection.send(frame);
+    for (const { text } of this.#pending.values()) this.#connection.sendText(text);
+  }
+
+  /**
+   * The hub closed the connection for the size of a message. One that held a single frame would be refused for ever, so
+   * that frame is given up; otherwise fewer go together.
+   */
+  #giveUpLargest(): void {
+    let largest: Pending | undefined;
+    for (const pending of this.#pending.values())
+      if (pending.text.length > (largest?.text.length ?? 0)) largest = pending;
+    if (largest === undefined || largest.text.length <= this.#connection.messageChars) {
+      this.#connection.shrinkMessages();
+      return;
+    }
+    this.#forget(largest);
+    const size = `${largest.text.length} characters`;
+    largest.reject(new BusError("PAYLOAD_TOO_LARGE", `the hub does not take a message of ${size}`));
   }
 
   #receive(frame: ServerFrame): void {
@@ -215,7 +234,7 @@ export class PromClient {
     if (frame.type === "EVENT" || frame.type === "PONG" || typeof frame.corr !== "number") return;
     const pending = this.#pending.get(frame.corr);
     if (pending === undefined) return;
-    if (frame.type === "ERR" && pending.frame.type === "PUBLISH" && WAIT_AND_RETRY.has(frame.code)) {
+    if (frame.type === "ERR" && pending.isPublish && WAIT_AND_RETRY.has(frame.code)) {
       setTimeout(() => this.#again(pending), frame.retry_after_ms ?? 200);
       return;
     }
@@ -225,8 +244,7 @@ export class PromClient {
   }
 
   #again(pending: Pending): void {
-    if (this.#pending.has(pending.frame.corr) && this.status === "online")
-      this.#connection.send(pending.frame);
+    if (this.#pending.has(pending.corr) && this.status === "online") this.#connection.sendText(pending.text);
   }
 
   #deliver(frame: EventFrame & { readonly subscription?: string }): void {
@@ -244,13 +262,28 @@ export class PromClient {
   }
 
   #forget(pending: Pending): void {
-    this.#pending.delete(pending.frame.corr);
-    this.#bufferedBytes -= pending.bytes;
+    this.#pending.delete(pending.corr);
+    this.#bufferedChars -= pending.text.length;
   }
 }
 
 function keyOf(topic: string, group: string): string {
   return `${topic}\n${group}`;
+}
+
+/** Of what JSON has no text for (undefined, a function) there is none: the hub says what is wrong. */
+function payloadMember(payload: unknown): string {
+  try {
+    const text = JSON.stringify(payload);
+    return text === undefined ? "" : `,"payload":${text}`;
+  } catch (thrown) {
+    throw unwritable(thrown);
+  }
+}
+
+function unwritable(cause: unknown): BusError {
+  const why = `the payload cannot be written as JSON: ${describeThrown(cause)}`;
+  return new BusError("INVALID_PAYLOAD", why, { cause });
 }
 
 function closed(): BusError {

@@ -22,11 +22,20 @@ export interface ConnectionOptions {
   /** Greeted: from here on frames go through. */
   readonly onOnline: () => void;
   readonly onOffline: () => void;
+  /** The hub takes no message of that size, and the frames in it cannot be sent in smaller ones. */
+  readonly onTooLarge: () => void;
   readonly onStatus: (status: Status, error?: BusError) => void;
 }
 
 /** The hub refuses for good: trying again with the same token is pointless. */
 const REFUSED_CODES: ReadonlySet<number> = new Set([4401, 4403]);
+/** By which a WebSocket says that a message was too large. */
+const TOO_LARGE = 1009;
+/**
+ * A message has no more characters, unless a single frame has: far less than a hub takes at once, and it can begin with
+ * one message while the next is made.
+ */
+const MESSAGE_CHARS = 65_536;
 
 export class Connection {
   readonly #options: ConnectionOptions;
@@ -37,6 +46,8 @@ export class Connection {
   #pingTimer: ReturnType<typeof setInterval> | undefined;
   #heardMs = 0;
   #outgoing: string[] = [];
+  #outgoingChars = 0;
+  #messageChars = MESSAGE_CHARS;
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
@@ -50,9 +61,26 @@ export class Connection {
     if (this.#status === "offline") void this.#dial();
   }
 
-  /** Frames of one turn go in one message. Call only while online. */
+  /** No frame that is longer goes together with others. */
+  get messageChars(): number {
+    return this.#messageChars;
+  }
+
+  /** Frames of one turn go together, as far as they fit. Call only while online. */
   send(frame: ClientFrame): void {
-    if (this.#outgoing.push(JSON.stringify(frame)) === 1) queueMicrotask(this.#flush);
+    this.sendText(JSON.stringify(frame));
+  }
+
+  /** As `send`, for a frame that is a text already. */
+  sendText(frame: string): void {
+    if (this.#outgoingChars + frame.length > this.#messageChars) this.#flush();
+    this.#outgoingChars += frame.length;
+    if (this.#outgoing.push(frame) === 1) queueMicrotask(this.#flush);
+  }
+
+  /** From now on fewer frames go together. */
+  shrinkMessages(): void {
+    this.#messageChars = Math.floor(this.#messageChars / 8);
   }
 
   close(): void {
@@ -63,6 +91,7 @@ export class Connection {
   readonly #flush = (): void => {
     const frames = this.#outgoing;
     this.#outgoing = [];
+    this.#outgoingChars = 0;
     if (this.#socket?.readyState === OPEN && frames.length > 0) this.#socket.send(`[${frames.join(",")}]`);
   };
 
@@ -127,8 +156,10 @@ export class Connection {
     clearTimeout(this.#retryTimer);
     this.#socket = null;
     this.#outgoing = [];
+    this.#outgoingChars = 0;
     this.#options.onOffline();
     if (this.#status === "closed") return;
+    if (code === TOO_LARGE) this.#options.onTooLarge();
     if (REFUSED_CODES.has(code)) {
       this.#setStatus("closed", new BusError("CLOSED", "the hub refused the token"));
       return;

@@ -2,7 +2,6 @@
  * Time, timers, chance and ids from one place, so that a run can be made deterministic: hand a bus a ManualClock
  * and it never looks at the machine's clock.
  */
-import { randomFillSync } from "node:crypto";
 import { IdSource } from "./ids.js";
 
 export type CancelTimer = () => void;
@@ -26,7 +25,7 @@ let used = pool.length;
 /** The system's randomness, fetched a few hundred ids at a time. */
 function fillFromPool(bytes: Uint8Array): void {
   if (used + bytes.length > pool.length) {
-    randomFillSync(pool);
+    crypto.getRandomValues(pool);
     used = 0;
   }
   for (let i = 0; i < bytes.length; i++) bytes[i] = pool[used + i] as number;

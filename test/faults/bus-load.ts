@@ -18,6 +18,7 @@ const TOPIC = "load";
 const CONSUMERS = "consumers";
 const PROJECTION = "projection";
 const VIEW = "counts";
+const WORK = { topic: TOPIC, groups: [CONSUMERS, PROJECTION] };
 const KEYS = 11;
 const DRAIN_MS = 90_000;
 /** Codes that a fault of the store's surroundings explains; any other is a bug. */
@@ -29,6 +30,9 @@ const EXPECTED: readonly ErrorCode[] = [
   "WRITE_CONFLICT",
   "LEASE_LOST",
 ];
+
+/** Whether a fault of the store's surroundings explains such an error. */
+export const isExplained = (code: ErrorCode): boolean => EXPECTED.includes(code);
 
 export interface LoadVerdict {
   readonly acked: number;
@@ -172,7 +176,7 @@ export class BusLoad {
       } catch (error) {
         const { code, message } = BusError.from(error);
         this.#errors[code] = (this.#errors[code] ?? 0) + 1;
-        if (!EXPECTED.includes(code)) {
+        if (!isExplained(code)) {
           this.#unexpected.push({ class: "unexpected-error", says: `publish of ${id}: ${code} ${message}` });
           return;
         }
@@ -192,7 +196,7 @@ export class BusLoad {
     const deadlineMs = performance.now() + DRAIN_MS;
     let waiting = "";
     while (performance.now() < deadlineMs) {
-      const open = await openWork(store, now()).catch((error: unknown) => [String(error)]);
+      const open = await openWork(store, WORK, now()).catch((error: unknown) => [String(error)]);
       if (open.length === 0) {
         this.#history.push({ type: "faults-ended" });
         return;
@@ -249,11 +253,16 @@ export class BusLoad {
   }
 }
 
-async function openWork(store: Store, nowMs: number): Promise<string[]> {
-  const heads = await store.log.heads(TOPIC);
+/** What groups have not settled yet, in words. */
+export async function openWork(
+  store: Store,
+  { topic, groups }: { readonly topic: string; readonly groups: readonly string[] },
+  nowMs: number,
+): Promise<string[]> {
+  const heads = await store.log.heads(topic);
   const open: string[] = [];
-  for (const group of [CONSUMERS, PROJECTION]) {
-    const state = await store.groups.state({ topic: TOPIC, group }, { nowMs });
+  for (const group of groups) {
+    const state = await store.groups.state({ topic, group }, { nowMs });
     for (const { partition, head } of heads) {
       const floor = state?.leases.find((lease) => lease.partition === partition)?.cursor.floor ?? 0;
       if (floor < head) open.push(`${group} is at ${floor} of ${head} in partition ${partition}`);
