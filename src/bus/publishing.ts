@@ -46,8 +46,7 @@ export class Publishing {
     const promised = new PromisedRecord();
     try {
       if (!emitted) this.#options.checkOpen();
-      const draft = this.#draft(topic, payload, options);
-      this.#queue(topic, options.partition, draft, promised);
+      this.#queue(topic, payload, options, promised);
     } catch (error) {
       promised.fail(error);
     }
@@ -58,8 +57,7 @@ export class Publishing {
   submit(topic: TopicRef, payload: unknown, options: PublishOptions, waiter: Waiter, text?: string): void {
     try {
       this.#options.checkOpen();
-      const draft = this.#draft(topic, payload, options, text);
-      this.#queue(topic, options.partition, draft, waiter);
+      this.#queue(topic, payload, options, waiter, text);
     } catch (error) {
       waiter.fail(BusError.from(error));
     }
@@ -68,9 +66,10 @@ export class Publishing {
   publishMany(topic: TopicRef, items: readonly PublishItem[]): Promise<PublishedRecord[]> {
     return new Promise<PublishedRecord[]>((resolve, reject) => {
       this.#options.checkOpen();
+      const config = this.#arrivals.configNow(topic);
+      if (config === undefined) checkTopicName(topicName(topic));
       const drafts = items.map((item) => this.#draft(topic, item.payload, item));
       const records = new PromisedRecords(drafts.length, resolve, reject);
-      const config = this.#arrivals.configNow(topic);
       if (config !== undefined) this.#addMany(config, items, drafts, records);
       else
         this.#arrivals.wait(topic, {
@@ -80,8 +79,11 @@ export class Publishing {
     });
   }
 
-  #queue(topic: TopicRef, partition: number | undefined, draft: EventDraft, waiter: Waiter): void {
+  #queue(topic: TopicRef, payload: unknown, options: PublishOptions, waiter: Waiter, text?: string): void {
     const config = this.#arrivals.configNow(topic);
+    if (config === undefined) checkTopicName(topicName(topic));
+    const draft = this.#draft(topic, payload, options, text);
+    const { partition } = options;
     if (config !== undefined) this.#add(config, partition, draft, waiter);
     else
       this.#arrivals.wait(topic, {
@@ -115,8 +117,6 @@ export class Publishing {
   /** Taken from the caller's objects at once: what they change afterwards is theirs alone. */
   #draft(topic: TopicRef, payload: unknown, options: PublishOptions, text?: string): EventDraft {
     const { limits, clock, catalog } = this.#options;
-    const name = topicName(topic);
-    if (catalog.known(name) === undefined) checkTopicName(name);
     checkPublishOptions(options, limits);
     const definition = catalog.definition(topic);
     if (definition === undefined) return makeDraft(payload, options, limits, clock, options.key, text);

@@ -40,38 +40,50 @@ export interface Failed {
   readonly counts?: boolean;
 }
 
-interface HandedOut {
-  readonly entry: Entry;
-  readonly event: StoredEvent;
-  readonly attempt: number;
+/** What events that were handed out together have in common. */
+export class HandOut {
+  readonly source: Source;
+  readonly maxAttempts: number;
+  /** On the steady clock. */
+  readonly startedMs: number;
+  /** Given by whoever runs the handler. */
+  emitBy: Emit | null = null;
+  /** Called once for each, when its hand-out is over, however it ended. */
+  onOver: ((delivery: Delivered) => void) | null = null;
+
+  constructor(source: Source, maxAttempts: number, startedMs: number) {
+    this.source = source;
+    this.maxAttempts = maxAttempts;
+    this.startedMs = startedMs;
+  }
 }
 
 /** One hand-out of one event: the lease that an ack, nack or extension names. */
 export class Delivered implements DeliveryContext {
+  readonly handOut: HandOut;
   readonly entry: Entry;
   readonly event: StoredEvent;
   readonly attempt: number;
-  readonly maxAttempts: number;
-  readonly source: Source;
-  /** When it was handed out, on the steady clock. */
-  readonly startedMs: number;
   /** Where whoever runs the handler keeps it. */
   slot = -1;
-  /** Given by whoever runs the handler. */
-  emitBy: Emit | null = null;
-  /** Called once, when this hand-out is over, however it ended. */
-  onOver: ((delivery: Delivered) => void) | null = null;
+  #isOver = false;
   #abort: AbortController | null = null;
   #aborted: BusError | null = null;
   #emitted = 0;
 
-  constructor(source: Source, handedOut: HandedOut, maxAttempts: number, startedMs: number) {
-    this.source = source;
-    this.entry = handedOut.entry;
-    this.event = handedOut.event;
-    this.attempt = handedOut.attempt;
-    this.maxAttempts = maxAttempts;
-    this.startedMs = startedMs;
+  constructor(handOut: HandOut, entry: Entry, event: StoredEvent) {
+    this.handOut = handOut;
+    this.entry = entry;
+    this.event = event;
+    this.attempt = entry.delivered;
+  }
+
+  get source(): Source {
+    return this.handOut.source;
+  }
+
+  get maxAttempts(): number {
+    return this.handOut.maxAttempts;
   }
 
   /** Still the present hand-out of its event: an ack of it would count. */
@@ -106,9 +118,10 @@ export class Delivered implements DeliveryContext {
   // The four verbs are getters so that a handler may take them out of the context: `async (e, { emit }) => …`.
   get emit(): DeliveryContext["emit"] {
     return (topic, payload, options = {}) => {
-      if (this.emitBy === null) throw new BusError("INTERNAL", "nobody runs this delivery");
+      const { emitBy } = this.handOut;
+      if (emitBy === null) throw new BusError("INTERNAL", "nobody runs this delivery");
       const id = derivedId(this.source.group, this.event.id, this.#emitted++);
-      return this.emitBy(topic, payload, { caused_by: [this.event.id], ...options, id });
+      return emitBy(topic, payload, { caused_by: [this.event.id], ...options, id });
     };
   }
 
@@ -140,9 +153,9 @@ export class Delivered implements DeliveryContext {
   }
 
   over(): void {
-    const { onOver } = this;
-    this.onOver = null;
-    onOver?.(this);
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.handOut.onOver?.(this);
   }
 }
 

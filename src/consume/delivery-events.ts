@@ -65,7 +65,8 @@ export type DeliveryEvent =
 
 export type Effect =
   | { readonly type: "fetch"; readonly after: Seq }
-  | { readonly type: "deliver"; readonly entry: Entry; readonly event: StoredEvent; readonly attempt: number }
+  /** Each in the attempt that its entry counts now. */
+  | { readonly type: "deliver"; readonly entries: readonly Entry[] }
   /** The handler's lease on this event is gone. */
   | { readonly type: "abort"; readonly entry: Entry; readonly why: "deadline" | "lost" }
   | {

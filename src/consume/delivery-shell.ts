@@ -5,11 +5,12 @@
  */
 import { type CancelTimer, type Clock, pause } from "../model/clock.js";
 import { BusError } from "../model/errors.js";
+import type { StoredEvent } from "../model/event.js";
 import type { CursorPosition } from "../model/event-bus.js";
 import type { Meters } from "../model/meter.js";
 import { backoffMs, DEFAULT_RETRY } from "../model/retry.js";
 import type { Claim, Cursor, CursorWrite, GroupPartition, Groups } from "../ports/groups.js";
-import { Delivered, type Failed, type Source } from "./context.js";
+import { Delivered, type Failed, HandOut, type Source } from "./context.js";
 import type { GivenUp } from "./dead-letter.js";
 import { begin, isCurrent } from "./delivery.js";
 import type { DeliveryEvent, Effect, Step } from "./delivery-events.js";
@@ -17,6 +18,7 @@ import {
   createDelivery,
   cursorOf,
   type Delivery,
+  type Entry,
   floorOf,
   type GroupPolicy,
   type HandlingPolicy,
@@ -42,6 +44,8 @@ export interface ShellOptions {
   readonly onReady: () => void;
   readonly onStopped: (shell: DeliveryShell) => void;
 }
+
+const NONE: readonly Delivered[] = [];
 
 export class DeliveryShell implements Source {
   readonly ref: GroupPartition;
@@ -105,33 +109,38 @@ export class DeliveryShell implements Source {
   }
 
   /** Up to `count` events to be worked on now. */
-  demand(count: number, batch: boolean, handling: HandlingPolicy): Delivered[] {
+  demand(count: number, batch: boolean, handling: HandlingPolicy): readonly Delivered[] {
     const { step, policy, clock, meters, holdsLeases } = this.#options;
-    if (!holdsLeases()) return [];
+    if (!holdsLeases()) return NONE;
     const nowMs = clock.steady();
     const effects = step(this.#state, { type: "demand", count, batch, handling, nowMs }, policy);
-    const deliveries: Delivered[] = [];
+    let deliveries = NONE;
     for (const effect of effects) {
-      if (effect.type !== "deliver") {
-        this.#perform(effect);
-        continue;
-      }
-      const delivery = new Delivered(this, effect, handling.maxAttempts, nowMs);
-      effect.entry.holder = delivery;
-      deliveries.push(delivery);
+      if (effect.type !== "deliver") this.#perform(effect);
+      else deliveries = this.#handOut(effect.entries, new HandOut(this, handling.maxAttempts, nowMs));
     }
     if (meters.active && deliveries.length > 0) meters.delivered(this.topic, this.group, deliveries.length);
+    return deliveries;
+  }
+
+  #handOut(entries: readonly Entry[], handOut: HandOut): Delivered[] {
+    const deliveries = new Array<Delivered>(entries.length);
+    for (let i = 0; i < entries.length; i++) {
+      const entry = entries[i] as Entry;
+      const delivery = new Delivered(handOut, entry, entry.event as StoredEvent);
+      entry.holder = delivery;
+      deliveries[i] = delivery;
+    }
     return deliveries;
   }
 
   handled(delivery: Delivered): boolean {
     const { entry, attempt } = delivery;
     const current = isCurrent(entry, attempt) && this.#state.phase !== "stopped";
-    const nowMs = this.#options.clock.steady();
-    this.#send({ type: "handled", entry, attempt, nowMs });
+    this.#send({ type: "handled", entry, attempt, nowMs: this.#options.clock.recent() });
     if (current) {
       delivery.over();
-      this.#measure(delivery, nowMs, "acked");
+      this.#measure(delivery, "acked");
     }
     return current;
   }
@@ -145,7 +154,7 @@ export class DeliveryShell implements Source {
     this.#send({ type: "failed", entry, attempt, error, detail, fatal, counts, random, nowMs });
     if (current) {
       delivery.over();
-      this.#measure(delivery, nowMs, "nacked");
+      this.#measure(delivery, "nacked");
     }
     return current;
   }
@@ -153,14 +162,14 @@ export class DeliveryShell implements Source {
   #revoke(delivery: Delivered | null, why: "deadline" | "lost"): void {
     if (delivery === null) return;
     delivery.revoke(why);
-    this.#measure(delivery, this.#options.clock.steady(), "nacked");
+    this.#measure(delivery, "nacked");
   }
 
-  #measure(delivery: Delivered, nowMs: number, how: "acked" | "nacked"): void {
-    const { meters } = this.#options;
+  #measure(delivery: Delivered, how: "acked" | "nacked"): void {
+    const { meters, clock } = this.#options;
     if (!meters.active) return;
     meters[how](this.topic, this.group);
-    meters.handled(this.topic, this.group, nowMs - delivery.startedMs);
+    meters.handled(this.topic, this.group, clock.steady() - delivery.handOut.startedMs);
   }
 
   extend(delivery: Delivered, ms: number): boolean {

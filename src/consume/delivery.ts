@@ -156,7 +156,7 @@ function takeIn(state: Delivery, event: Of<"arrived">, policy: GroupPolicy): rea
 
 function newEntry(state: Delivery, event: StoredEvent, policy: GroupPolicy): Entry {
   const redriven = policy.hold === undefined ? null : redrivenOf(event.meta?.headers);
-  const past = state.past.get(event.seq);
+  const past = state.past.size === 0 ? undefined : state.past.get(event.seq);
   if (past !== undefined) state.past.delete(event.seq);
   return {
     seq: event.seq,

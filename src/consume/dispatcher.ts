@@ -136,7 +136,7 @@ export class Dispatcher {
   /** Nobody works on it, so no deadline runs. */
   #park(delivery: Delivered): void {
     this.#parked.add(delivery);
-    delivery.onOver = () => this.#parked.delete(delivery);
+    delivery.handOut.onOver = () => this.#parked.delete(delivery);
     delivery.source.extend(delivery, Number.POSITIVE_INFINITY);
   }
 

@@ -2,7 +2,6 @@
  * Handing events out on demand: never above the committed mark (P5), one at a time in careful mode, each committed before
  * it goes (P8), and in batches no larger than what their events may still be in. Part of the pure step (delivery.ts).
  */
-import type { StoredEvent } from "../model/event.js";
 import { commit, isWriting, maybeWake, strideOf } from "./cursor-writes.js";
 import { type Effect, NOTHING, type Of, pushAll } from "./delivery-events.js";
 import type { Delivery, Entry, GroupPolicy } from "./delivery-state.js";
@@ -12,10 +11,10 @@ import { takeFollower } from "./lanes.js";
 
 export function handOut(state: Delivery, event: Of<"demand">, policy: GroupPolicy): readonly Effect[] {
   const effects: Effect[] = [];
+  const lot: Entry[] = [];
   const careful = state.phase === "careful";
   let room = careful ? 1 - state.inFlight.size - state.burying.size : event.count;
-  let taken = 0;
-  while (taken < room) {
+  while (lot.length < room) {
     const entry = state.ready.peek();
     if (entry === undefined || entry.seq > state.mark) break;
     if (isSpent(entry, event.handling) && mayGiveUp(state, entry, policy)) {
@@ -28,21 +27,13 @@ export function handOut(state: Delivery, event: Of<"demand">, policy: GroupPolic
       suspectNext(state, entry, policy, effects);
       break;
     }
-    if (event.batch && entry.maxBatch > 0 && taken >= entry.maxBatch) break;
+    if (event.batch && entry.maxBatch > 0 && lot.length >= entry.maxBatch) break;
     state.ready.shift();
-    if (!event.batch || careful) {
-      handOutOne(state, entry, event, effects);
-      taken++;
-      continue;
-    }
-    const lot = withFollowers(state, entry, taken, room);
-    for (const one of lot) {
-      handOutOne(state, one, event, effects);
-      if (one.maxBatch > 0) room = Math.min(room, one.maxBatch);
-    }
-    taken += lot.length;
+    lot.push(entry);
+    if (event.batch && !careful) room = addFollowers(state, entry, lot, room);
   }
-  if (taken > 1 && event.batch) markBatch(effects, taken);
+  for (const entry of lot) handOutOne(state, entry, event, event.batch ? lot.length : 1);
+  if (lot.length > 0) effects.push({ type: "deliver", entries: lot });
   if (!isWriting(state) && markIsNear(state, policy)) effects.push(commit(state, policy));
   pushAll(effects, maybeWake(state));
   return effects.length === 0 ? NOTHING : effects;
@@ -55,14 +46,10 @@ function markIsNear(state: Delivery, policy: GroupPolicy): boolean {
   );
 }
 
-function markBatch(effects: readonly Effect[], size: number): void {
-  for (const effect of effects) if (effect.type === "deliver") effect.entry.batchOf = size;
-}
-
-function handOutOne(state: Delivery, entry: Entry, demand: Of<"demand">, effects: Effect[]): void {
-  const event = entry.event as StoredEvent;
+/** `batchOf`: how many travel together. */
+function handOutOne(state: Delivery, entry: Entry, demand: Of<"demand">, batchOf: number): void {
   entry.policy = demand.handling;
-  entry.batchOf = 1;
+  entry.batchOf = batchOf;
   // In careful mode the count was raised, and committed, when the event became the suspect.
   if (state.phase !== "careful") entry.delivered++;
   entry.standing = "in-flight";
@@ -70,20 +57,18 @@ function handOutOne(state: Delivery, entry: Entry, demand: Of<"demand">, effects
   if (entry.deadlineMs < state.dueMs) state.dueMs = entry.deadlineMs;
   state.inFlight.add(entry);
   if (entry.seq > state.reached) state.reached = entry.seq;
-  effects.push({ type: "deliver", entry, event, attempt: entry.delivered });
 }
 
-/** The entry and those of its lane that travel with it. */
-function withFollowers(state: Delivery, entry: Entry, taken: number, room: number): Entry[] {
-  const lot = [entry];
+/** Adds those of the entry's lane that travel with it; returns how many the lot may have by now. */
+function addFollowers(state: Delivery, entry: Entry, lot: Entry[], room: number): number {
   let most = entry.maxBatch > 0 ? Math.min(room, entry.maxBatch) : room;
-  while (taken + lot.length < most && entry.lane !== null) {
-    const follower = takeFollower(state, entry.lane, taken + lot.length);
+  while (lot.length < most && entry.lane !== null) {
+    const follower = takeFollower(state, entry.lane, lot.length);
     if (follower === undefined) break;
     lot.push(follower);
     if (follower.maxBatch > 0) most = Math.min(most, follower.maxBatch);
   }
-  return lot;
+  return most;
 }
 
 /** Makes it known that this one is next; it goes out once that is committed. */

@@ -140,10 +140,11 @@ export class Tail {
   #keep(tail: PartitionTail, event: StoredEvent, gapless = false): void {
     if (event.seq <= tail.through) return;
     if (event.seq !== tail.through + 1 && !gapless) this.#forget(tail, event.seq - 1);
+    const { size } = event;
     tail.events.push(event);
     tail.through = event.seq;
-    tail.bytes += event.size;
-    this.#bytes += event.size;
+    tail.bytes += size;
+    this.#bytes += size;
     // Trimmed in lumps, so that the cost per event stays constant.
     if (tail.events.length > this.#limits.maxTailEvents * 1.25) this.#shrink(tail);
     if (this.#bytes > this.#limits.maxTailBytes) this.#shrinkAll();

@@ -30,12 +30,21 @@ export interface WorkerOptions {
   readonly accepts: ((event: EventRecord) => boolean) | undefined;
 }
 
+/** For the end of one handler; exactly one of the two is called, once. */
+interface Wait {
+  delivery: Delivered | null;
+  readonly ended: () => void;
+  readonly failed: (thrown: unknown) => void;
+}
+
 export class Worker {
   readonly options: WorkerOptions;
   /** In no order; each delivery knows its slot, so that taking one out costs nothing. */
   readonly #inFlight: Delivered[] = [];
   /** By event id, where acks name the event. */
   readonly #byId: Map<string, Delivered> | null;
+  /** Those that wait for nothing now. */
+  readonly #waits: Wait[] = [];
   readonly #onRoom: () => void;
   readonly #endSharing: () => void;
   #leaving = false;
@@ -69,8 +78,8 @@ export class Worker {
       delivery.slot = this.#inFlight.push(delivery) - 1;
       this.#byId?.set(delivery.event.id, delivery);
       allowance.take();
-      delivery.emitBy = emit;
-      delivery.onOver = this.#over;
+      delivery.handOut.emitBy = emit;
+      delivery.handOut.onOver = this.#over;
     }
     if (work.kind === "batch") {
       const wanted = deliveries.filter((delivery) => this.#wants(delivery));
@@ -145,14 +154,29 @@ export class Worker {
       this.#failed(delivery, thrown);
       return;
     }
-    if (isThenable(ending)) {
-      Promise.resolve(ending).then(
-        () => this.#ended(delivery),
-        (thrown: unknown) => this.#failed(delivery, thrown),
-      );
-    } else {
+    if (!isThenable(ending)) {
       this.#ended(delivery);
+      return;
     }
+    const wait = this.#waits.pop() ?? this.#newWait();
+    wait.delivery = delivery;
+    Promise.resolve(ending).then(wait.ended, wait.failed);
+  }
+
+  /** Its functions serve one handler after the other: made for each, they would be most of what a delivery leaves behind. */
+  #newWait(): Wait {
+    const free = (): Delivered => {
+      const { delivery } = wait;
+      wait.delivery = null;
+      this.#waits.push(wait);
+      return delivery as Delivered;
+    };
+    const wait: Wait = {
+      delivery: null,
+      ended: () => this.#ended(free()),
+      failed: (thrown) => this.#failed(free(), thrown),
+    };
+    return wait;
   }
 
   #ended(delivery: Delivered): void {

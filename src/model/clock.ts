@@ -11,12 +11,14 @@ export interface Clock {
   now(): number;
   /** Like now(), but only ever grows, at the pace of time: for deadlines and waits. */
   steady(): number;
+  /** Like steady(), but it may stand still for a turn of the event loop: for those who ask with every event. */
+  recent(): number;
   /** Runs `fire` once after `delayMs`; the returned function cancels it. */
   setTimer(delayMs: number, fire: () => void): CancelTimer;
   /** A number in [0, 1). */
   random(): number;
-  /** A new event id: UUIDv7, growing within the process. */
-  newId(): string;
+  /** A new event id: UUIDv7, growing within the process. `nowMs`: the time, if it was just asked for. */
+  newId(nowMs?: number): string;
 }
 
 const pool = new Uint8Array(8_192);
@@ -32,20 +34,33 @@ function fillFromPool(bytes: Uint8Array): void {
   used += bytes.length;
 }
 
-const ids = new IdSource(Date.now, fillFromPool);
+const ids = new IdSource(fillFromPool);
 /** Asked once: reading it costs more than reading the time. */
 const ORIGIN_MS = performance.timeOrigin;
+
+/** The time as it was read in this turn of the event loop; 0: not yet. */
+let recentMs = 0;
+const forgetRecent = (): void => {
+  recentMs = 0;
+};
 
 /** The machine's own clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   steady: () => ORIGIN_MS + performance.now(),
+  recent() {
+    if (recentMs === 0) {
+      recentMs = ORIGIN_MS + performance.now();
+      setImmediate(forgetRecent);
+    }
+    return recentMs;
+  },
   setTimer(delayMs, fire) {
     const timer = setTimeout(fire, Math.min(delayMs, 2_147_483_647));
     return () => clearTimeout(timer);
   },
   random: Math.random,
-  newId: () => ids.next(),
+  newId: (nowMs = Date.now()) => ids.next(nowMs),
 };
 
 /** Waits on a clock; ends early, without an error, when `signal` aborts. */

@@ -10,6 +10,8 @@ const DIGITS = Uint8Array.from("0123456789abcdef", (digit) => digit.charCodeAt(0
 /** Where the digits of each byte stand in the text of a UUID. */
 const DIGITS_AT = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34] as const;
 const TIME_BYTES = 6;
+/** Everything behind the time is chance, as far as it is not a counter. */
+const CHANCE_BYTES = 10;
 
 /**
  * Makes UUIDv7 that grow, also within a millisecond and when the clock steps back. Chance comes in from outside: asking
@@ -17,28 +19,25 @@ const TIME_BYTES = 6;
  * would be the largest part of the garbage that a publish leaves.
  */
 export class IdSource {
-  readonly #nowMs: () => number;
   readonly #fillRandom: (bytes: Uint8Array) => void;
-  readonly #random = new Uint8Array(16);
+  readonly #random = new Uint8Array(CHANCE_BYTES);
   /** Character codes of the id made last: the time's digits stay until it changes. */
   readonly #text = Array.from("00000000-0000-0000-0000-000000000000", (c) => c.charCodeAt(0));
   #lastMs = -1;
   #seq = 0;
 
-  constructor(nowMs: () => number, fillRandom: (bytes: Uint8Array) => void) {
-    this.#nowMs = nowMs;
+  constructor(fillRandom: (bytes: Uint8Array) => void) {
     this.#fillRandom = fillRandom;
   }
 
-  next(): string {
+  next(nowMs: number): string {
     const random = this.#random;
     this.#fillRandom(random);
-    const nowMs = this.#nowMs();
     if (nowMs > this.#lastMs) {
       this.#setTime(nowMs);
       // Half of the counter's range is left for ids of the same millisecond.
       this.#seq =
-        ((random[6] as number) << 23) | ((random[7] as number) << 16) | ((random[8] as number) << 8);
+        ((random[0] as number) << 23) | ((random[1] as number) << 16) | ((random[2] as number) << 8);
     } else if (++this.#seq > 0xffffffff) {
       this.#setTime(this.#lastMs + 1);
       this.#seq = 0;
@@ -60,8 +59,8 @@ export class IdSource {
     this.#setByte(7, (seq >>> 20) & 0xff);
     this.#setByte(8, 0x80 | ((seq >>> 14) & 0x3f));
     this.#setByte(9, (seq >>> 6) & 0xff);
-    this.#setByte(10, ((seq << 2) & 0xfc) | ((random[10] as number) & 3));
-    for (let i = 11; i < 16; i++) this.#setByte(i, random[i] as number);
+    this.#setByte(10, ((seq << 2) & 0xfc) | ((random[4] as number) & 3));
+    for (let i = 11; i < 16; i++) this.#setByte(i, random[i - TIME_BYTES] as number);
   }
 
   #setByte(index: number, byte: number): void {

@@ -32,12 +32,9 @@ export class ManualClock implements Clock {
   constructor(options: ManualClockOptions = {}) {
     this.#steadyMs = options.startMs ?? 1_700_000_000_000;
     this.#random = seededRandom(options.seed ?? 1);
-    this.#ids = new IdSource(
-      () => this.now(),
-      (bytes) => {
-        for (let i = 0; i < bytes.length; i++) bytes[i] = Math.floor(this.#random() * 256);
-      },
-    );
+    this.#ids = new IdSource((bytes) => {
+      for (let i = 0; i < bytes.length; i++) bytes[i] = Math.floor(this.#random() * 256);
+    });
   }
 
   now(): number {
@@ -45,6 +42,10 @@ export class ManualClock implements Clock {
   }
 
   steady(): number {
+    return this.#steadyMs;
+  }
+
+  recent(): number {
     return this.#steadyMs;
   }
 
@@ -59,7 +60,7 @@ export class ManualClock implements Clock {
   }
 
   newId(): string {
-    return this.#ids.next();
+    return this.#ids.next(this.now());
   }
 
   /** When the next timer is due, or undefined if none is set. */

@@ -18,9 +18,10 @@ export function makeDraft(
   text?: string,
 ): EventDraft {
   const bounds = { maxBytes: limits.maxPayloadBytes, maxDepth: limits.maxPayloadDepth };
+  const nowMs = clock.now();
   return {
-    id: options.id ?? clock.newId(),
-    ts: options.ts ?? clock.now(),
+    id: options.id ?? clock.newId(nowMs),
+    ts: options.ts ?? nowMs,
     key,
     meta: metaOf(options, limits),
     body: text === undefined ? jsonBody(payload, bounds) : jsonBodyOf(payload, text, bounds),

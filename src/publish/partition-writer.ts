@@ -68,7 +68,7 @@ export class PartitionWriter {
   }
 
   add(draft: EventDraft, bytes: number, waiter: Waiter): void {
-    this.#queue.push({ draft, waiter, bytes, ownId: draft.freshId, addedMs: this.#options.clock.steady() });
+    this.#queue.push({ draft, waiter, bytes, ownId: draft.freshId, addedMs: this.#options.clock.recent() });
     if (this.#busy) return;
     this.#busy = true;
     // One turn of the microtask queue: a caller that publishes in a loop fills the first batch too.
@@ -203,6 +203,7 @@ export class PartitionWriter {
       // Those who wait for growth hear first: delivery does not depend on what a publisher does next.
       const added = duplicates.size === 0 ? events : events.filter((_, i) => !found(i));
       this.#options.onAppended(added, durationMs);
+      this.#dequeue(batch, events.length);
       for (let i = 0; i < events.length; i++) {
         this.#answer(batch[i] as Pending, events[i] as StoredEvent, found(i));
       }
@@ -210,8 +211,14 @@ export class PartitionWriter {
     return events.length === batch.length ? [] : batch.slice(events.length);
   }
 
+  /** The first `count` of a batch have left the queue. */
+  #dequeue(batch: readonly Pending[], count: number): void {
+    let bytes = 0;
+    for (let i = 0; i < count; i++) bytes += (batch[i] as Pending).bytes;
+    this.#options.onDequeued(count, bytes);
+  }
+
   #answer(pending: Pending, event: StoredEvent, found: boolean): void {
-    this.#options.onDequeued(1, pending.bytes);
     if (found && !saysTheSame(event, this.#topic, pending.draft)) {
       pending.waiter.fail(
         new BusError(
@@ -228,10 +235,8 @@ export class PartitionWriter {
   }
 
   #failAll(batch: readonly Pending[], error: BusError): void {
-    for (const pending of batch) {
-      this.#options.onDequeued(1, pending.bytes);
-      pending.waiter.fail(withId(error, pending.draft.id));
-    }
+    this.#dequeue(batch, batch.length);
+    for (const { waiter, draft } of batch) waiter.fail(withId(error, draft.id));
   }
 }
 

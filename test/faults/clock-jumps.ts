@@ -20,9 +20,10 @@ const HOUR_MS = 3_600_000;
 /** The machine's clock, put forward or back; the steady one goes on, as it does in a kernel. */
 export class JumpingClock implements Clock {
   readonly steady = systemClock.steady;
+  readonly recent = systemClock.recent;
   readonly setTimer = systemClock.setTimer;
   readonly random = systemClock.random;
-  readonly newId = systemClock.newId;
+  readonly newId = (): string => systemClock.newId();
   #offsetMs = 0;
 
   now(): number {

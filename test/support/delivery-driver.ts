@@ -105,7 +105,7 @@ export class DeliveryDriver {
     for (const effect of effects) {
       if (effect.type === "commit") this.commits.push(effect.cursor);
       if (effect.type === "deliver")
-        this.#out.set(effect.entry.seq, { entry: effect.entry, attempt: effect.attempt });
+        for (const entry of effect.entries) this.#out.set(entry.seq, { entry, attempt: entry.delivered });
     }
     if (this.#autoCommit) this.answerCommits();
   }
@@ -138,7 +138,7 @@ export class DeliveryDriver {
     });
     return effects
       .filter((effect): effect is Of<"deliver"> => effect.type === "deliver")
-      .map(({ entry, attempt }) => ({ seq: entry.seq, attempt }));
+      .flatMap(({ entries }) => entries.map(({ seq, delivered }) => ({ seq, attempt: delivered })));
   }
 
   seqs(count = 1_000, batch = false): number[] {

@@ -234,7 +234,7 @@ export class PartitionWorld {
           this.#released = effect.cursor;
           break;
         case "deliver":
-          this.#noteHandedOut(effect.entry, effect.attempt);
+          for (const entry of effect.entries) this.#noteHandedOut(entry, entry.delivered);
           break;
         case "abort":
           this.#out.delete(effect.entry.seq);

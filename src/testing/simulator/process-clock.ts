@@ -47,6 +47,10 @@ export class ProcessClock implements Clock {
     return this.#world.steady();
   }
 
+  recent(): number {
+    return this.#world.recent();
+  }
+
   random(): number {
     return this.#random();
   }

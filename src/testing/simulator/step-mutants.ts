@@ -110,8 +110,15 @@ const ackBeforeHandler: Mutant = {
     if (event.type !== "demand") return effects;
     return effects.flatMap((effect): readonly Effect[] => {
       if (effect.type !== "deliver") return [effect];
-      const { entry, attempt } = effect;
-      return [effect, ...step(state, { type: "handled", entry, attempt, nowMs: event.nowMs }, policy)];
+      const { nowMs } = event;
+      const settled = effect.entries.flatMap((entry) => {
+        const stored = entry.event;
+        const more = step(state, { type: "handled", entry, attempt: entry.delivered, nowMs }, policy);
+        // It goes to its handler all the same.
+        entry.event = stored;
+        return more;
+      });
+      return [effect, ...settled];
     });
   },
 };
