@@ -17,6 +17,8 @@ export class IdIndex {
   /** Partitions with events that are not in the map: all those above this seq. */
   readonly #behind = new Map<PartitionLog, Seq>();
   #waiting = 0;
+  /** The one that grew last, if it is behind: appends come in batches. */
+  #growing: PartitionLog | null = null;
 
   get size(): number {
     return this.#ids.size + this.#waiting;
@@ -29,12 +31,15 @@ export class IdIndex {
 
   /** The event was just added to the log. */
   add(log: PartitionLog, event: StoredEvent, fresh: boolean): void {
-    const isBehind = this.#behind.has(log);
-    if (!fresh && !isBehind) {
-      this.#ids.set(event.id, event);
-      return;
+    if (log !== this.#growing) {
+      const isBehind = this.#behind.has(log);
+      if (!fresh && !isBehind) {
+        this.#ids.set(event.id, event);
+        return;
+      }
+      if (!isBehind) this.#behind.set(log, event.seq - 1);
+      this.#growing = log;
     }
-    if (!isBehind) this.#behind.set(log, event.seq - 1);
     this.#waiting++;
     if (this.#waiting > MAX_WAITING) this.#catchUpABit();
   }
@@ -59,7 +64,11 @@ export class IdIndex {
     const { events, through } = log.read({ after: this.#behind.get(log) ?? log.head, limit });
     for (const event of events) this.#ids.set(event.id, event);
     this.#waiting -= events.length;
-    if (through >= log.head) this.#behind.delete(log);
-    else this.#behind.set(log, through);
+    if (through < log.head) {
+      this.#behind.set(log, through);
+      return;
+    }
+    this.#behind.delete(log);
+    if (this.#growing === log) this.#growing = null;
   }
 }

@@ -115,24 +115,26 @@ export class MemoryLog implements Log {
 
   #add(log: PartitionLog, topic: string, partition: number, drafts: readonly EventDraft[]): AppendResult {
     const index = this.#keys.get(topic);
-    const events: StoredEvent[] = [];
+    const events = new Array<StoredEvent>(drafts.length);
     let duplicates: Set<number> | undefined;
-    for (const draft of drafts) {
+    for (let i = 0; i < drafts.length; i++) {
+      const draft = drafts[i] as EventDraft;
       const known = draft.freshId ? undefined : this.#ids.get(draft.id);
       if (known !== undefined) {
         duplicates ??= new Set();
-        duplicates.add(events.length);
-        events.push(known);
+        duplicates.add(i);
+        events[i] = known;
         continue;
       }
       if (this.#ids.size >= this.#options.maxEvents) {
+        events.length = i;
         return { events, duplicates: duplicates ?? NO_DUPLICATES, error: this.#full() };
       }
       const event = new StoredEvent(topic, partition, log.head + 1, draft);
       log.push(event);
       this.#ids.add(log, event, draft.freshId);
       index?.add(event);
-      events.push(event);
+      events[i] = event;
     }
     return { events, duplicates: duplicates ?? NO_DUPLICATES };
   }
