@@ -14,6 +14,8 @@ import { BusError } from "../model/errors.js";
 import { type AuthOptions, authenticatorOf, type Caller } from "./auth.js";
 import type { HubContext } from "./context.js";
 import { createHttp } from "./http/app.js";
+import { PublishConnections } from "./http/publish-connection.js";
+import { PublishDesk } from "./http/publish-items.js";
 import { HubRoll } from "./hub-roll.js";
 import { Jobs } from "./jobs.js";
 import { DEFAULT_HUB_LIMITS, type HubLimits } from "./limits.js";
@@ -70,6 +72,7 @@ class Gateway {
   readonly #context: HubContext;
   readonly #origins: ReadonlySet<string>;
   readonly #server: Server;
+  readonly #publishers: PublishConnections;
   readonly #sockets: WebSocketServer;
   readonly #sessions = new Set<SessionShell>();
   readonly #bySubject = new Map<string, number>();
@@ -111,7 +114,9 @@ class Gateway {
     };
     this.#drainMs = options.drainMs ?? DEFAULT_DRAIN_MS;
     this.#origins = new Set(options.origins ?? []);
-    this.#server = createServer({ maxHeaderSize: 16_384 }, createHttp(this.#context));
+    const desk = new PublishDesk(this.#context);
+    this.#server = createServer({ maxHeaderSize: 16_384 }, createHttp(this.#context, desk));
+    this.#publishers = new PublishConnections(this.#server, this.#context, desk);
     this.#sockets = new WebSocketServer({
       noServer: true,
       maxPayload: limits.maxBodyBytes * 2,
@@ -153,16 +158,22 @@ class Gateway {
     for (const session of this.#sessions) session.bye();
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     // A connection whose last answer goes out while we wait becomes idle only then.
-    const sweep = setInterval(() => this.#server.closeIdleConnections(), IDLE_SWEEP_MS);
+    const sweep = setInterval(() => this.#closeIdle(), IDLE_SWEEP_MS);
     const cancel = this.#context.bus.clock.setTimer(LAST_WORDS_MS, () => {
       for (const socket of this.#sockets.clients) socket.terminate();
       this.#server.closeAllConnections();
+      this.#publishers.closeAll();
     });
     await closed;
     clearInterval(sweep);
     cancel();
     await this.#context.roll.close();
     this.#stopWatching();
+  }
+
+  #closeIdle(): void {
+    this.#server.closeIdleConnections();
+    this.#publishers.closeIdle();
   }
 
   /** What is leased to clients may be settled, up to the deadline; what is not goes back to be delivered again. */

@@ -16,7 +16,7 @@ import { jobRoutes } from "./jobs.js";
 import { operationRoutes } from "./operations.js";
 import { outboxRoutes } from "./outbox.js";
 import { publishRoutes } from "./publish.js";
-import { PublishDesk } from "./publish-items.js";
+import type { PublishDesk } from "./publish-items.js";
 import { quickPublish } from "./quick-publish.js";
 import { schemaStatusRoute } from "./schema-status.js";
 import { schemaRoutes } from "./schemas.js";
@@ -30,7 +30,7 @@ import { rebuildRoutes, viewRoutes } from "./views.js";
 /** Paths that need no token: they tell nothing but that the hub is there, and how it is spoken to. */
 const OPEN_PATHS: ReadonlySet<string> = new Set(["/healthz", "/readyz", "/openapi.json"]);
 
-export function createHttp(hub: HubContext): RequestListener {
+export function createHttp(hub: HubContext, desk: PublishDesk): RequestListener {
   const app: HubApp = new OpenAPIHono<HubEnv>({
     defaultHook: (result) => {
       if (!result.success) throw new HubError("BAD_REQUEST", firstIssue(result.error));
@@ -45,7 +45,6 @@ export function createHttp(hub: HubContext): RequestListener {
   });
   app.onError((error, c) => answer(hub, c, error));
   healthRoutes(app, hub);
-  const desk = new PublishDesk(hub);
   publishRoutes(app, hub, desk);
   topicRoutes(app, hub);
   groupRoutes(app, hub);

@@ -1,20 +1,17 @@
 /**
- * The way of most publishes, straight from the socket to the bus: POST /publish with a JSON body and no more. Whatever is
- * not exactly that goes the long way, and both answer alike: they share rights, rates, parsing and problems. No promise is
- * made on the way of a single event.
+ * Publishes on a connection that does other things too: POST /publish with a JSON body and no more goes past the routes. Whatever
+ * is not exactly that goes the long way, and both answer alike: they share rights, rates, parsing and problems.
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
-import type { Place, PublishWaiter } from "../../model/event-bus.js";
 import type { Caller } from "../auth.js";
 import type { HubContext } from "../context.js";
-import { PayloadTexts } from "../payload-text.js";
-import { HubError } from "../problem.js";
+import type { HubError } from "../problem.js";
 import { bearer, writeProblem } from "./answers.js";
-import { type BodyReader, parseText, receiveBody, textOf } from "./body.js";
+import { type BodyReader, receiveBody } from "./body.js";
 import { isBinaryCloudEvent } from "./cloud-events.js";
-import { type PublishDesk, publishAll, submitOne, topicItem } from "./publish-items.js";
-
-const JSON_TYPE = /^application\/json\s*(;\s*charset=utf-8\s*)?$/i;
+import { type PublishAsker, publishBody } from "./publish-body.js";
+import { isPlainJson } from "./publish-head.js";
+import type { PublishDesk } from "./publish-items.js";
 
 /** Never rejects: it answers for its own failures. */
 type Listener = (request: IncomingMessage, response: ServerResponse) => Promise<unknown>;
@@ -29,22 +26,20 @@ export function quickPublish(hub: HubContext, desk: PublishDesk, others: Listene
 function isQuick(request: IncomingMessage): boolean {
   if (request.method !== "POST" || request.url !== "/publish") return false;
   const { headers } = request;
-  const type = headers["content-type"] ?? "";
   return (
-    (type === "application/json" || JSON_TYPE.test(type)) &&
+    isPlainJson(headers["content-type"] ?? "") &&
     headers["content-encoding"] === undefined &&
     !isBinaryCloudEvent(headers)
   );
 }
 
 /** One request, from its first byte to its answer. */
-class QuickPublish implements BodyReader, PublishWaiter {
+class QuickPublish implements BodyReader, PublishAsker {
   readonly #hub: HubContext;
   readonly #desk: PublishDesk;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   #caller: Caller | undefined;
-  #topic = "";
 
   constructor(hub: HubContext, desk: PublishDesk, request: IncomingMessage, response: ServerResponse) {
     this.#hub = hub;
@@ -66,59 +61,24 @@ class QuickPublish implements BodyReader, PublishWaiter {
   }
 
   #admit(caller: Caller): void {
-    if (!this.#hub.accepting()) {
-      this.fail(new HubError("CLOSED", "the hub is going down"));
-      return;
-    }
     this.#caller = caller;
     receiveBody(this.#request, this.#hub.limits.maxBodyBytes, this);
   }
 
   received(bytes: Buffer): void {
-    try {
-      this.#publish(bytes, this.#caller as Caller);
-    } catch (error) {
-      this.fail(error);
-    }
+    const { headers } = this.#request;
+    const given = {
+      idempotencyKey: one(headers["idempotency-key"]),
+      traceparent: one(headers.traceparent),
+    };
+    publishBody(this.#hub, this.#desk, this.#caller as Caller, given, bytes, this);
   }
 
   failed(error: HubError): void {
     this.fail(error);
   }
 
-  #publish(bytes: Buffer, caller: Caller): void {
-    const value = parseText(textOf(bytes));
-    const { headers } = this.#request;
-    const given = {
-      idempotencyKey: one(headers["idempotency-key"]),
-      traceparent: one(headers.traceparent),
-    };
-    if (Array.isArray(value)) {
-      publishAll(this.#desk, caller, given, value.map(topicItem)).then(
-        (placed) => this.#answer(JSON.stringify(placed)),
-        (error: unknown) => this.fail(error),
-      );
-      return;
-    }
-    const event = topicItem(value);
-    this.#topic = event.topic;
-    const text = new PayloadTexts(bytes).next(event.item.payload);
-    submitOne(this.#desk, caller, given, event, this, text);
-  }
-
-  /** As text: there are many of them. The topic's name was checked, an id may be anybody's. */
-  done({ id, partition, seq, ts }: Place, duplicate: boolean): void {
-    const again = duplicate ? ',"duplicate":true' : "";
-    this.#answer(
-      `{"id":${JSON.stringify(id)},"topic":"${this.#topic}","partition":${partition},"seq":${seq},"ts":${ts}${again}}`,
-    );
-  }
-
-  fail(error: unknown): void {
-    writeProblem(this.#hub, "/publish", this.#response, error);
-  }
-
-  #answer(text: string): void {
+  published(text: string): void {
     this.#response.writeHead(200, {
       "Content-Type": "application/json",
       "Content-Length": Buffer.byteLength(text),
@@ -126,6 +86,10 @@ class QuickPublish implements BodyReader, PublishWaiter {
       "Cache-Control": "no-store",
     });
     this.#response.end(text);
+  }
+
+  fail(error: unknown): void {
+    writeProblem(this.#hub, "/publish", this.#response, error);
   }
 }
 
