@@ -2,13 +2,18 @@
 import { Bus } from "./bus/bus.js";
 import { BusCore } from "./bus/core.js";
 import { settingsOf } from "./bus/options.js";
-import type { MongoEventStore } from "./stores/mongo/index.js";
-
-export {
+import type { Handle } from "./model/task.js";
+import {
   type ChangefeedOptions,
   type ChangefeedStats,
-  startMongoChangefeed,
+  type FeedDatabase,
+  type FeedHost,
+  startChangefeed,
 } from "./project/changefeed/changefeed.js";
+import { freeEndedSockets } from "./stores/mongo/ended-sockets.js";
+import type { MongoEventStore } from "./stores/mongo/index.js";
+
+export type { ChangefeedOptions, ChangefeedStats } from "./project/changefeed/changefeed.js";
 export type { CollectionChange } from "./project/changefeed/collection-change.js";
 export * from "./stores/mongo/index.js";
 
@@ -23,4 +28,20 @@ export class MongoEventBus extends Bus {
   constructor(events: MongoEventStore, _cursors?: unknown) {
     super(new BusCore(settingsOf({ store: events.store }, {})));
   }
+}
+
+/**
+ * Publishes the changes of a collection. Any number of processes may start the same feed: one runs it, the others wait.
+ *
+ * @example
+ * const feed = startMongoChangefeed(client.db("shop"), bus, { collection: "orders" });   // → orders.changed
+ * // …
+ * await feed.stop();
+ */
+export function startMongoChangefeed(
+  db: FeedDatabase,
+  bus: FeedHost,
+  options: ChangefeedOptions,
+): Handle<ChangefeedStats> {
+  return startChangefeed(db, bus, options, freeEndedSockets);
 }

@@ -55,23 +55,27 @@ export interface ClaimOptions {
 
 export interface OutboxFailure {
   readonly error: string;
-  readonly retryAtMs: number;
+  /** Default 0: at once. */
+  readonly retryAtMs?: number;
   readonly dead?: boolean;
   /** False: it was not tried, and is only given back; neither its failures nor its error change. */
   readonly counts?: boolean;
 }
 
 export interface OutboxStore {
-  /** Adds an entry; the same id again is harmless, with another topic, key or payload it is an ID_CONFLICT. */
+  /**
+   * Adds an entry; the same id again is harmless, with another topic, key or payload it is an ID_CONFLICT. What
+   * is no entry (no id, no payload) is refused at once.
+   */
   add(entry: OutboxEntry, o?: { nowMs?: number }): Promise<void>;
-  /** Up to `count` entries in order of addition, held for `leaseMs`. */
-  claimBatch(count: number, o: ClaimOptions): Promise<readonly OutboxClaim[]>;
+  /** Up to `count` entries in order of addition, held for `leaseMs` (30,000 unless told). */
+  claimBatch(count: number, o?: Partial<ClaimOptions>): Promise<readonly OutboxClaim[]>;
   /** True if the claim still held; false (nothing changed) if it was lost. */
-  markSent(id: string, token: string, o: { nowMs: number }): Promise<boolean>;
+  markSent(id: string, token: string, o?: { nowMs?: number }): Promise<boolean>;
   /** Counts a failure; back to pending at `retryAtMs`, or dead. False if the claim was lost. */
-  markError(id: string, token: string, o: OutboxFailure): Promise<boolean>;
-  /** Entries whose claim ran out become pending again; returns how many. */
-  requeueExpired(nowMs: number): Promise<number>;
+  markError(id: string, token: string, o: string | OutboxFailure): Promise<boolean>;
+  /** Entries whose claim ran out by now become pending again; returns how many. */
+  requeueExpired(nowMs?: number): Promise<number>;
   /** Dead entries (these, or all) become pending with no failures; returns how many. */
   requeueDead(ids?: readonly string[]): Promise<number>;
   /** Removes dead entries for good; returns how many. */
@@ -79,8 +83,8 @@ export interface OutboxStore {
   /** Removes entries sent before `sentBeforeMs`; returns how many. */
   purge(sentBeforeMs: number): Promise<number>;
   stats(): Promise<OutboxStats>;
-  /** In order of addition. */
-  list(o: { status: OutboxStatus; limit: number }): Promise<readonly OutboxRow[]>;
+  /** In order of addition; 100 unless told. */
+  list(o: { status: OutboxStatus; limit?: number }): Promise<readonly OutboxRow[]>;
   /** Calls `wake` soon after an entry was committed, where the database can tell. Returns how to stop. */
   watch?(wake: () => void): () => void;
 }

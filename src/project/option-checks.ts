@@ -1,5 +1,11 @@
-/** Options that are numbers: one clear error for each mistake. */
+/** Options as callers give them: one clear error for each mistake. */
 import { BusError } from "../model/errors.js";
+
+/** So that a call without options, or with something else in their place, says what is missing. */
+export function checkObject(call: string, options: unknown): asserts options is object {
+  if (typeof options !== "object" || options === null || Array.isArray(options))
+    throw wrong(`${call} takes its options as an object`);
+}
 
 export function checkRange(
   name: string,
@@ -10,5 +16,39 @@ export function checkRange(
   if (value === undefined) return;
   if (typeof value === "number" && value >= min && value <= max) return;
   const upTo = max === Number.POSITIVE_INFINITY ? "" : `, ${max} at most`;
-  throw new BusError("INVALID_OPTION", `${name} must be a number of ${min} or more${upTo}`);
+  throw wrong(`${name} must be a number of ${min} or more${upTo}`);
+}
+
+/** Those that are given must be functions. */
+export function checkFunctions(options: Readonly<Record<string, unknown>>): void {
+  for (const [name, value] of Object.entries(options))
+    if (value !== undefined && typeof value !== "function") throw wrong(`${name} must be a function`);
+}
+
+export function checkChoice(name: string, value: unknown, choices: readonly string[]): void {
+  if (value === undefined || choices.includes(value as string)) return;
+  throw wrong(`${name} must be ${choices.map((choice) => `"${choice}"`).join(" or ")}`);
+}
+
+export function checkName(name: string, value: unknown): asserts value is string {
+  if (typeof value !== "string" || value === "") throw wrong(`${name} must be a non-empty string`);
+}
+
+/** A list, or none. */
+export function checkList(name: string, value: unknown): void {
+  if (value !== undefined && !Array.isArray(value)) throw wrong(`${name} must be an array`);
+}
+
+export function checkIndexes(indexes: unknown): void {
+  checkList("indexes", indexes);
+  for (const index of (indexes ?? []) as readonly unknown[]) {
+    const keys = Object(index).keys as unknown;
+    const directions = typeof keys === "object" && keys !== null ? Object.values(keys) : [];
+    if (directions.length === 0 || directions.some((direction) => direction !== 1 && direction !== -1))
+      throw wrong("an index is { keys: { field: 1 or -1, … }, unique? }");
+  }
+}
+
+function wrong(message: string): BusError {
+  return new BusError("INVALID_OPTION", message);
 }

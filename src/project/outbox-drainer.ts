@@ -5,12 +5,13 @@
  * An entry that fails is tried again with backoff, and after `maxAttempts` is dead until a person requeues it. A crash
  * between publish and mark publishes again under the same id, which adds nothing (P3).
  */
+import { type Clock, systemClock } from "../model/clock.js";
 import { BusError, describeThrown } from "../model/errors.js";
-import type { PublishItem } from "../model/event-bus.js";
+import type { PublishItem, PublishOptions } from "../model/event-bus.js";
 import { backoffMs, DEFAULT_RETRY, type RetryPolicy } from "../model/retry.js";
-import type { Handle } from "../model/task.js";
+import { type Handle, TaskBoard } from "../model/task.js";
 import type { OutboxClaim, OutboxStore } from "../ports/outbox.js";
-import type { Host } from "./host.js";
+import { checkRange } from "./option-checks.js";
 import { roundsTask } from "./running-task.js";
 
 export interface OutboxDrainerOptions {
@@ -38,26 +39,40 @@ export interface OutboxDrainerStats {
   readonly purged: number;
 }
 
-type DrainerHost = Pick<Host, "publish" | "publishMany" | "clock" | "tasks">;
+/** A bus; or whatever else publishes, such as the client of a hub: then its drainer is on no bus's task board. */
+export interface Publisher {
+  publish(topic: string, payload: unknown, options: PublishOptions): Promise<unknown>;
+  publishMany?(topic: string, items: readonly PublishItem[]): Promise<unknown>;
+  readonly clock?: Clock;
+  readonly tasks?: TaskBoard;
+}
 
 const PURGE_EVERY_MS = 60_000;
 const NONE: ReadonlySet<number> = new Set();
 
+/** What a drainer needs of an outbox: the first verbs. One that tells nothing back is taken at its word. */
+export type DrainedOutbox = Pick<OutboxStore, "claimBatch" | "markSent" | "markError"> &
+  Partial<Pick<OutboxStore, "requeueExpired" | "purge" | "watch">>;
+
 /**
+ * A number in place of options is `everyMs`.
+ *
  * @example
  * const drainer = runOutboxDrainer(outbox, bus);
  * // …
  * await drainer.stop();
  */
 export function runOutboxDrainer(
-  outbox: OutboxStore,
-  bus: DrainerHost,
-  options: OutboxDrainerOptions = {},
+  outbox: DrainedOutbox,
+  bus: Publisher,
+  given: OutboxDrainerOptions | number = {},
 ): Handle<OutboxDrainerStats> {
+  const options = typeof given === "number" ? { everyMs: given } : given;
+  checkParts(outbox, bus, options);
   const drainer = new Drainer(outbox, bus, options);
   const everyMs = options.everyMs ?? (outbox.watch === undefined ? 250 : 1_000);
   const name = options.name ?? "outbox";
-  const { clock, tasks } = bus;
+  const { clock = systemClock, tasks = new TaskBoard() } = bus;
   let unwatch: () => void = () => undefined;
   const handle = roundsTask(
     { kind: "outbox", name, clock, board: tasks, stats: () => ({ ...drainer.stats }) },
@@ -69,8 +84,9 @@ export function runOutboxDrainer(
 
 class Drainer {
   readonly stats = { sent: 0, failed: 0, dead: 0, lost: 0, purged: 0 };
-  readonly #outbox: OutboxStore;
-  readonly #bus: DrainerHost;
+  readonly #outbox: DrainedOutbox;
+  readonly #bus: Publisher;
+  readonly #clock: Clock;
   readonly #options: OutboxDrainerOptions;
   readonly #retry: RetryPolicy;
   readonly #owner: string;
@@ -78,37 +94,42 @@ class Drainer {
   readonly #stuck = new Set<string>();
   #purgedMs = Number.NEGATIVE_INFINITY;
 
-  constructor(outbox: OutboxStore, bus: DrainerHost, options: OutboxDrainerOptions) {
+  constructor(outbox: DrainedOutbox, bus: Publisher, options: OutboxDrainerOptions) {
     this.#outbox = outbox;
     this.#bus = bus;
     this.#options = options;
     this.#retry = { ...DEFAULT_RETRY, ...options.retry };
-    this.#owner = bus.clock.newId();
+    this.#clock = bus.clock ?? systemClock;
+    this.#owner = this.#clock.newId();
   }
 
   /** Publishes one batch; true if there may be more. */
   async round(signal: AbortSignal): Promise<boolean> {
     const { batchSize = 200, leaseMs = 30_000 } = this.#options;
-    const nowMs = this.#bus.clock.now();
-    await this.#outbox.requeueExpired(nowMs);
+    const nowMs = this.#clock.now();
+    await this.#outbox.requeueExpired?.(nowMs);
     await this.#purge(nowMs);
     const claims = await this.#outbox.claimBatch(batchSize, { owner: this.#owner, leaseMs, nowMs });
     this.#stuck.clear();
-    for (const [topic, ofTopic] of groupBy(claims, (claim) => claim.topic)) {
-      // A key has one order, whatever the topics of its entries.
+    for (const ofTopic of inKeyOrder(claims)) {
       const stuck = ofTopic.filter((claim) => this.#isStuck(claim));
       const free = ofTopic.filter((claim) => !this.#isStuck(claim));
       await Promise.all(stuck.map((claim) => this.#giveBack(claim)));
-      if (free.length > 0) await this.#publish(topic, free);
+      const [first] = free;
+      if (first !== undefined) await this.#publish(first.topic, free);
     }
     return claims.length === batchSize && !signal.aborted;
   }
 
-  /** Together if they let themselves be published together; the rest key by key, so that a bad entry stops only its key. */
+  /**
+   * Together if they let themselves be published together; the rest key by key, so that a bad entry stops only its key. One
+   * whose id the log has with another content is found out last: those of its key that went with it have gone out.
+   */
   async #publish(topic: string, claims: readonly OutboxClaim[]): Promise<void> {
     let failed: ReadonlySet<number> = NONE;
     try {
-      await this.#bus.publishMany(topic, claims.map(toItem));
+      if (this.#bus.publishMany === undefined) failed = new Set(claims.keys());
+      else await this.#bus.publishMany(topic, claims.map(toItem));
     } catch (error) {
       failed = failedIndexes(error) ?? new Set(claims.keys());
     }
@@ -138,13 +159,13 @@ class Drainer {
   }
 
   async #sent(claim: OutboxClaim): Promise<void> {
-    const held = await this.#outbox.markSent(claim.id, claim.token, { nowMs: this.#bus.clock.now() });
-    if (held) this.stats.sent++;
-    else this.stats.lost++;
+    const held = await this.#outbox.markSent(claim.id, claim.token, { nowMs: this.#clock.now() });
+    if (held === false) this.stats.lost++;
+    else this.stats.sent++;
   }
 
   async #failed(claim: OutboxClaim, error: unknown): Promise<void> {
-    const { clock } = this.#bus;
+    const clock = this.#clock;
     const failures = claim.failures + 1;
     const hopeless = BusError.is(error, "ID_CONFLICT") || failures >= (this.#options.maxAttempts ?? 10);
     const held = await this.#outbox.markError(claim.id, claim.token, {
@@ -152,7 +173,7 @@ class Drainer {
       retryAtMs: clock.now() + backoffMs(this.#retry, failures, clock.random()),
       ...(hopeless && { dead: true }),
     });
-    if (!held) this.stats.lost++;
+    if (held === false) this.stats.lost++;
     else if (hopeless) this.stats.dead++;
     else this.stats.failed++;
   }
@@ -160,13 +181,13 @@ class Drainer {
   /** It was not tried: the outbox hands it out again once the one before it is sent. */
   async #giveBack(claim: OutboxClaim): Promise<void> {
     const o = { error: "it waits for an earlier entry of its key", retryAtMs: 0, counts: false };
-    if (!(await this.#outbox.markError(claim.id, claim.token, o))) this.stats.lost++;
+    if ((await this.#outbox.markError(claim.id, claim.token, o)) === false) this.stats.lost++;
   }
 
   async #purge(nowMs: number): Promise<void> {
     if (nowMs - this.#purgedMs < PURGE_EVERY_MS) return;
     this.#purgedMs = nowMs;
-    this.stats.purged += await this.#outbox.purge(nowMs - (this.#options.keepSentMs ?? 86_400_000));
+    this.stats.purged += (await this.#outbox.purge?.(nowMs - (this.#options.keepSentMs ?? 86_400_000))) ?? 0;
   }
 }
 
@@ -182,21 +203,53 @@ function failedIndexes(error: unknown): ReadonlySet<number> | null {
   return new Set((failed as { index: number }[]).map(({ index }) => index));
 }
 
-/** Entries without a key are chains of their own. */
-function groupByKey(claims: readonly OutboxClaim[]): Map<string, OutboxClaim[]> {
-  return groupBy(claims, (claim) => (claim.key === undefined ? `id ${claim.id}` : `key ${claim.key}`));
+/**
+ * Entries of one topic together, as long as that lets none of a key go before an earlier one: a key has one order,
+ * whatever the topics of its entries.
+ */
+export function inKeyOrder(claims: readonly OutboxClaim[]): OutboxClaim[][] {
+  const all: OutboxClaim[][] = [];
+  let wave = new Map<string, OutboxClaim[]>();
+  let topicOf = new Map<string, string>();
+  for (const claim of claims) {
+    const { key, topic } = claim;
+    if (key !== undefined && (topicOf.get(key) ?? topic) !== topic) {
+      all.push(...wave.values());
+      wave = new Map();
+      topicOf = new Map();
+    }
+    if (key !== undefined) topicOf.set(key, topic);
+    const ofTopic = wave.get(topic);
+    if (ofTopic === undefined) wave.set(topic, [claim]);
+    else ofTopic.push(claim);
+  }
+  return [...all, ...wave.values()];
 }
 
-function groupBy(
-  claims: readonly OutboxClaim[],
-  nameOf: (claim: OutboxClaim) => string,
-): Map<string, OutboxClaim[]> {
+/** Entries without a key are chains of their own. */
+function groupByKey(claims: readonly OutboxClaim[]): Map<string, OutboxClaim[]> {
   const groups = new Map<string, OutboxClaim[]>();
   for (const claim of claims) {
-    const name = nameOf(claim);
+    const name = claim.key === undefined ? `id ${claim.id}` : `key ${claim.key}`;
     const group = groups.get(name);
     if (group === undefined) groups.set(name, [claim]);
     else group.push(claim);
   }
   return groups;
+}
+
+function checkParts(outbox: unknown, bus: unknown, options: OutboxDrainerOptions): void {
+  const { claimBatch, markSent, markError } = (outbox ?? {}) as Partial<DrainedOutbox>;
+  if ([claimBatch, markSent, markError].some((verb) => typeof verb !== "function"))
+    throw new BusError(
+      "INVALID_OPTION",
+      "runOutboxDrainer needs an outbox: a MongoOutbox, a SqliteOutbox, bus.store.outbox",
+    );
+  if (typeof (bus as Partial<Publisher> | undefined)?.publish !== "function")
+    throw new BusError("INVALID_OPTION", "runOutboxDrainer needs the bus it publishes on");
+  checkRange("batchSize", options.batchSize, 1, 10_000);
+  checkRange("everyMs", options.everyMs, 1);
+  checkRange("leaseMs", options.leaseMs, 1);
+  checkRange("maxAttempts", options.maxAttempts, 1);
+  checkRange("keepSentMs", options.keepSentMs, 0);
 }

@@ -9,14 +9,14 @@
  * The place is lost when the server's log no longer reaches back to it (ChangeStreamHistoryLost), and when the
  * collection was dropped or renamed (invalidate).
  */
-import type { ChangeStreamDocument, Db } from "mongodb";
+import type { ChangeStreamDocument, Db, MongoClient } from "mongodb";
 import { BusError } from "../../model/errors.js";
 import type { PublishItem } from "../../model/event-bus.js";
 import type { JsonObject } from "../../model/json.js";
 import type { Handle } from "../../model/task.js";
 import { checkTopicName } from "../../model/topic.js";
 import type { Host } from "../host.js";
-import { checkRange } from "../option-checks.js";
+import { checkChoice, checkFunctions, checkRange } from "../option-checks.js";
 import { roundsTask } from "../running-task.js";
 import { checkViewName } from "../view.js";
 import { type ChangeBatch, ChangeCursor, clusterTime, isLostPlace, keepsImages } from "./change-cursor.js";
@@ -72,32 +72,31 @@ export interface ChangefeedStats {
   readonly delayMs: number;
 }
 
-type FeedHost = Pick<Host, "publish" | "publishMany" | "clock" | "tasks" | "store">;
+/** Where the collection is, on a client of the caller's. */
+export type FeedDatabase = Db;
+
+export type FeedHost = Pick<Host, "publish" | "publishMany" | "clock" | "tasks" | "store">;
 
 /** How soon a process that waits looks whether the one that runs the feed is gone. */
 const LOOK_MS = 1_000;
 const PURGE_EVERY_MS = 3_600_000;
 const REFUSALS = new Set(["INVALID_PAYLOAD", "PAYLOAD_TOO_LARGE", "SCHEMA_VIOLATION", "INVALID_OPTION"]);
 
-/**
- * Publishes the changes of a collection. Any number of processes may start the same feed: one runs it, the others wait.
- *
- * @example
- * const feed = startMongoChangefeed(client.db("shop"), bus, { collection: "orders" });   // → orders.changed
- * // …
- * await feed.stop();
- */
-export function startMongoChangefeed(
-  db: Db,
+/** `tend` looks after the caller's client for as long as the feed runs, and returns how to end that. */
+export function startChangefeed(
+  db: FeedDatabase,
   bus: FeedHost,
   options: ChangefeedOptions,
+  tend: (client: MongoClient) => () => void,
 ): Handle<ChangefeedStats> {
   const feed = new Changefeed(db, bus, options);
   const { clock, tasks } = bus;
   const name = `changefeed ${feed.name} → ${feed.topic}`;
+  const leave = tend(db.client);
+  const close = (): Promise<void> => feed.close().finally(leave);
   return roundsTask(
     { kind: "changefeed", name, clock, board: tasks, stats: () => ({ ...feed.stats }) },
-    { everyMs: LOOK_MS, round: (signal) => feed.round(signal), close: () => feed.close() },
+    { everyMs: LOOK_MS, round: (signal) => feed.round(signal), close },
   );
 }
 
@@ -129,9 +128,8 @@ class Changefeed {
   #purgeAtMs = 0;
 
   constructor(db: Db, bus: FeedHost, options: ChangefeedOptions) {
+    checkParts(db, bus, options);
     const { collection } = options;
-    if (typeof collection !== "string" || collection === "")
-      throw new BusError("INVALID_OPTION", "a change feed needs the name of a collection");
     this.topic = options.topic ?? `${collection.toLowerCase().replaceAll("_", "-")}.changed`;
     checkTopicName(this.topic);
     checkRange("batchSize", options.batchSize, 1, 10_000);
@@ -324,3 +322,20 @@ class Changefeed {
 }
 
 const FIRST_START = "first start";
+
+function checkParts(db: unknown, bus: unknown, options: unknown): void {
+  if (typeof (db as Partial<Db> | undefined)?.collection !== "function")
+    throw new BusError(
+      "INVALID_OPTION",
+      "a change feed needs the database of the collection: client.db(name)",
+    );
+  if (typeof (bus as Partial<FeedHost> | undefined)?.publishMany !== "function")
+    throw new BusError("INVALID_OPTION", "a change feed needs the bus it publishes on");
+  const given = (options ?? {}) as Partial<ChangefeedOptions>;
+  if (typeof given.collection !== "string" || given.collection === "")
+    throw new BusError("INVALID_OPTION", "a change feed needs the name of a collection");
+  const { filter, map, keyOf } = given;
+  checkFunctions({ filter, map, keyOf });
+  checkChoice("from", given.from, ["earliest", "latest"]);
+  checkChoice("onRefused", given.onRefused, ["stop", "skip"]);
+}

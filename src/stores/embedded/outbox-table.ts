@@ -110,8 +110,8 @@ export class OutboxTable {
     );
   }
 
-  markError(id: string, token: string, o: OutboxFailure): boolean {
-    const failures = o.counts === false ? 0 : 1;
+  markError(id: string, token: string, o: Required<OutboxFailure>): boolean {
+    const failures = o.counts ? 1 : 0;
     return (
       this.#sql.run(
         `UPDATE promethean_outbox SET status = ?, failures = failures + ?, error = CASE WHEN ? THEN ? ELSE error END,

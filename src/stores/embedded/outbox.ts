@@ -10,6 +10,7 @@ import type {
   OutboxStatus,
   OutboxStore,
 } from "../../ports/outbox.js";
+import { checkEntry, claimOptions, failureOf } from "../../ports/outbox-arguments.js";
 import type { Access } from "./access.js";
 import { jsonCopy } from "./json-copy.js";
 import { OutboxTable } from "./outbox-table.js";
@@ -23,6 +24,7 @@ export class EmbeddedOutbox implements OutboxStore {
   }
 
   async add(entry: OutboxEntry, o: { nowMs?: number } = {}): Promise<void> {
+    checkEntry(entry);
     const added = await this.#access.call("outboxAdd", {
       entry: jsonCopy(entry),
       nowMs: o.nowMs ?? Date.now(),
@@ -30,7 +32,8 @@ export class EmbeddedOutbox implements OutboxStore {
     if (added) this.#access.wake.send({ type: "any" });
   }
 
-  claimBatch(count: number, { owner, leaseMs, nowMs }: ClaimOptions): Promise<readonly OutboxClaim[]> {
+  async claimBatch(count: number, o?: Partial<ClaimOptions>): Promise<readonly OutboxClaim[]> {
+    const { owner, leaseMs, nowMs } = claimOptions(count, o);
     return this.#access.call("outboxClaim", {
       count,
       claim: `${owner}/${randomUUID()}`,
@@ -40,16 +43,15 @@ export class EmbeddedOutbox implements OutboxStore {
     });
   }
 
-  markSent(id: string, token: string, o: { nowMs: number }): Promise<boolean> {
-    return this.#access.call("outboxSent", { id, token, nowMs: o.nowMs });
+  markSent(id: string, token: string, o: { nowMs?: number } = {}): Promise<boolean> {
+    return this.#access.call("outboxSent", { id, token, nowMs: o.nowMs ?? Date.now() });
   }
 
-  markError(id: string, token: string, o: OutboxFailure): Promise<boolean> {
-    const { error, retryAtMs, dead = false, counts = true } = o;
-    return this.#access.call("outboxError", { id, token, error, retryAtMs, dead, counts });
+  markError(id: string, token: string, o: string | OutboxFailure): Promise<boolean> {
+    return this.#access.call("outboxError", { id, token, ...failureOf(o) });
   }
 
-  requeueExpired(nowMs: number): Promise<number> {
+  requeueExpired(nowMs = Date.now()): Promise<number> {
     return this.#access.call("outboxExpire", { nowMs });
   }
 
@@ -69,8 +71,8 @@ export class EmbeddedOutbox implements OutboxStore {
     return this.#access.read((connection) => table(connection).stats());
   }
 
-  list(o: { status: OutboxStatus; limit: number }): Promise<readonly OutboxRow[]> {
-    return this.#access.read((connection) => table(connection).list(o));
+  list({ status, limit = 100 }: { status: OutboxStatus; limit?: number }): Promise<readonly OutboxRow[]> {
+    return this.#access.read((connection) => table(connection).list({ status, limit }));
   }
 
   /** Whatever another process wrote may be an entry: "look again" wakes too. */

@@ -87,7 +87,7 @@ export interface Operations {
   outboxAdd(o: { entry: OutboxEntry; nowMs: number }): boolean;
   outboxClaim(o: ClaimOptions & { count: number; claim: string }): OutboxClaim[];
   outboxSent(o: { id: string; token: string; nowMs: number }): boolean;
-  outboxError(o: OutboxFailure & { id: string; token: string }): boolean;
+  outboxError(o: Required<OutboxFailure> & { id: string; token: string }): boolean;
   outboxExpire(o: { nowMs: number }): number;
   outboxRequeue(o: { ids: readonly string[] | undefined }): number;
   outboxDiscard(o: { ids: readonly string[] }): number;

@@ -13,6 +13,7 @@ import type {
   OutboxStatus,
   OutboxStore,
 } from "../../ports/outbox.js";
+import { checkEntry, claimOptions, failureOf } from "../../ports/outbox-arguments.js";
 import { OUTBOX_TABLE, OutboxTable } from "./outbox-table.js";
 import type { Row, SqlValue } from "./sqlite.js";
 
@@ -62,26 +63,28 @@ export class SqliteOutbox implements OutboxStore {
    * even where nobody awaits.
    */
   add(entry: OutboxEntry, o: { nowMs?: number } = {}): Promise<void> {
+    checkEntry(entry);
     this.#table.add(entry, o.nowMs ?? Date.now());
     this.#wake();
     return Promise.resolve();
   }
 
   /** Nothing while the handle is inside a transaction: what it holds may yet be rolled back. */
-  async claimBatch(count: number, o: ClaimOptions): Promise<readonly OutboxClaim[]> {
+  async claimBatch(count: number, given?: Partial<ClaimOptions>): Promise<readonly OutboxClaim[]> {
+    const o = claimOptions(count, given);
     if (this.#handle.inTransaction ?? this.#handle.isTransaction) return [];
     return this.#table.claim(count, `${o.owner}/${randomUUID()}`, o);
   }
 
-  async markSent(id: string, token: string, o: { nowMs: number }): Promise<boolean> {
-    return this.#table.markSent(id, token, o.nowMs);
+  async markSent(id: string, token: string, o: { nowMs?: number } = {}): Promise<boolean> {
+    return this.#table.markSent(id, token, o.nowMs ?? Date.now());
   }
 
-  async markError(id: string, token: string, o: OutboxFailure): Promise<boolean> {
-    return this.#table.markError(id, token, o);
+  async markError(id: string, token: string, o: string | OutboxFailure): Promise<boolean> {
+    return this.#table.markError(id, token, failureOf(o));
   }
 
-  async requeueExpired(nowMs: number): Promise<number> {
+  async requeueExpired(nowMs = Date.now()): Promise<number> {
     return this.#table.requeueExpired(nowMs);
   }
 
@@ -105,8 +108,14 @@ export class SqliteOutbox implements OutboxStore {
     return this.#table.stats();
   }
 
-  async list(o: { status: OutboxStatus; limit: number }): Promise<readonly OutboxRow[]> {
-    return this.#table.list(o);
+  async list({
+    status,
+    limit = 100,
+  }: {
+    status: OutboxStatus;
+    limit?: number;
+  }): Promise<readonly OutboxRow[]> {
+    return this.#table.list({ status, limit });
   }
 
   /** Tells of entries added through this object; those of other processes are found by polling. */

@@ -15,6 +15,7 @@ import type {
   OutboxStatus,
   OutboxStore,
 } from "../../ports/outbox.js";
+import { checkEntry, claimOptions, failureOf } from "../../ports/outbox-arguments.js";
 import type { Lifetime } from "./lifetime.js";
 import { callSafely } from "./signals.js";
 
@@ -47,6 +48,7 @@ export class MemoryOutbox implements OutboxStore {
 
   async add(entry: OutboxEntry, o: { nowMs?: number } = {}): Promise<void> {
     this.#lifetime.check();
+    checkEntry(entry);
     const copy = copyOf(entry);
     const known = this.#unsent.get(entry.id) ?? this.#sent.get(entry.id);
     if (known !== undefined) {
@@ -68,8 +70,9 @@ export class MemoryOutbox implements OutboxStore {
     this.#wake();
   }
 
-  async claimBatch(count: number, o: ClaimOptions): Promise<readonly OutboxClaim[]> {
+  async claimBatch(count: number, given?: Partial<ClaimOptions>): Promise<readonly OutboxClaim[]> {
     this.#lifetime.check();
+    const o = claimOptions(count, { nowMs: this.#clock.now(), ...given });
     const claims: OutboxClaim[] = [];
     const blocked = new Set<string>();
     for (const row of this.#unsent.values()) {
@@ -82,24 +85,25 @@ export class MemoryOutbox implements OutboxStore {
     return claims;
   }
 
-  async markSent(id: string, token: string, o: { nowMs: number }): Promise<boolean> {
+  async markSent(id: string, token: string, o: { nowMs?: number } = {}): Promise<boolean> {
     this.#lifetime.check();
     const row = this.#claimed(id, token);
     if (row === undefined) return false;
     row.status = "sent";
     row.token = undefined;
-    row.atMs = o.nowMs;
+    row.atMs = o.nowMs ?? this.#clock.now();
     this.#unsent.delete(id);
     this.#sent.set(id, row);
     return true;
   }
 
-  async markError(id: string, token: string, o: OutboxFailure): Promise<boolean> {
+  async markError(id: string, token: string, given: string | OutboxFailure): Promise<boolean> {
     this.#lifetime.check();
+    const o = failureOf(given);
     const row = this.#claimed(id, token);
     if (row === undefined) return false;
     row.status = o.dead ? "dead" : "pending";
-    if (o.counts !== false) {
+    if (o.counts) {
       row.failures++;
       row.error = o.error;
     }
@@ -108,7 +112,7 @@ export class MemoryOutbox implements OutboxStore {
     return true;
   }
 
-  async requeueExpired(nowMs: number): Promise<number> {
+  async requeueExpired(nowMs = this.#clock.now()): Promise<number> {
     this.#lifetime.check();
     const expired = [...this.#unsent.values()].filter((r) => r.status === "claimed" && r.atMs <= nowMs);
     for (const row of expired) toPending(row);
@@ -153,13 +157,13 @@ export class MemoryOutbox implements OutboxStore {
     return { ...counts, oldestMs };
   }
 
-  async list(o: { status: OutboxStatus; limit: number }): Promise<readonly OutboxRow[]> {
+  async list(o: { status: OutboxStatus; limit?: number }): Promise<readonly OutboxRow[]> {
     this.#lifetime.check();
     const rows = [...(o.status === "sent" ? this.#sent : this.#unsent).values()];
     return rows
       .filter((row) => row.status === o.status)
       .sort((a, b) => a.order - b.order)
-      .slice(0, o.limit)
+      .slice(0, o.limit ?? 100)
       .map(rowOf);
   }
 

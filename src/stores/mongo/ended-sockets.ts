@@ -28,15 +28,37 @@ interface Internals {
 
 const LOOK_MS = 250;
 
-/** Looks until it is told to stop. */
+interface Looking {
+  readonly timer: NodeJS.Timeout;
+  users: number;
+}
+
+/** A client may serve a store, outboxes and feeds at once: one look is enough for all. */
+const looking = new WeakMap<MongoClient, Looking>();
+
+/** Looks until everybody who asked for it has told it to stop. */
 export function freeEndedSockets(client: MongoClient): () => void {
-  const timer = setInterval(() => {
-    for (const { closed, error, socket } of inUse(client)) {
-      if (closed === true && socket?.destroyed === true && socket.listenerCount("drain") > 0)
-        socket.emit("error", error ?? new MongoNetworkError("the connection was closed"));
-    }
-  }, LOOK_MS).unref();
-  return () => clearInterval(timer);
+  const present = looking.get(client) ?? {
+    timer: setInterval(() => look(client), LOOK_MS).unref(),
+    users: 0,
+  };
+  looking.set(client, present);
+  present.users++;
+  let over = false;
+  return () => {
+    if (over) return;
+    over = true;
+    if (--present.users > 0) return;
+    clearInterval(present.timer);
+    looking.delete(client);
+  };
+}
+
+function look(client: MongoClient): void {
+  for (const { closed, error, socket } of inUse(client)) {
+    if (closed === true && socket?.destroyed === true && socket.listenerCount("drain") > 0)
+      socket.emit("error", error ?? new MongoNetworkError("the connection was closed"));
+  }
 }
 
 function* inUse(client: MongoClient): Iterable<InUse> {

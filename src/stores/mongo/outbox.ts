@@ -20,8 +20,10 @@ import type {
   OutboxStatus,
   OutboxStore,
 } from "../../ports/outbox.js";
+import { checkEntry, claimOptions, failureOf } from "../../ports/outbox-arguments.js";
 import { bsonText, plainText } from "./bson-json.js";
 import { ensureOutboxIndexes, type OutboxDocument } from "./collections.js";
+import { freeEndedSockets } from "./ended-sockets.js";
 import { Gate } from "./gate.js";
 import { entryFields, entryOf, isBefore, rowOf, saysTheSame } from "./outbox-document.js";
 import { type OutboxWatch, watchOutbox } from "./outbox-watch.js";
@@ -55,6 +57,7 @@ export class MongoOutbox implements OutboxStore {
   /** Watches that were stopped and are not done yet. */
   readonly #ending = new Set<Promise<void>>();
   #logicalTime = true;
+  #prepared: Promise<void> | undefined;
 
   constructor(db: Db, options: MongoOutboxOptions = {}, gate = new Gate()) {
     this.#rows = db.collection(options.collection ?? "outbox", {
@@ -67,8 +70,16 @@ export class MongoOutbox implements OutboxStore {
     this.#gate = gate;
   }
 
-  /** Creates its indexes, and looks whether the server has a logical time. */
-  async prepare(): Promise<void> {
+  /** Creates its indexes, and looks whether the server has a logical time. Who claims without it gets it done first. */
+  prepare(): Promise<void> {
+    this.#prepared ??= this.#prepare().catch((error: unknown) => {
+      this.#prepared = undefined;
+      throw error;
+    });
+    return this.#prepared;
+  }
+
+  async #prepare(): Promise<void> {
     const hello = await this.#rows.db.admin().command({ hello: 1 });
     this.#logicalTime = hello.setName !== undefined || hello.msg === "isdbgrid";
     await ensureOutboxIndexes(this.#rows);
@@ -76,6 +87,7 @@ export class MongoOutbox implements OutboxStore {
 
   add(entry: OutboxEntry, o: { nowMs?: number; session?: ClientSession } = {}): Promise<void> {
     return this.#gate.write(async () => {
+      checkEntry(entry);
       const fields = entryFields(entry);
       const literals = Object.entries(fields).map(([name, value]) => [name, { $literal: value }]);
       const row = {
@@ -101,8 +113,10 @@ export class MongoOutbox implements OutboxStore {
     });
   }
 
-  claimBatch(count: number, o: ClaimOptions): Promise<readonly OutboxClaim[]> {
+  claimBatch(count: number, given?: Partial<ClaimOptions>): Promise<readonly OutboxClaim[]> {
     return this.#gate.write(async () => {
+      const o = claimOptions(count, given);
+      await this.prepare();
       const wanted = await this.#claimable(count, o.nowMs);
       if (wanted.length === 0) return [];
       const token = `${o.owner}/${randomUUID()}`;
@@ -189,16 +203,17 @@ export class MongoOutbox implements OutboxStore {
     return earliestByKey(found);
   }
 
-  markSent(id: string, token: string, o: { nowMs: number }): Promise<boolean> {
-    return this.#settle(id, token, { $set: { status: "sent", dueMs: o.nowMs }, $unset: { token: 1 } });
+  markSent(id: string, token: string, o: { nowMs?: number } = {}): Promise<boolean> {
+    const dueMs = o.nowMs ?? Date.now();
+    return this.#settle(id, token, { $set: { status: "sent", dueMs }, $unset: { token: 1 } });
   }
 
-  markError(id: string, token: string, o: OutboxFailure): Promise<boolean> {
-    const status = o.dead ? "dead" : "pending";
-    const failures = o.counts === false ? 0 : 1;
+  markError(id: string, token: string, given: string | OutboxFailure): Promise<boolean> {
+    const { dead: isDead, counts, error, retryAtMs: dueMs } = failureOf(given);
+    const status = isDead ? "dead" : "pending";
     return this.#settle(id, token, {
-      $set: { status, dueMs: o.retryAtMs, ...(failures > 0 && { error: o.error }) },
-      $inc: { failures },
+      $set: { status, dueMs, ...(counts && { error }) },
+      $inc: { failures: counts ? 1 : 0 },
       $unset: { token: 1 },
     });
   }
@@ -206,14 +221,14 @@ export class MongoOutbox implements OutboxStore {
   #settle(id: string, token: string, update: Document): Promise<boolean> {
     return this.#gate.write(async () => {
       // A batch is claimed under one token; each entry has its own by its id.
-      if (!token.endsWith(` ${id}`)) return false;
+      if (typeof token !== "string" || !token.endsWith(` ${id}`)) return false;
       const batch = token.slice(0, -id.length - 1);
       const claimed = { _id: bsonText(id), token: batch, status: "claimed" as const };
       return (await this.#rows.updateOne(claimed, update)).matchedCount === 1;
     });
   }
 
-  requeueExpired(nowMs: number): Promise<number> {
+  requeueExpired(nowMs = Date.now()): Promise<number> {
     return this.#gate.write(async () => {
       const { modifiedCount } = await this.#rows.updateMany(
         { status: "claimed", dueMs: { $lte: nowMs } },
@@ -260,9 +275,9 @@ export class MongoOutbox implements OutboxStore {
     });
   }
 
-  list(o: { status: OutboxStatus; limit: number }): Promise<readonly OutboxRow[]> {
+  list({ status, limit = 100 }: { status: OutboxStatus; limit?: number }): Promise<readonly OutboxRow[]> {
     return this.#gate.read(async () => {
-      const documents = await this.#rows.find({ status: o.status }).sort(IN_ORDER).limit(o.limit).toArray();
+      const documents = await this.#rows.find({ status }).sort(IN_ORDER).limit(limit).toArray();
       return documents.map(rowOf);
     });
   }
@@ -270,7 +285,10 @@ export class MongoOutbox implements OutboxStore {
   /** Wakes on entries that were committed or became pending again; without change streams the drainer's polling does. */
   watch(wake: () => void): () => void {
     this.#gate.check();
-    const watch = watchOutbox(this.#rows, wake);
+    const changes = watchOutbox(this.#rows, wake);
+    // The drainer that watches must not wait for ever on a client of the caller's either.
+    const stopFreeing = freeEndedSockets(this.#rows.db.client);
+    const watch: OutboxWatch = { stop: () => changes.stop().finally(stopFreeing) };
     this.#watches.add(watch);
     return () => {
       if (this.#watches.delete(watch)) this.#stop(watch);

@@ -50,6 +50,33 @@ function describeAdding(harness: Harness): void {
     expect(first?.token).not.toBe(second?.token);
   });
 
+  it("refuses what is no entry, and takes nothing of it", async () => {
+    const { outbox } = harness.store;
+    const bare = { id: "x", topic: "t", payload: 1 };
+    for (const wrong of [undefined, {}, { ...bare, id: "" }, { ...bare, id: 7 }, { ...bare, key: 7 }]) {
+      await failsWith("INVALID_OPTION", outbox.add(wrong as never));
+    }
+    await failsWith("INVALID_TOPIC", outbox.add({ id: "x", payload: 1 } as never));
+    await failsWith("INVALID_PAYLOAD", outbox.add({ id: "x", topic: "t" } as never));
+    expect(await outbox.stats()).toMatchObject({ pending: 0 });
+  });
+
+  it("serves those who use its verbs by hand: times, owner and lease need not be said", async () => {
+    const { outbox } = harness.store;
+    for (const id of ["a", "b"]) await outbox.add(entry({ id }));
+    const [a, b] = await outbox.claimBatch(2);
+    expect(await outbox.claimBatch(2)).toEqual([]);
+    expect(await outbox.markSent("a", a?.token as string)).toBe(true);
+    expect(await outbox.markError("b", b?.token as string, "no luck")).toBe(true);
+    expect(await outbox.list({ status: "pending" })).toMatchObject([
+      { id: "b", failures: 1, error: "no luck" },
+    ]);
+    const [again] = await outbox.claimBatch(1, { leaseMs: 0 });
+    expect(await outbox.requeueExpired()).toBe(1);
+    expect(await outbox.markSent("b", again?.token as string)).toBe(false);
+    for (const count of [0, -1, 1.5, Number.NaN]) await failsWith("INVALID_OPTION", outbox.claimBatch(count));
+  });
+
   it("keeps payloads as they came", async () => {
     for (const [i, [, payload]] of ODD_PAYLOADS.entries()) {
       await harness.store.outbox.add(entry({ id: `p${i}`, payload }), { nowMs: T0 });

@@ -62,6 +62,47 @@ export function describeOutboxDrainer(bench: ProjectBench): void {
       await drainer.stop();
     });
 
+    it("P10: a key has one order, whatever the topics of its entries", async () => {
+      const { bus, store } = bench;
+      const [one, other] = [await bench.topic(), await bench.topic()];
+      const sentBefore = (await store.outbox.stats()).sent;
+      const topics = [one, other, one, one, other, other, one];
+      for (const [i, topic] of topics.entries())
+        await store.outbox.add({ id: `${one}-${i}`, topic, payload: i, key: one });
+      const order: string[] = [];
+      const noting = bus.with({
+        publish: async (request, next) => {
+          const published = await next(request);
+          order.push(String(request.options.id));
+          return published;
+        },
+      });
+      const drainer = runOutboxDrainer(store.outbox, noting);
+      await expect
+        .poll(() => store.outbox.stats(), { timeout: 30_000 })
+        .toMatchObject({ sent: sentBefore + topics.length });
+      expect(order).toEqual(topics.map((_, i) => `${one}-${i}`));
+      await drainer.stop();
+    });
+
+    it("publishes on whatever can publish, and takes the interval in place of options", async () => {
+      const { store } = bench;
+      const topic = await bench.topic();
+      const sentBefore = (await store.outbox.stats()).sent;
+      const published: unknown[] = [];
+      const drainer = runOutboxDrainer(
+        store.outbox,
+        { publish: async (...call: unknown[]) => void published.push(call) },
+        5,
+      );
+      await store.outbox.add({ id: `${topic}-1`, topic, payload: 1, key: "k" });
+      await expect
+        .poll(() => store.outbox.stats(), { timeout: 30_000 })
+        .toMatchObject({ sent: sentBefore + 1 });
+      await drainer.stop();
+      expect(published).toEqual([[topic, 1, { id: `${topic}-1`, key: "k" }]]);
+    });
+
     it("an entry with a bad topic dies alone, with the reason kept", async () => {
       const { bus, store } = bench;
       const topic = await bench.topic();

@@ -1,0 +1,48 @@
+/** What callers of an outbox hand in, checked and completed: for those who use its verbs by hand, as much as for drainers. */
+import { BusError } from "../model/errors.js";
+import { DEFAULT_LIMITS } from "../model/limits.js";
+import type { ClaimOptions, OutboxEntry, OutboxFailure } from "./outbox.js";
+
+const LEASE_MS = 30_000;
+
+/**
+ * Refuses what is no entry at all, so that the caller's transaction fails with it. Whether the bus will take it (a name, a
+ * size, a schema) is the bus's to say: what it refuses ends as a dead entry, with the reason.
+ */
+export function checkEntry(entry: OutboxEntry): void {
+  const { id, topic, payload, key } = (entry ?? {}) as Partial<OutboxEntry>;
+  if (typeof id !== "string" || id === "" || Buffer.byteLength(id) > DEFAULT_LIMITS.maxIdBytes) {
+    const most = `a non-empty string of at most ${DEFAULT_LIMITS.maxIdBytes} bytes`;
+    throw new BusError(
+      "INVALID_OPTION",
+      `an outbox entry needs an id, ${most}: the event is published under it`,
+    );
+  }
+  if (typeof topic !== "string" || topic === "")
+    throw new BusError("INVALID_TOPIC", "an outbox entry needs the name of its topic");
+  if (payload === undefined)
+    throw new BusError("INVALID_PAYLOAD", "an outbox entry needs a payload; null is one, undefined is not");
+  if (key !== undefined && typeof key !== "string")
+    throw new BusError("INVALID_OPTION", "the key of an outbox entry must be a string");
+}
+
+export function claimOptions(count: number, given: Partial<ClaimOptions> | undefined): ClaimOptions {
+  if (!Number.isSafeInteger(count) || count < 1)
+    throw new BusError(
+      "INVALID_OPTION",
+      "claimBatch takes how many entries to claim: a whole number above 0",
+    );
+  const { owner = `process ${process.pid}`, leaseMs = LEASE_MS, nowMs = Date.now() } = given ?? {};
+  return { owner, leaseMs, nowMs };
+}
+
+/** What went wrong, in words or in full; without a time it may be tried again at once. */
+export function failureOf(given: string | OutboxFailure): Required<OutboxFailure> {
+  const {
+    error,
+    retryAtMs = 0,
+    dead = false,
+    counts = true,
+  } = typeof given === "string" ? { error: given } : given;
+  return { error: String(error), retryAtMs, dead, counts };
+}
