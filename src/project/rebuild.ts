@@ -10,14 +10,18 @@ import { BusError } from "../model/errors.js";
 import type { JsonObject } from "../model/json.js";
 import type { Handle } from "../model/task.js";
 import type { Host } from "./host.js";
+import { checkChoice, checkRange } from "./option-checks.js";
 import { type Projection, type ProjectorSource, projectionOf } from "./projection.js";
 import { finiteTask } from "./running-task.js";
+import { checkViewName } from "./view.js";
 import { type Comparison, compareViews } from "./view-comparison.js";
 import type { ViewSource } from "./view-definitions.js";
 import {
   buildName,
   movePointer,
+  numberOf,
   readPointer,
+  reserveBuild,
   sharePointer,
   suffixOf,
   type ViewPointer,
@@ -81,29 +85,23 @@ export async function rebuildView<T>(
   view: string,
   options: RebuildOptions<T> = {},
 ): Promise<RebuildHandle> {
+  checkViewName(view);
+  checkChoice("from", options.from, ["log", "snapshot"]);
+  checkRange("samples", options.samples, 0);
   const projection = await projectionOf(host, view, options);
-  const pointer = await readPointer(host.store.registry, projection.name);
+  const pointer = await reserveBuild(host.store.registry, projection.name);
   const rebuild = new Rebuild(host, view, projection, pointer, options);
   const { clock, tasks } = host;
-  let resolve: (result: RebuildResult) => void = () => undefined;
-  let reject: (error: unknown) => void = () => undefined;
-  const result = new Promise<RebuildResult>((onResult, onError) => {
-    resolve = onResult;
-    reject = onError;
-  });
-  result.catch(() => undefined);
+  let outcome: RebuildResult | undefined;
   const name = `rebuild ${view}`;
   const handle = finiteTask(
     { kind: "rebuild", name, clock, board: tasks, stats: () => rebuild.progress() },
     async (signal) => {
-      try {
-        resolve(await rebuild.run(signal));
-      } catch (error) {
-        reject(error);
-        throw error;
-      }
+      outcome = await rebuild.run(signal);
     },
   );
+  const result = handle.done.then(() => outcome as RebuildResult);
+  result.catch(() => undefined);
   return { ...handle, result };
 }
 
@@ -113,6 +111,7 @@ export async function rollbackView(
   view: string,
   actor = "bus",
 ): Promise<{ from: string; to: string }> {
+  checkViewName(view);
   const { registry } = host.store;
   const pointer = await readPointer(registry, view);
   if (pointer.previous === null)
@@ -160,26 +159,27 @@ class Rebuild {
   }
 
   async run(signal: AbortSignal): Promise<RebuildResult> {
-    const number = this.#pointer.number + 1;
+    const { number } = this.#pointer;
     const build = buildName(this.#projection.name, number);
-    // What an earlier try left behind would be taken for finished work.
-    await this.#remove(build);
     if (this.#options.from === "snapshot") this.#stats.events += await this.#projection.warm(build, signal);
     const stop = await this.#projection.feed(build, this.#stats);
     let switched = false;
+    let kept = false;
     try {
       await this.#caughtUp(this.#projection.group(build), signal);
       this.#phase = "comparing";
       const compared = await this.#compare(build, signal);
       const { switch: wanted = this.#gone === 0 || !this.#projection.needsAllEvents } = this.#options;
-      if (wanted) await this.#switch(build, number, compared);
+      if (wanted) await this.#switch(build, compared);
       switched = wanted;
+      kept = true;
       this.#phase = "done";
       return this.#result(build, switched, compared);
     } finally {
       await stop();
       // Nobody goes on with it, and a group that stands still would hold retention back.
-      if (!switched) await this.#removeGroup(build);
+      if (!kept) await this.#remove(build);
+      else if (!switched) await this.#removeGroup(build);
     }
   }
 
@@ -201,6 +201,7 @@ class Rebuild {
     for (;;) {
       if (signal.aborted)
         throw new BusError("ABORTED", `the rebuild of ${this.#view} was stopped; the old view is in use`);
+      await this.#pointerNow();
       const heads = await store.log.heads(topic);
       this.#total = heads.reduce((sum, { events }) => sum + events, 0);
       this.#gone = heads.reduce((sum, { head }) => sum + head, 0) - this.#total;
@@ -222,17 +223,37 @@ class Rebuild {
   }
 
   /** One write; then what no way leads back to any more goes. */
-  async #switch(build: string, number: number, compared: ReadonlyMap<string, Comparison>): Promise<void> {
+  async #switch(build: string, compared: ReadonlyMap<string, Comparison>): Promise<void> {
     const { registry } = this.#host.store;
     const { name } = this.#projection;
     const { current, previous } = this.#pointer;
     for (const view of compared.keys()) if (view !== name) await sharePointer(registry, view, name);
-    await movePointer(registry, name, this.#pointer, { current: build, previous: current, number });
+    const now = await this.#pointerNow();
+    await movePointer(registry, name, now, { current: build, previous: current, number: now.number });
     for (const [view, { samples: _, ...counts }] of compared) {
       const details = { from: this.#tableOf(view, current), to: this.#tableOf(view, build), ...counts };
       await audit(this.#host, this.#options.actor ?? "bus", "view.rebuild", view, details);
     }
-    if (previous !== null) await this.#remove(previous);
+    await this.#removeOlder(previous);
+  }
+
+  /** Whoever switches first wins; the others have compared with what no longer counts. */
+  async #pointerNow(): Promise<ViewPointer> {
+    const now = await readPointer(this.#host.store.registry, this.#projection.name);
+    if (now.current === this.#pointer.current) return now;
+    throw new BusError(
+      "WRITE_CONFLICT",
+      `the view ${this.#view} was rebuilt or rolled back by somebody else meanwhile; theirs is in use`,
+    );
+  }
+
+  /** The build before the one before, and what rebuilds left behind that never came to count. */
+  async #removeOlder(previous: string | null): Promise<void> {
+    const { name } = this.#projection;
+    const counted = numberOf(this.#pointer.current, name);
+    const first = Math.min(counted, previous === null ? counted : numberOf(previous, name));
+    for (let number = first; number < this.#pointer.number; number++)
+      if (number !== counted) await this.#remove(buildName(name, number));
   }
 
   #result(build: string, switched: boolean, compared: ReadonlyMap<string, Comparison>): RebuildResult {

@@ -12,7 +12,7 @@ export interface ViewPointer {
   readonly current: string;
   /** What counted before, kept for a way back. */
   readonly previous: string | null;
-  /** Of the newest build. */
+  /** Of the newest build, which may be under way. */
   readonly number: number;
   /** Revision of the registry's entry; 0 if there is none. */
   readonly revision: number;
@@ -23,8 +23,11 @@ export interface ViewPointer {
 /** What a pointer says; or whose pointer counts. */
 type StoredPointer = Pick<ViewPointer, "current" | "previous" | "number"> | { readonly with: string };
 
-/** How long a reader may go on with what it knows. */
+/** How long a reader may go on with what it knows, of pointers that other processes move. */
 const FRESH_MS = 500;
+
+/** How often pointers were moved in this process: its readers see that at once. */
+const moves = new WeakMap<Registry, number>();
 
 export async function readPointer(registry: Registry, view: string): Promise<ViewPointer> {
   const token = await registry.token(tokenName(view));
@@ -50,6 +53,28 @@ export async function movePointer(
     number: to.number,
   };
   await registry.putToken(tokenName(from.owner), value, { expected: from.revision });
+  noteMove(registry);
+}
+
+/**
+ * Takes the number of a new build for its caller alone: two who rebuild the same view at the same time must not write
+ * into each other's tables. Returns the pointer as it is now.
+ */
+export async function reserveBuild(registry: Registry, view: string): Promise<ViewPointer> {
+  for (;;) {
+    const pointer = await readPointer(registry, view);
+    const number = pointer.number + 1;
+    try {
+      await movePointer(registry, view, pointer, { ...pointer, number });
+      return { ...pointer, number, revision: pointer.revision + 1 };
+    } catch (error) {
+      if (!BusError.is(error, "WRITE_CONFLICT")) throw error;
+    }
+  }
+}
+
+function noteMove(registry: Registry): void {
+  moves.set(registry, (moves.get(registry) ?? 0) + 1);
 }
 
 /** From now on the view goes with the pointer of this projector. Changes nothing as long as that one was never moved. */
@@ -58,6 +83,7 @@ export async function sharePointer(registry: Registry, view: string, owner: stri
   if ((token?.value as { with?: string } | undefined)?.with === owner) return;
   try {
     await registry.putToken(tokenName(view), { with: owner }, { expected: token?.revision ?? 0 });
+    noteMove(registry);
   } catch (error) {
     // Another process of the same projector was first.
     if (!BusError.is(error, "WRITE_CONFLICT")) throw error;
@@ -67,6 +93,12 @@ export async function sharePointer(registry: Registry, view: string, owner: stri
 /** The name of the `number`-th build. */
 export function buildName(view: string, number: number): string {
   return number === 1 ? view : `${view}__${number}`;
+}
+
+/** Which build of `name` it is. */
+export function numberOf(build: string, name: string): number {
+  const suffix = suffixOf(build, name);
+  return suffix === "" ? 1 : Number(suffix.slice(2));
 }
 
 /** What a build's name has beyond the name it is a build of: nothing, or its number. */
@@ -79,6 +111,7 @@ export class ViewPointers {
   readonly #registry: Registry;
   readonly #clock: Clock;
   readonly #known = new Map<string, { readonly current: string; readonly readMs: number }>();
+  #moves = 0;
 
   constructor(registry: Registry, clock: Clock) {
     this.#registry = registry;
@@ -86,17 +119,16 @@ export class ViewPointers {
   }
 
   async current(view: string): Promise<string> {
+    const moved = moves.get(this.#registry) ?? 0;
+    if (moved !== this.#moves) this.#known.clear();
+    this.#moves = moved;
     const known = this.#known.get(view);
     const nowMs = this.#clock.steady();
     if (known !== undefined && nowMs - known.readMs < FRESH_MS) return known.current;
     const { current } = await readPointer(this.#registry, view);
-    this.#known.set(view, { current, readMs: nowMs });
+    // Unless it was moved while it was read.
+    if (moved === (moves.get(this.#registry) ?? 0)) this.#known.set(view, { current, readMs: nowMs });
     return current;
-  }
-
-  /** It was moved here: the next read looks. */
-  forget(view: string): void {
-    this.#known.delete(view);
   }
 }
 
