@@ -9,10 +9,11 @@ import type { Stop } from "../model/event-bus.js";
 import type { JsonObject } from "../model/json.js";
 import type { Handle } from "../model/task.js";
 import type { TopicRef } from "../model/topic.js";
-import { topicName } from "../model/topic.js";
+import { checkTopicName, topicName } from "../model/topic.js";
 import type { DocumentWrite, ViewIndex } from "../ports/documents.js";
 import { BuildFollower } from "./build-follower.js";
 import type { Host } from "./host.js";
+import { checkFunctions, checkIndexes, checkObject, checkRange } from "./option-checks.js";
 import { subscribedTask } from "./running-task.js";
 import { TombstonePurge } from "./tombstone-purge.js";
 import { checkViewName } from "./view.js";
@@ -58,8 +59,7 @@ export async function startChangelogProjector<T>(
   host: Host,
   options: ChangelogOptions<T>,
 ): Promise<Handle<ChangelogStats>> {
-  const view = options.view ?? options.collection;
-  checkViewName(view);
+  const view = checkedView(options);
   await rememberView(host, view, options);
   const stats = { events: 0, applied: 0, stale: 0, passedOver: 0, purged: 0 };
   const purge = new TombstonePurge(host.store.documents, host.clock, options.keepTombstonesMs);
@@ -78,6 +78,19 @@ export async function startChangelogProjector<T>(
   const { clock, tasks } = host;
   const task = { kind: "changelog", name, clock, board: tasks, stats: (): ChangelogStats => ({ ...stats }) };
   return subscribedTask(task, () => follower.stop());
+}
+
+function checkedView<T>(options: ChangelogOptions<T>): string {
+  checkObject("startChangelogProjector", options);
+  checkTopicName(topicName(options.topic));
+  const view = options.view ?? options.collection;
+  checkViewName(view);
+  const { keyOf, map, tombstone, versionOf } = options;
+  checkFunctions({ keyOf, map, tombstone, versionOf });
+  checkIndexes(options.indexes);
+  checkRange("batchSize", options.batchSize, 1);
+  checkRange("keepTombstonesMs", options.keepTombstonesMs, 0);
+  return view;
 }
 
 const BATCHES_AT_ONCE = 3;
@@ -130,11 +143,17 @@ export function lastWrites<T>(
 }
 
 function writeOf<T>(event: EventRecord<T>, options: ChangelogOptions<T>): DocumentWrite | null {
-  const key = options.keyOf === undefined ? event.key : options.keyOf(event);
+  const key = options.keyOf === undefined ? event.key : (options.keyOf(event) ?? undefined);
   if (key === undefined || key === "") return null;
+  if (typeof key !== "string") throw refused(event, "keyOf", "a string");
   const version = options.versionOf?.(event) ?? event.seq;
+  if (!Number.isFinite(version)) throw refused(event, "versionOf", "a number");
   if (isTombstone(event, options)) return { op: "delete", key, version, ts: event.ts };
   return { op: "upsert", key, version, ts: event.ts, fields: fieldsOf(event, options) };
+}
+
+function refused({ id }: EventRecord, option: string, wanted: string): BusError {
+  return new BusError("INVALID_PAYLOAD", `of event ${id}, ${option} gave something else than ${wanted}`);
 }
 
 function isTombstone<T>(event: EventRecord<T>, options: ChangelogOptions<T>): boolean {

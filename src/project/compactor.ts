@@ -6,13 +6,14 @@
 import { pause } from "../model/clock.js";
 import { BusError } from "../model/errors.js";
 import type { Handle } from "../model/task.js";
-import { snapshotTopic, type TopicConfig, type TopicRef, topicName } from "../model/topic.js";
+import { snapshotTopic, type TopicConfig, type TopicRef } from "../model/topic.js";
 import type { Host } from "./host.js";
 import { compactPartition, type PartitionCompaction } from "./log-compactor.js";
-import { checkRange } from "./option-checks.js";
+import { checkList, checkObject, checkRange } from "./option-checks.js";
 import { WorkSession } from "./partition-lease.js";
 import { roundsTask } from "./running-task.js";
 import { snapshotTopicOnce } from "./snapshotter.js";
+import { namedTopics } from "./topic-choice.js";
 
 export interface CompactionOptions {
   readonly topic?: TopicRef;
@@ -173,12 +174,9 @@ function isSnapshotTopic(topic: TopicConfig): boolean {
   return topic.compaction === true && topic.name.endsWith(snapshotTopic(""));
 }
 
-function namedTopics({ topic, topics }: CompactionOptions): string[] | null {
-  if (topic === undefined && topics === undefined) return null;
-  return [...(topic === undefined ? [] : [topic]), ...(topics ?? [])].map(topicName);
-}
-
 function checkOptions(options: CompactorOptions): void {
+  checkObject("a compactor", options);
+  checkList("topics", options.topics);
   checkRange("everyMs", options.everyMs, 1);
   checkRange("keepHistoryMs", options.keepHistoryMs, 0);
   checkRange("keepSnapshotsMs", options.keepSnapshotsMs, 0);

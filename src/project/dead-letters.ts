@@ -8,10 +8,11 @@ import { BusError } from "../model/errors.js";
 import type { Seq, StoredEvent } from "../model/event.js";
 import { derivedId } from "../model/ids.js";
 import { type Redriven, redriveHeaders, withoutRedrive } from "../model/redrive.js";
-import { checkTopicName, deadLetterTopic } from "../model/topic.js";
+import { checkTopicName, deadLetterTopic, type TopicRef, topicName } from "../model/topic.js";
 import type { Documents, ViewDocument } from "../ports/documents.js";
 import { Chains, endOf } from "./held-letters.js";
 import type { Host } from "./host.js";
+import { checkFunctions } from "./option-checks.js";
 
 export type LetterStatus = "open" | "redriven" | "discarded";
 
@@ -54,10 +55,12 @@ const PAGE = 200;
 /** The letters of a topic that fit, in log order within a partition. Pages through; memory stays flat. */
 export async function* deadLetters(
   host: Host,
-  topic: string,
+  of: TopicRef,
   query: LetterQuery = {},
 ): AsyncGenerator<Letter> {
+  const topic = topicName(of);
   checkTopicName(topic);
+  checkFunctions({ filter: query.filter });
   for await (const letter of lettersBehind(host, topic, new Map())) if (fits(letter, query)) yield letter;
 }
 
@@ -88,7 +91,7 @@ export async function* lettersBehind(
 }
 
 /** How many there are, of which kinds. */
-export async function summarizeDeadLetters(host: Host, topic: string): Promise<LetterSummary> {
+export async function summarizeDeadLetters(host: Host, topic: TopicRef): Promise<LetterSummary> {
   const counts = { open: 0, redriven: 0, discarded: 0 };
   const byErrorClass = new Map<string, number>();
   const byGroup = new Map<string, number>();
@@ -111,10 +114,11 @@ export async function summarizeDeadLetters(host: Host, topic: string): Promise<L
 /** Takes letters out of the open ones for good, with a reason that the audit keeps. Returns how many. */
 export async function discardDeadLetters(
   host: Host,
-  topic: string,
+  of: TopicRef,
   query: LetterQuery & { readonly reason: string; readonly actor?: string },
 ): Promise<number> {
-  if (typeof query.reason !== "string" || query.reason === "") {
+  const topic = topicName(of);
+  if (typeof query?.reason !== "string" || query.reason === "") {
     throw new BusError("INVALID_OPTION", "discarding dead letters needs a reason");
   }
   let discarded = 0;

@@ -3,6 +3,7 @@ import type { EventRecord, StoredEvent } from "../model/event.js";
 import type { TopicRef } from "../model/topic.js";
 import type { Host } from "./host.js";
 import { scanMerged } from "./log-scan.js";
+import { checkFunctions, checkRange } from "./option-checks.js";
 import { knownTopic } from "./time-travel.js";
 import { floorsAt, type Position } from "./topic-position.js";
 
@@ -29,8 +30,12 @@ export async function* exportEvents(
   options: ExportOptions = {},
 ): AsyncGenerator<string, void, undefined> {
   const { log } = host.store;
-  const { name } = await knownTopic(host, topic);
+  const { name, partitions } = await knownTopic(host, topic);
   const { from = "earliest", untilTs = Number.POSITIVE_INFINITY, filter, partition: only } = options;
+  checkRange("limit", options.limit, 0);
+  checkRange("untilTs", untilTs, 0);
+  checkRange("partition", only, 0, partitions - 1);
+  checkFunctions({ filter });
   const floors = await floorsAt(log, name, from);
   const stretches = (await log.heads(name))
     .filter(({ partition }) => only === undefined || partition === only)

@@ -9,6 +9,7 @@ import { type Cursor, START_CURSOR } from "../ports/groups.js";
 import type { Log, PartitionHead } from "../ports/log.js";
 import type { Host } from "./host.js";
 import { scanPages } from "./log-scan.js";
+import { checkName } from "./option-checks.js";
 import { knownTopic } from "./time-travel.js";
 import { floorsAt, type Position } from "./topic-position.js";
 
@@ -47,6 +48,7 @@ export interface MovedGroup {
 
 export async function moveGroup(host: Host, options: MoveGroupOptions): Promise<MovedGroup> {
   const { store, clock } = host;
+  checkName("group", options.group);
   const { name: topic } = await knownTopic(host, options.topic);
   const ref = { topic, group: options.group };
   const state = await store.groups.state(ref, { nowMs: clock.now() });

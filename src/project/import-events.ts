@@ -10,12 +10,16 @@ import { derivedId } from "../model/ids.js";
 import { type TopicRef, topicName } from "../model/topic.js";
 import type { Host } from "./host.js";
 import { LineSplitter, lineError, type NdjsonLine } from "./ndjson.js";
-import { checkRange } from "./option-checks.js";
+import { checkFunctions, checkObject, checkRange } from "./option-checks.js";
 import { ResumePoint } from "./resume-point.js";
 import { finiteTask } from "./running-task.js";
 
-/** Bytes or text in any pieces; of what is no stream (an array, say), each string is a line. */
-export type NdjsonSource = AsyncIterable<string | Uint8Array> | Iterable<string | Uint8Array> | string;
+/** Bytes or text, whole or in any pieces; of what is no stream (an array, say), each string is a line. */
+export type NdjsonSource =
+  | AsyncIterable<string | Uint8Array>
+  | Iterable<string | Uint8Array>
+  | string
+  | Uint8Array;
 
 export interface ImportOptions {
   /** Default: the topic that each line names. */
@@ -55,7 +59,10 @@ export async function importEvents(
   source: NdjsonSource,
   options: ImportOptions = {},
 ): Promise<Imported> {
+  checkSource(source);
+  checkObject("importEvents", options);
   checkRange("maxLineBytes", options.maxLineBytes, 1);
+  checkFunctions({ onProgress: options.onProgress });
   const point = await ResumePoint.load<{ lines: number }>(host.store.registry, "import", options.resume);
   const importer = new Importer(host, options, point.value?.lines ?? 0);
   const { clock, tasks } = host;
@@ -191,8 +198,9 @@ class Importer {
 
 async function* linesOf(source: NdjsonSource, maxBytes: number): AsyncGenerator<NdjsonLine> {
   const splitter = new LineSplitter(maxBytes);
-  if (typeof source === "string" || !(Symbol.asyncIterator in source)) {
-    for (const piece of typeof source === "string" ? [source] : source) {
+  const whole = typeof source === "string" || source instanceof Uint8Array;
+  if (whole || !(Symbol.asyncIterator in source)) {
+    for (const piece of whole ? [source] : (source as Iterable<string | Uint8Array>)) {
       yield* splitter.push(bufferOf(piece));
       if (typeof piece === "string" && !piece.endsWith("\n")) yield* splitter.push(NEWLINE);
     }
@@ -215,6 +223,15 @@ async function unlessAborted<R>(result: Promise<R>, signal: AbortSignal): Promis
   } finally {
     signal.removeEventListener("abort", onAbort);
   }
+}
+
+function checkSource(source: unknown): void {
+  const pieces = Object(source) as { [Symbol.iterator]?: unknown; [Symbol.asyncIterator]?: unknown };
+  if (typeof source === "string" || pieces[Symbol.iterator] || pieces[Symbol.asyncIterator]) return;
+  throw new BusError(
+    "INVALID_OPTION",
+    "importEvents reads text or bytes: a stream, an array of lines, a string",
+  );
 }
 
 const NEWLINE = Buffer.from("\n");

@@ -13,12 +13,13 @@ import type { Host } from "./host.js";
 import { KeyWindow } from "./key-window.js";
 import { compactionReached } from "./log-compactor.js";
 import { scanPages } from "./log-scan.js";
-import { checkRange } from "./option-checks.js";
+import { checkFunctions, checkRange } from "./option-checks.js";
 import { readMarks, type SnapshotMark, sourceOf } from "./snapshot.js";
 import { isRepeat } from "./snapshotter.js";
-import { checkTime, knownTopic, stateAt } from "./time-travel.js";
-import { toRecord, type ViewRecord } from "./view.js";
+import { knownTopic, stateAt, timeOf } from "./time-travel.js";
+import { checkViewName, toRecord, type ViewRecord } from "./view.js";
 import { type ViewSource, viewSource } from "./view-definitions.js";
+import { checkKey } from "./view-query.js";
 
 export interface PastFindOptions<D> {
   /** Default 50, at most 1,000. */
@@ -47,9 +48,10 @@ const WINDOW_BYTES = 32 * 1_048_576;
 export async function viewAt<D = JsonObject, T = unknown>(
   host: Host,
   view: string | ViewSource<T>,
-  ts: number,
+  at: number | Date,
 ): Promise<PastView<D, T>> {
-  checkTime(ts);
+  const ts = timeOf(at);
+  if (typeof view !== "object" || view === null) checkViewName(view);
   const source = typeof view === "string" ? await viewSource<T>(host, view) : view;
   return new PastView<D, T>(host, await knownTopic(host, source.topic), source, ts);
 }
@@ -69,6 +71,7 @@ export class PastView<D = JsonObject, T = unknown> {
 
   /** By index, unless the view has keys or versions of its own. */
   async get(key: string): Promise<ViewRecord<D> | null> {
+    checkKey(key);
     if (followsKeys(this.#source)) {
       const event = await stateAt<T>(this.#host, this.#topic.name, key, this.ts);
       return event === null ? null : this.#document(event);
@@ -83,6 +86,7 @@ export class PastView<D = JsonObject, T = unknown> {
   async find(options: PastFindOptions<D> = {}): Promise<PastPage<D>> {
     const { limit = 50, after, filter = () => true } = options;
     checkRange("limit", limit, 1, 1_000);
+    checkFunctions({ filter });
     if (after !== undefined && typeof after !== "string") {
       throw new BusError("INVALID_OPTION", "after is the `next` of the page before");
     }

@@ -10,9 +10,9 @@ import { pause } from "../model/clock.js";
 import { BusError } from "../model/errors.js";
 import type { EventRecord } from "../model/event.js";
 import { derivedId } from "../model/ids.js";
-import type { JsonObject } from "../model/json.js";
+import { canonicalText, type JsonObject } from "../model/json.js";
 import { type Redriven, redriveHeaders, withoutRedrive } from "../model/redrive.js";
-import { checkTopicName, REDRIVE_GROUP_HEADER } from "../model/topic.js";
+import { checkTopicName, REDRIVE_GROUP_HEADER, type TopicRef, topicName } from "../model/topic.js";
 import {
   endChains,
   fits,
@@ -25,13 +25,14 @@ import {
 } from "./dead-letters.js";
 import { type BroughtBack, type Chain, Chains, standingOf, turnsOf } from "./held-letters.js";
 import type { Host } from "./host.js";
+import { checkFunctions, checkObject, checkRange } from "./option-checks.js";
 import { GatheredWrites, type Transaction } from "./transaction.js";
 import { ViewPointers } from "./view-pointer.js";
 
 export interface RedriveOptions extends Omit<LetterQuery, "status"> {
-  readonly topic: string;
+  readonly topic: TopicRef;
   /** Where to; default: the topic it came from. */
-  readonly to?: string;
+  readonly to?: TopicRef;
   /** Events a second; default: as fast as they go. */
   readonly rate?: number;
   readonly limit?: number;
@@ -75,13 +76,28 @@ export interface RedriveResult {
  * @example
  * await redrive(bus, { topic: "orders.placed", group: "mailer", rate: 50 });
  */
-export async function redrive(host: Host, options: RedriveOptions): Promise<RedriveResult> {
+export async function redrive(host: Host, given: RedriveOptions): Promise<RedriveResult> {
+  const options = checked(given);
   const run = new RedriveRun(host, options);
   const held = await run.all();
   const counts = { ...run.counts, ...(held > 0 && { held }) };
   if (options.dryRun) return { topic: options.topic, ...counts, preview: run.preview };
   await audit(host, options, options.to ?? options.topic, counts);
   return { topic: options.topic, ...counts };
+}
+
+/** As given, with topics by name. */
+type Redrive = Omit<RedriveOptions, "topic" | "to"> & { readonly topic: string; readonly to?: string };
+
+function checked(given: RedriveOptions): Redrive {
+  checkObject("redrive", given);
+  const { topic, to, ...rest } = given;
+  for (const one of to === undefined ? [topic] : [topic, to]) checkTopicName(topicName(one));
+  const { rate, limit, transform, filter, handler, onProgress } = rest;
+  checkRange("rate", rate, Number.MIN_VALUE);
+  checkRange("limit", limit, 0);
+  checkFunctions({ transform, filter, handler, onProgress });
+  return { ...rest, topic: topicName(topic), ...(to !== undefined && { to: topicName(to) }) };
 }
 
 type Preview = NonNullable<RedriveResult["preview"]>[number];
@@ -94,7 +110,7 @@ class RedriveRun {
   readonly counts = { redriven: 0, passedOver: 0, superseded: 0 };
   readonly preview: Preview[] = [];
   readonly #host: Host;
-  readonly #options: RedriveOptions;
+  readonly #options: Redrive;
   readonly #target: string;
   /** Letters of held keys, and how far the dead letters have been read. */
   readonly #chains = new Chains();
@@ -103,7 +119,7 @@ class RedriveRun {
   readonly #back = new Map<string, BroughtBack>();
   #compacted = false;
 
-  constructor(host: Host, options: RedriveOptions) {
+  constructor(host: Host, options: Redrive) {
     this.#host = host;
     this.#options = options;
     this.#target = options.to ?? options.topic;
@@ -112,7 +128,6 @@ class RedriveRun {
   /** Returns how many keys are held still. */
   async all(): Promise<number> {
     const { topic, dryRun } = this.#options;
-    checkTopicName(topic);
     this.#compacted = (await this.#host.store.registry.topic(this.#target))?.compaction === true;
     await this.#read((letter) =>
       fits(letter, this.#options) && !this.#over ? this.#redriveOne(letter, null) : Promise.resolve(false),
@@ -212,7 +227,7 @@ async function republish(
   letter: Letter,
   changed: { payload: unknown; key?: string },
   turn: Redriven | null,
-  options: RedriveOptions,
+  options: Redrive,
 ): Promise<EventRecord> {
   const { event, origin } = letter;
   // A held key is released under its own name.
@@ -251,7 +266,7 @@ async function isSuperseded(host: Host, topic: string, letter: Letter): Promise<
 async function tryOut(
   host: Host,
   event: EventRecord,
-  options: RedriveOptions,
+  options: Redrive,
 ): Promise<{ error?: string; differences: DocumentDifference[] }> {
   if (options.handler === undefined) return { differences: [] };
   const pointers = new ViewPointers(host.store.registry, host.clock);
@@ -262,12 +277,15 @@ async function tryOut(
   } catch (error) {
     return { error: BusError.from(error).message, differences: [] };
   }
-  return { differences: await tx.differences() };
+  const differences = await tx.differences();
+  return {
+    differences: differences.filter(({ before, after }) => canonicalText(before) !== canonicalText(after)),
+  };
 }
 
 async function audit(
   host: Host,
-  options: RedriveOptions,
+  options: Redrive,
   target: string,
   counts: Record<string, number>,
 ): Promise<void> {

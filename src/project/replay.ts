@@ -9,11 +9,11 @@ import { BusError } from "../model/errors.js";
 import type { EventRecord, Seq } from "../model/event.js";
 import type { PublishItem } from "../model/event-bus.js";
 import { derivedId } from "../model/ids.js";
-import { type TopicRef, topicName } from "../model/topic.js";
+import { checkTopicName, type TopicRef, topicName } from "../model/topic.js";
 import { type MovedGroup, type MoveGroupOptions, moveGroup } from "./group-move.js";
 import type { Host } from "./host.js";
 import { type Stretch, scanMerged } from "./log-scan.js";
-import { checkRange } from "./option-checks.js";
+import { checkFunctions, checkRange } from "./option-checks.js";
 import { pacer } from "./pacer.js";
 import { ResumePoint } from "./resume-point.js";
 import { finiteTask } from "./running-task.js";
@@ -21,7 +21,8 @@ import { knownTopic } from "./time-travel.js";
 import { floorsAt, type Position } from "./topic-position.js";
 
 export interface CopyOptions<T = unknown> {
-  readonly from: { readonly topic: TopicRef<T>; readonly position?: Position };
+  /** The topic, from its beginning or from a position. */
+  readonly from: TopicRef<T> | { readonly topic: TopicRef<T>; readonly position?: Position };
   /** The topic to copy to. */
   readonly to: TopicRef;
   readonly filter?: (event: EventRecord<T>) => boolean;
@@ -74,15 +75,19 @@ export async function replay<T>(
   if ("from" in given && "to" in given) return copyEvents(host, options as CopyOptions<T>);
   throw new BusError(
     "INVALID_OPTION",
-    "replay takes { from: { topic, position? }, to: topic } or { topic, group, to: position }",
+    "replay takes { from: topic or { topic, position? }, to: topic } or { topic, group, to: position }",
   );
 }
 
 async function copyEvents<T>(host: Host, options: CopyOptions<T>): Promise<Copied> {
-  checkRange("rate", options.rate, Number.MIN_VALUE);
+  const { filter, map, onProgress, rate } = options;
+  checkRange("rate", rate, Number.MIN_VALUE);
+  checkFunctions({ filter, map, onProgress });
   const { registry, log } = host.store;
-  const source = (await knownTopic(host, options.from.topic)).name;
+  const { topic, position = "earliest" } = startOf(options.from);
+  const source = (await knownTopic(host, topic)).name;
   const target = topicName(options.to);
+  checkTopicName(target);
   if (target === source) throw new BusError("INVALID_OPTION", "a topic cannot be replayed into itself");
   const point = await ResumePoint.load<Place>(
     registry,
@@ -95,7 +100,7 @@ async function copyEvents<T>(host: Host, options: CopyOptions<T>): Promise<Copie
       `the unfinished replay "${options.resume}" goes from ${point.value.from} to ${point.value.to}`,
     );
   }
-  const floors = point.value?.floors ?? (await floorsAt(log, source, options.from.position ?? "earliest"));
+  const floors = point.value?.floors ?? (await floorsAt(log, source, position));
   const copier = new Copier<T>(host, options, floors);
   const task = finiteTask(
     {
@@ -123,6 +128,10 @@ async function copyEvents<T>(host: Host, options: CopyOptions<T>): Promise<Copie
   );
   await task.done;
   return copier.result;
+}
+
+function startOf<T>(from: CopyOptions<T>["from"]): { topic: TopicRef<T>; position?: Position } {
+  return typeof from === "object" && from !== null && "topic" in from ? from : { topic: from };
 }
 
 class Copier<T> {

@@ -3,15 +3,17 @@
  * oldest first). A group that has not settled what is about to go is told of first, when it comes near and again when it
  * happens: an audit entry, a callback, the statistics. With `holdForGroups` nothing goes before every group is past it.
  */
+import { BusError } from "../model/errors.js";
 import type { Seq } from "../model/event.js";
 import type { Handle } from "../model/task.js";
-import { type TopicConfig, type TopicRef, topicName } from "../model/topic.js";
+import type { TopicConfig, TopicRef } from "../model/topic.js";
 import type { PartitionHead } from "../ports/log.js";
 import { cursorsAt, type GroupCursor, slowestFloor } from "./group-floors.js";
 import type { Host } from "./host.js";
-import { checkRange } from "./option-checks.js";
+import { checkFunctions, checkList, checkObject, checkRange } from "./option-checks.js";
 import { cutByAge, cutsByBytes, unsettled } from "./retention-cut.js";
 import { roundsTask } from "./running-task.js";
+import { namedTopics } from "./topic-choice.js";
 
 /** A group that has not settled events which retention takes. */
 export interface UnreadEvents {
@@ -28,6 +30,7 @@ export interface UnreadEvents {
 }
 
 export interface RetentionRun {
+  readonly topic?: TopicRef;
   /** Default: every topic with a retention. */
   readonly topics?: readonly TopicRef[];
   /** Keep what a group has not settled, however old. Default false. */
@@ -64,10 +67,11 @@ const MAX_STEP_BYTES = 64 * 1_048_576;
  * const retention = startRetention(bus, { onWouldLose: ({ group, topic, events }) => alert(group, topic, events) });
  */
 export function startRetention(host: Host, options: RetentionOptions = {}): Handle<RetentionStats> {
+  checkObject("startRetention", options);
   checkRange("everyMs", options.everyMs, 1);
   const retention = new Retention(host, options);
   const { clock, tasks } = host;
-  const name = `retention ${options.topics?.map(topicName).join(", ") ?? "*"}`;
+  const name = `retention ${namedTopics(options)?.join(", ") ?? "*"}`;
   return roundsTask(
     { kind: "retention", name, clock, board: tasks, stats: () => retention.stats },
     { everyMs: options.everyMs ?? 60_000, round: (signal) => retention.round(signal) },
@@ -89,7 +93,10 @@ class Retention {
   readonly #told = new Map<string, UnreadEvents["stage"]>();
 
   constructor(host: Host, options: RetentionRun) {
+    checkObject("retention", options);
+    checkList("topics", options.topics);
     checkRange("noticeMs", options.noticeMs, 0);
+    checkFunctions({ onWouldLose: options.onWouldLose });
     this.#host = host;
     this.#options = options;
   }
@@ -117,8 +124,11 @@ class Retention {
   }
 
   async #topics(): Promise<TopicConfig[]> {
-    const named = this.#options.topics?.map(topicName);
-    return (await this.#host.topics()).filter(
+    const all = await this.#host.topics();
+    const named = namedTopics(this.#options);
+    const missing = named?.find((name) => !all.some((topic) => topic.name === name));
+    if (missing !== undefined) throw new BusError("NOT_FOUND", `there is no topic ${missing}`);
+    return all.filter(
       ({ name, retentionMs, retentionBytes }) =>
         (retentionMs !== undefined || retentionBytes !== undefined) && (named?.includes(name) ?? true),
     );

@@ -7,7 +7,7 @@
  */
 import { BusError } from "../model/errors.js";
 import type { EventRecord, Seq, StoredEvent } from "../model/event.js";
-import { snapshotTopic, type TopicConfig, type TopicRef, topicName } from "../model/topic.js";
+import { checkTopicName, snapshotTopic, type TopicConfig, type TopicRef, topicName } from "../model/topic.js";
 import type { Log } from "../ports/log.js";
 import type { Host } from "./host.js";
 import { checkRange } from "./option-checks.js";
@@ -38,6 +38,7 @@ export async function history<T = unknown>(
   key: string,
   options: KeyHistoryOptions = {},
 ): Promise<readonly EventRecord<T>[]> {
+  checkKey(key);
   const { limit = 100, after, before, newestFirst = false } = options;
   checkRange("limit", limit, 1, 10_000);
   checkRange("after", after, 0);
@@ -56,7 +57,7 @@ export async function history<T = unknown>(
 }
 
 /**
- * The event that made the key what it was at `ts`; null if it was not there, or had been deleted.
+ * The event that made the key what it was at that time, that moment included; null if it was not there, or had been deleted.
  *
  * @example
  * const order = await stateAt(bus, "orders", "order-7", Date.parse("2024-05-01T12:00:00Z"));
@@ -65,9 +66,10 @@ export async function stateAt<T = unknown>(
   host: Host,
   topic: TopicRef<T>,
   key: string,
-  ts: number,
+  at: number | Date,
 ): Promise<EventRecord<T> | null> {
-  checkTime(ts);
+  const ts = timeOf(at);
+  checkKey(key);
   const config = await knownTopic(host, topic);
   const fromLog = await newestInLog(host.store.log, config, key, ts);
   const fromSnapshot = await newestInSnapshot(host, config.name, key, ts);
@@ -77,15 +79,23 @@ export async function stateAt<T = unknown>(
 
 export async function knownTopic(host: Host, topic: TopicRef): Promise<TopicConfig> {
   const name = topicName(topic);
+  checkTopicName(name);
   const config = await host.store.registry.topic(name);
   if (config === null) throw new BusError("NOT_FOUND", `there is no topic ${name}`);
   return config;
 }
 
-export function checkTime(ts: unknown): asserts ts is number {
+/** In milliseconds since the epoch. */
+export function timeOf(at: number | Date): number {
+  const ts: unknown = at instanceof Date ? at.getTime() : at;
   if (typeof ts !== "number" || !Number.isFinite(ts) || ts < 0) {
-    throw new BusError("INVALID_OPTION", "a time is given in milliseconds since the epoch");
+    throw new BusError("INVALID_OPTION", "a time is given in milliseconds since the epoch, or as a Date");
   }
+  return ts;
+}
+
+function checkKey(key: unknown): void {
+  if (typeof key !== "string") throw new BusError("INVALID_OPTION", "the key of an event is a string");
 }
 
 async function newestInLog(

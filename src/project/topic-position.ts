@@ -10,7 +10,7 @@ import type { Log, PartitionHead } from "../ports/log.js";
 export type Position =
   | "earliest"
   | "latest"
-  | { readonly ts: number }
+  | { readonly ts: number | Date }
   | { readonly id: string }
   | { readonly seq: Seq; readonly partition?: number }
   | { readonly floors: readonly Seq[] };
@@ -31,7 +31,7 @@ async function wishedFloors(
   if (position === "earliest") return heads.map(({ low }) => low - 1);
   if (position === "latest") return heads.map(({ head }) => head);
   if (typeof position !== "object" || position === null) throw unknownPosition();
-  if ("ts" in position && isNumber(position.ts)) return floorsAtTime(log, topic, position.ts, heads);
+  if ("ts" in position && isTime(position.ts)) return floorsAtTime(log, topic, Number(position.ts), heads);
   if ("id" in position && typeof position.id === "string") return floorsAtId(log, topic, position.id, heads);
   if ("seq" in position && isSeq(position.seq)) return floorsAtSeq(topic, position, heads);
   if ("floors" in position && Array.isArray(position.floors) && position.floors.every(isSeq)) {
@@ -80,8 +80,8 @@ function floorsAtSeq(
   return heads.map((head) => (head.partition === partition ? seq - 1 : head.head));
 }
 
-function isNumber(value: unknown): value is number {
-  return typeof value === "number" && Number.isFinite(value);
+function isTime(value: unknown): value is number | Date {
+  return Number.isFinite(value instanceof Date ? value.getTime() : value);
 }
 
 function isSeq(value: unknown): value is Seq {

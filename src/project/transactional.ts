@@ -6,10 +6,11 @@
 import { BusError } from "../model/errors.js";
 import type { EventRecord } from "../model/event.js";
 import type { Handle } from "../model/task.js";
-import { type TopicRef, topicName } from "../model/topic.js";
+import { checkTopicName, type TopicRef, topicName } from "../model/topic.js";
 import { BuildFollower } from "./build-follower.js";
 import type { Host } from "./host.js";
 import { keeperName, rememberKeeper } from "./kept-views.js";
+import { checkChoice, checkName, checkObject, checkRange } from "./option-checks.js";
 import { subscribedTask } from "./running-task.js";
 import { TombstonePurge } from "./tombstone-purge.js";
 import type { Transaction } from "./transaction.js";
@@ -51,6 +52,7 @@ export async function startTransactionalProjector<T>(
   host: Host,
   options: TransactionalOptions<T>,
 ): Promise<Handle<TransactionalStats>> {
+  checkProjector(options);
   const { store, clock, tasks } = host;
   if (!store.capabilities.transactions) {
     throw new BusError(
@@ -75,4 +77,15 @@ export async function startTransactionalProjector<T>(
   const name = `transactional ${topicName(options.topic)} (${options.group})`;
   const task = { kind: "transactional", name, clock, board: tasks, stats: () => ({ ...stats }) };
   return subscribedTask(task, () => follower.stop());
+}
+
+function checkProjector<T>(options: TransactionalOptions<T>): void {
+  checkObject("startTransactionalProjector", options);
+  checkTopicName(topicName(options.topic));
+  checkName("group", options.group);
+  if (typeof options.handler !== "function")
+    throw new BusError("INVALID_OPTION", "a transactional projector needs a handler(events, tx)");
+  checkChoice("from", options.from, ["earliest", "latest"]);
+  checkRange("batchSize", options.batchSize, 1);
+  checkRange("keepTombstonesMs", options.keepTombstonesMs, 0);
 }

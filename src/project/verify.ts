@@ -10,6 +10,7 @@ import type { Cursor, Lease } from "../ports/groups.js";
 import type { PartitionHead } from "../ports/log.js";
 import type { Host } from "./host.js";
 import { scanPages } from "./log-scan.js";
+import { checkName } from "./option-checks.js";
 import { knownTopic } from "./time-travel.js";
 
 export interface Hole {
@@ -51,6 +52,7 @@ export async function verifyGroup(
   group: string,
   options: { readonly signal?: AbortSignal } = {},
 ): Promise<VerifiedGroup> {
+  checkName("group", group);
   const { name } = await knownTopic(host, topic);
   const { groups, log } = host.store;
   // Cursors before heads: a cursor that is read first cannot be ahead of a head that is read later.
@@ -93,6 +95,8 @@ interface Origin {
 }
 
 const TRIES = 3;
+/** Gaps that are named, at most. */
+const MAX_NAMED = 100;
 
 async function verifyPartition(
   host: Host,
@@ -108,11 +112,8 @@ async function verifyPartition(
     // Events that came since are not looked at; if some went, what was counted is no longer comparable.
     const undisturbed = after.events - (after.head - before.head) === before.events;
     if (!undisturbed && tries < TRIES) continue;
-    const holes = [
-      ...cursorHoles(lease?.cursor, before),
-      ...(undisturbed ? logHoles(counts.present, before) : []),
-    ];
-    const { present: _, ...rest } = counts;
+    const holes = [...cursorHoles(lease?.cursor, before), ...(undisturbed ? logHoles(counts, before) : [])];
+    const { present: _, gaps: __, ...rest } = counts;
     return { partition, floor: lease?.cursor.floor ?? 0, head: before.head, ...rest, holes };
   }
 }
@@ -125,6 +126,8 @@ async function headOf(host: Host, topic: string, partition: number): Promise<Par
 
 interface Counts {
   present: number;
+  /** Seqs between the first and the last that are not there: the first few. */
+  gaps: (readonly [Seq, Seq])[];
   settled: number;
   deadLettered: number;
   removed: number;
@@ -135,21 +138,29 @@ interface Counts {
 async function classify(
   host: Host,
   topic: string,
-  { partition, head }: PartitionHead,
+  { partition, low, head }: PartitionHead,
   lease: Lease | undefined,
   given: ReadonlySet<Seq>,
 ): Promise<Counts> {
-  const counts: Counts = { present: 0, settled: 0, deadLettered: 0, removed: 0, inFlight: 0, pending: 0 };
+  const counts: Counts = {
+    present: 0,
+    gaps: [],
+    ...{ settled: 0, deadLettered: 0, removed: 0, inFlight: 0, pending: 0 },
+  };
+  let next = low;
   const isSettled = settledIn(lease?.cursor);
   const handedOut = lease?.alive && lease.owner !== null ? lease.cursor.mark : 0;
   for await (const page of scanPages(host.store.log, { topic, partition, after: 0, through: head })) {
     counts.present += page.events.length;
     for (const { seq } of page.events) {
+      if (seq > next && counts.gaps.length < MAX_NAMED) counts.gaps.push([next, seq - 1]);
+      next = seq + 1;
       if (isSettled(seq)) given.has(seq) ? counts.deadLettered++ : counts.settled++;
       else if (seq <= handedOut) counts.inFlight++;
       else counts.pending++;
     }
   }
+  if (next <= head && counts.gaps.length < MAX_NAMED) counts.gaps.push([next, head]);
   counts.removed = head - counts.present;
   return counts;
 }
@@ -188,7 +199,11 @@ export function cursorHoles(cursor: Cursor | undefined, { low, head }: Partition
   return holes;
 }
 
-function logHoles(present: number, { low, head, events }: PartitionHead): Hole[] {
+/** Where nothing was compacted, whatever is not there is a hole; else the holes are among what is not there. */
+function logHoles({ present, gaps }: Counts, { low, head, events }: PartitionHead): Hole[] {
   if (present === events) return [];
-  return [{ from: low, to: head, why: `the log counts ${events} events here, but ${present} can be read` }];
+  const why = `the log counts ${events} events here, but ${present} can be read`;
+  if (events === head - low + 1 && gaps.length > 0) return gaps.map(([from, to]) => ({ from, to, why }));
+  const [first, last] = [gaps[0], gaps.at(-1)];
+  return [{ from: first?.[0] ?? low, to: gaps.length < MAX_NAMED ? (last?.[1] ?? head) : head, why }];
 }

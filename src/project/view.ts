@@ -3,6 +3,7 @@ import { BusError } from "../model/errors.js";
 import type { JsonObject } from "../model/json.js";
 import type { DocumentQuery, Documents, ViewDocument } from "../ports/documents.js";
 import type { ViewPointers } from "./view-pointer.js";
+import { checkKey, checkQuery } from "./view-query.js";
 
 const NAME = /^[a-z0-9][a-z0-9_.-]{0,119}$/;
 
@@ -43,6 +44,7 @@ export class View<T = JsonObject> {
   }
 
   async get(key: string): Promise<ViewRecord<T> | null> {
+    checkKey(key);
     const table = await this.#pointers.current(this.name);
     const document = (await this.#documents.get(table, [key])).get(key);
     return document === undefined ? null : toRecord<T>(document);
@@ -53,6 +55,7 @@ export class View<T = JsonObject> {
     if (!Number.isSafeInteger(limit) || limit < 1 || limit > 1_000) {
       throw new BusError("INVALID_OPTION", "limit must be a whole number from 1 to 1,000");
     }
+    checkQuery(options);
     const table = await this.#pointers.current(this.name);
     const { documents, next } = await this.#documents.find(table, { ...options, limit });
     return { items: documents.map((document) => toRecord<T>(document)), next };

@@ -9,6 +9,7 @@ import { snapshotTopic } from "../model/topic.js";
 import { type ChangelogOptions, groupOf, lastWrites } from "./changelog.js";
 import type { Host } from "./host.js";
 import { scanPages } from "./log-scan.js";
+import { checkObject } from "./option-checks.js";
 import { followsKeys } from "./past-view.js";
 import { readMarks, sourceRecordOf } from "./snapshot.js";
 import { knownTopic } from "./time-travel.js";
@@ -39,6 +40,7 @@ export interface Warmed {
  * await startChangelogProjector(bus, { topic: "process.state", view: "processes" });
  */
 export async function warmView<T>(host: Host, options: WarmOptions<T>): Promise<Warmed> {
+  checkObject("warmView", options);
   const view = options.view ?? options.collection;
   checkViewName(view);
   // Of a view that was rebuilt, the build that counts; each has a group of its own.

@@ -1,7 +1,7 @@
 /** Events in bulk: out as lines, in as lines, and from one topic to another. */
 import { z } from "@hono/zod-openapi";
 import type { EventRecord } from "../../model/event.js";
-import { checkTopicName } from "../../model/topic.js";
+import { checkTopicName, type TopicRef } from "../../model/topic.js";
 import { exportEvents } from "../../project/export-events.js";
 import { type CopyOptions, replay } from "../../project/replay.js";
 import type { HubContext } from "../context.js";
@@ -198,7 +198,11 @@ async function move(
   return replay(hub.bus, { ...o, actor: c.get("caller").subject });
 }
 
-async function copy(c: HubRequest, hub: HubContext, options: CopyOptions & { to: string }): Promise<object> {
+async function copy(
+  c: HubRequest,
+  hub: HubContext,
+  options: CopyOptions & { from: { topic: TopicRef }; to: string },
+): Promise<object> {
   demand(c, "ops", "replay");
   checkTopicName(options.to);
   demand(c, "publish", options.to);

@@ -1,6 +1,7 @@
 /** What looks after topics and groups, held to one suite on every store. */
 import { describe } from "vitest";
 import type { StoreFixture } from "../../../src/testing/conformance/fixture.js";
+import { describeBadInput } from "./bad-input.js";
 import { ProjectBench } from "./bench.js";
 import { describeCompaction } from "./compaction.js";
 import { describeDeadLetters } from "./dead-letters.js";
@@ -30,5 +31,6 @@ export function describeProject(fixture: StoreFixture): void {
     describeReplay(bench);
     describeTransfer(bench);
     describeVerification(bench);
+    describeBadInput(bench);
   });
 }
