@@ -1,5 +1,8 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { cp, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import { compileModule } from "../../../scripts/embedded-sources.mjs";
@@ -15,8 +18,18 @@ beforeAll(() => {
   program = fileURLToPath(compileModule(new URL("./lint-program.ts", import.meta.url), [hooks]));
 });
 
-async function lint(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
-  const child = spawn(process.execPath, [program, "lint", ...args], { cwd: repository });
+interface Ended {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+function lint(...args: string[]): Promise<Ended> {
+  return run(program, repository, args);
+}
+
+async function run(path: string, cwd: string, args: readonly string[]): Promise<Ended> {
+  const child = spawn(process.execPath, [path, "lint", ...args], { cwd });
   let [stdout, stderr] = ["", ""];
   child.stdout.on("data", (data) => {
     stdout += data;
@@ -60,4 +73,33 @@ describe("the command lint, in a process of its own", () => {
     expect(absent.stderr).toBe("promethean: there is no folder no/such/folder\n");
     expect((await lint(fixture, "--json", "--github")).code).toBe(2);
   });
+
+  it("says what to install where there is no TypeScript, in one line", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "promethean-lint-"));
+    try {
+      const place = await withoutTypeScript(folder);
+      const { code, stdout, stderr } = await run(place, folder, ["."]);
+      expect([code, stdout]).toEqual([1, ""]);
+      expect(stderr).toBe(
+        "promethean: reading your sources takes the TypeScript compiler, which is not installed here: npm install --save-dev typescript\n",
+      );
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  });
 });
+
+/** The program in a folder of its own, with everything installed but TypeScript. */
+async function withoutTypeScript(folder: string): Promise<string> {
+  const place = relative(repository, fileURLToPath(new URL("./lint-program.js", import.meta.url)));
+  const compiled = program.slice(0, -place.length);
+  await cp(compiled, join(folder, "program"), { recursive: true });
+  await writeFile(join(folder, "package.json"), '{ "type": "module" }');
+  const modules = join(folder, "node_modules");
+  await mkdir(modules);
+  for (const name of await readdir(join(repository, "node_modules"))) {
+    if (!name.startsWith(".") && name !== "typescript")
+      await symlink(join(repository, "node_modules", name), join(modules, name));
+  }
+  return join(folder, "program", place);
+}
