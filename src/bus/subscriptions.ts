@@ -12,7 +12,7 @@ import { deadLetterTopic, isSnapshotTopic, matchesTopic, type TopicConfig } from
 import { type GroupRef, groupKey } from "../ports/groups.js";
 
 /** Fewer events at once than this would make reading slow, however small the batches that handlers get. */
-const MIN_PAGE = 500;
+const MIN_PAGE = 1_000;
 
 export interface SubscribeRequest {
   readonly group: string;

@@ -2,12 +2,13 @@
  * Finding events by id, and telling whether a place in a partition was removed. An event that lies in a removed range
  * is a leftover of an interrupted removal, or of a writer that came too late; it counts as gone.
  */
-import { type ClientSession, ObjectId, type ReadConcernLevel } from "mongodb";
+import { type ClientSession, type Document, ObjectId, type ReadConcernLevel } from "mongodb";
 import type { Seq, StoredEvent } from "../../model/event.js";
 import { bsonText, plainText } from "./bson-json.js";
 import type { EventDocument, RangePart } from "./collections.js";
 import type { Connection } from "./connection.js";
 import { storedEvent } from "./event-document.js";
+import { type FindCommand, findAtOnce } from "./single-reply.js";
 
 export interface Place {
   readonly topic: string;
@@ -20,6 +21,9 @@ export interface RemovedRange {
   readonly to: Seq;
   readonly parts?: readonly RangePart[];
 }
+
+const AS_EVENT = { _id: 0, seq: 1, to: 1, gone: 1 };
+const AS_RANGE = { _id: 0, seq: 1, to: 1, parts: 1 };
 
 /** How long to wait until a majority holds what the primary holds already. */
 const SETTLE_MS = 10_000;
@@ -57,30 +61,30 @@ export class EventLookup {
     }
   }
 
-  /** A plain command: it may run once per append, and a cursor would cost more than the look itself. */
+  /** It may run once per append. */
   async isEventAt(id: string, seq: Seq): Promise<boolean> {
-    const { db, collections } = this.#connection;
-    const reply = await db.command({
-      find: collections.events.collectionName,
-      filter: { _id: bsonText(id) },
-      projection: { _id: 0, seq: 1, to: 1, gone: 1 },
-      limit: 1,
-      singleBatch: true,
-      readConcern: { level: "local" },
-    });
-    const [document] = reply.cursor.firstBatch as Pick<EventDocument, "seq" | "to" | "gone">[];
+    const [document] = await this.#first({ _id: bsonText(id) }, { projection: AS_EVENT }, "local");
     return document?.seq === seq && !isRemoved(document);
   }
 
   /** The removed range that `seq` lies in, or null. */
   async removedRange(place: Place, seq: Seq, level: ReadConcernLevel): Promise<RemovedRange | null> {
     const { topic, partition } = place;
-    const document = await this.#connection.collections.events.findOne(
-      { topic, partition, to: { $gte: seq } },
-      { sort: { to: 1 }, projection: { _id: 0, seq: 1, to: 1, parts: 1 }, readConcern: { level } },
-    );
+    const filter = { topic, partition, to: { $gte: seq } };
+    const [document] = await this.#first(filter, { sort: { to: 1 }, projection: AS_RANGE }, level);
     if (document?.to === undefined || document.seq > seq) return null;
     return { from: document.seq, to: document.to, parts: document.parts ?? [] };
+  }
+
+  async #first(
+    filter: Document,
+    how: Pick<FindCommand, "sort" | "projection">,
+    level: ReadConcernLevel,
+  ): Promise<EventDocument[]> {
+    const { db, collections } = this.#connection;
+    const find = collections.events.collectionName;
+    const command = { find, filter, ...how, limit: 1, readConcern: { level } };
+    return (await findAtOnce(db, command)).firstBatch;
   }
 
   async #sort(

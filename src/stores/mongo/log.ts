@@ -3,7 +3,7 @@
  * a partition are follows from its documents alone; there is no counter that could disagree with them.
  */
 import { BusError } from "../../model/errors.js";
-import type { EventDraft, Seq, StoredEvent } from "../../model/event.js";
+import { type EventDraft, type Seq, StoredEvent } from "../../model/event.js";
 import type { Fence } from "../../ports/groups.js";
 import type { AppendResult, HistoryOptions, Log, Page, PartitionHead, ReadOptions } from "../../ports/log.js";
 import type { Signal } from "../../ports/store.js";
@@ -17,9 +17,14 @@ import { storedEvent } from "./event-document.js";
 import { EventLookup, type Place } from "./event-lookup.js";
 import { pageOf } from "./page.js";
 import { headOf, headsPipeline, type PartitionEnds } from "./partition-head.js";
+import { firstBatchIn, type Row, rowsIn } from "./raw-row.js";
 import { Removal } from "./removal.js";
+import { findAtOnce } from "./single-reply.js";
 
 const MAX_TRIES = 20;
+const MAJORITY = { level: "majority" } as const;
+/** What the server puts into one reply, and no document is larger. */
+const REPLY_BYTES = 16 * 1_048_576;
 
 export interface MongoLogOptions {
   readonly queryablePayloads: boolean;
@@ -93,30 +98,45 @@ export class MongoLog implements Log {
   ): Promise<Page> {
     // To MongoDB, a limit of 0 is none.
     if (limit < 1) return { events: [], through: after };
-    const cursor = this.#connection.collections.events
-      .find({ ...place, seq: { $gt: after } }, { projection: { body: 0 } })
-      .sort({ seq: 1 })
-      .limit(limit)
-      .batchSize(limit);
-    const documents: EventDocument[] = [];
-    try {
-      let bytes = 0;
-      while (bytes < maxBytes && (await cursor.hasNext())) {
-        const batch = cursor.readBufferedDocuments();
-        documents.push(...batch);
-        for (const { payload } of batch) bytes += payload?.length ?? 0;
-      }
-    } finally {
-      await cursor.close();
-    }
+    const rows = await this.#rows(place, { after, limit, maxBytes });
     // A reader at the end that misses nothing need not ask; others may stand in a range that begins below `after`.
-    const atEnd = documents.length > 0 && documents.length < limit;
-    const whole = atEnd && documents.at(-1)?.seq === after + documents.length;
-    return pageOf(documents, {
+    const atEnd = rows.length > 0 && rows.length < limit;
+    const whole = atEnd && rows.at(-1)?.seq === after + rows.length;
+    return pageOf(rows, {
       after,
       maxBytes,
       removedTo: whole ? after : await this.#rangeAbove(place, after),
     });
+  }
+
+  /** Documents after `after`, until there are enough of them or of their bytes. */
+  async #rows(place: Place, { after, limit, maxBytes }: Required<ReadOptions>): Promise<Row[]> {
+    const rows: Row[] = [];
+    for (let bytes = 0; ; ) {
+      const last = rows.at(-1)?.seq ?? after;
+      const batch = await this.#batch(place, last, limit - rows.length);
+      for (const row of rowsIn(batch, place)) {
+        rows.push(row);
+        if (row instanceof StoredEvent) bytes += row.size;
+      }
+      // A reply that is not nearly full ends where the log does.
+      const cut = batch.length > REPLY_BYTES / 2 && rows.length < limit;
+      if (!cut || bytes >= maxBytes) return rows;
+    }
+  }
+
+  /** The bytes of a reply's documents, as a BSON array. */
+  async #batch(place: Place, after: Seq, limit: number): Promise<Buffer> {
+    const { db, collections } = this.#connection;
+    const command = {
+      find: collections.events.collectionName,
+      filter: { ...place, seq: { $gt: after } },
+      projection: { body: 0 },
+      sort: { seq: 1 },
+      limit,
+      readConcern: MAJORITY,
+    };
+    return firstBatchIn((await findAtOnce(db, command, { raw: true })) as Uint8Array);
   }
 
   /** End of the removed range that `after + 1` lies in. */
