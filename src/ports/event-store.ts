@@ -19,7 +19,7 @@ export interface ScanParams {
 export interface EventStore {
   insert<T>(event: Omit<EventRecord<T>, "partition" | "seq"> & { partition?: number }): Promise<void>;
   /** In log order within a partition; partitions merged by time. */
-  scan(topic: string, params: ScanParams): Promise<EventRecord[]>;
+  scan(topic: string, params?: ScanParams): Promise<EventRecord[]>;
   latestByKey(topic: string, keys: readonly string[]): Promise<Record<string, EventRecord | undefined>>;
 }
 
@@ -62,7 +62,7 @@ export class StoreEvents implements EventStore {
     }
   }
 
-  async scan(topic: string, params: ScanParams): Promise<EventRecord[]> {
+  async scan(topic: string, params: ScanParams = {}): Promise<EventRecord[]> {
     const { partitions } = await topicOf(this.store, topic);
     const limit = params.limit ?? 1_000;
     const after = params.afterId === undefined ? null : await this.store.log.find(params.afterId);

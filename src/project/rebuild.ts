@@ -74,6 +74,7 @@ export interface RebuildHandle extends Handle<RebuildProgress> {
 }
 
 const LOOK_MS = 50;
+const MAX_TRIES = 5;
 
 /**
  * @example
@@ -228,8 +229,10 @@ class Rebuild {
     const { name } = this.#projection;
     const { current, previous } = this.#pointer;
     for (const view of compared.keys()) if (view !== name) await sharePointer(registry, view, name);
-    const now = await this.#pointerNow();
-    await movePointer(registry, name, now, { current: build, previous: current, number: now.number });
+    await untilDone(async () => {
+      const now = await this.#pointerNow();
+      await movePointer(registry, name, now, { current: build, previous: current, number: now.number });
+    });
     for (const [view, { samples: _, ...counts }] of compared) {
       const details = { from: this.#tableOf(view, current), to: this.#tableOf(view, build), ...counts };
       await audit(this.#host, this.#options.actor ?? "bus", "view.rebuild", view, details);
@@ -269,6 +272,17 @@ class Rebuild {
 
   #tableOf(view: string, build: string): string {
     return view + suffixOf(build, this.#projection.name);
+  }
+}
+
+/** Again when the pointer was written in between, for a build that only begins: what matters is looked at each time. */
+async function untilDone(move: () => Promise<void>): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await move();
+    } catch (error) {
+      if (!BusError.is(error, "WRITE_CONFLICT") || tries >= MAX_TRIES) throw error;
+    }
   }
 }
 

@@ -109,7 +109,7 @@ async function fill<T>(
     const events = page.events
       .map((entry) => sourceRecordOf<T>(entry, to.topic))
       .filter((event): event is EventRecord<T> => event !== null && event.seq <= to.floor);
-    const writes = lastWrites(events, options);
+    const writes = lastWrites(events, options, host.clock.now());
     if (writes.length > 0) await documents.write(to.table, writes);
     entries += events.length;
   }

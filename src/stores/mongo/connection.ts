@@ -72,6 +72,7 @@ export class Connection {
   #setName = "";
 
   constructor(options: ConnectionOptions) {
+    checkOptions(options);
     this.client = options.client ?? connectTo(options.url);
     this.#ownsClient = options.client === undefined;
     this.db = this.client.db(options.db ?? databaseIn(options.url) ?? "promethean", DB_OPTIONS);
@@ -124,10 +125,22 @@ export class Connection {
   }
 }
 
-function connectTo(url: string | undefined): MongoClient {
-  if (url === undefined) {
+/** What MongoDB would refuse later, and less clearly. */
+function checkOptions(options: ConnectionOptions): void {
+  const { client, url, db, prefix } = (options ?? {}) as Partial<ConnectionOptions>;
+  if (client === undefined && typeof url !== "string")
     throw new BusError("INVALID_OPTION", "mongoStore needs `url` (mongodb://…) or `client`");
-  }
+  if (client !== undefined && typeof Object(client).db !== "function")
+    throw new BusError("INVALID_OPTION", "`client` must be a MongoClient of the package mongodb");
+  const isName = typeof db === "string" && /^[^/\\. "$\0]+$/.test(db) && Buffer.byteLength(db) <= 63;
+  if (db !== undefined && !isName)
+    throw new BusError("INVALID_OPTION", '`db` has 1 to 63 bytes, and none of / \\ . " $ or a space');
+  const isPrefix = typeof prefix === "string" && prefix.length <= 60 && !/[$\0]|^system\./.test(prefix);
+  if (prefix !== undefined && !isPrefix)
+    throw new BusError("INVALID_OPTION", "`prefix` is a string of at most 60 characters without $");
+}
+
+function connectTo(url = ""): MongoClient {
   const said = url.toLowerCase();
   const options = Object.entries(CLIENT_DEFAULTS).filter(
     ([name]) => !said.includes(`${name.toLowerCase()}=`),

@@ -32,6 +32,22 @@ describe("an address that leads nowhere", () => {
     );
     expect(() => mongoStore({})).toThrow(expect.objectContaining({ code: "INVALID_OPTION" }));
   });
+
+  it("options that MongoDB would refuse, each said before anything is asked of a server", () => {
+    const url = "mongodb://localhost:1";
+    const wrong = [
+      undefined,
+      { url: 5 },
+      { url: "" },
+      { client: {} },
+      ...["", "a b", "a/b", "x".repeat(64), 5].map((db) => ({ url, db })),
+      ...["a$b", "system.", 5].map((prefix) => ({ url, prefix })),
+    ];
+    for (const options of wrong)
+      expect(() => mongoStore(options as never), JSON.stringify(options)).toThrow(
+        expect.objectContaining({ code: "INVALID_OPTION" }),
+      );
+  });
 });
 
 describe("on a server that runs", () => {
@@ -126,6 +142,18 @@ describe("on a server that runs", () => {
     expect((await events.latestByKey("orders", ["k"])).k?.id).toBe("e2");
     await cursors.set("orders", "g", { topic: "orders", lastId: "e1" });
     expect(await cursors.get("orders", "g")).toMatchObject({ lastId: "e1" });
+    expect(await events.scan("orders")).toHaveLength(2);
+  });
+
+  it("the small stores take the name of their collection, of which only the beginning is free", async () => {
+    const shop = new MongoEventStore(database.db, "shop_events");
+    await shop.insert({ id: "e1", topic: "orders", ts: 1, payload: 1 });
+    expect(await database.db.collection("shop_events").countDocuments()).toBe(1);
+    expect(await new MongoEventStore(database.db, { prefix: "shop_" }).scan("orders")).toHaveLength(1);
+    expect(await new MongoEventStore(database.db, "events").scan("orders")).toEqual([]);
+    expect(() => new MongoCursorStore(database.db, "places")).toThrow(
+      expect.objectContaining({ code: "INVALID_OPTION" }),
+    );
   });
 });
 
