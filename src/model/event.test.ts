@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type EventDraft, StoredEvent, saysTheSame } from "./event.js";
-import { jsonBody } from "./json.js";
+import { JsonBody, jsonBody } from "./json.js";
 
 const LIMITS = { maxBytes: 1_000_000, maxDepth: 64 };
 
@@ -35,6 +35,24 @@ describe("StoredEvent", () => {
       ...meta,
       payload: { n: 1 },
     });
+  });
+
+  it.each([
+    ["a value", null, jsonBody(null, LIMITS)],
+    ["a value with members", { a: [1, "é"] }, jsonBody({ a: [1, "é"] }, LIMITS)],
+    ["text", { a: [1, "é"] }, JsonBody.ofText('{"a":[1,"é"]}')],
+    ["bytes", { a: [1, "é"] }, JsonBody.ofBytes(Buffer.from('{"a":[1,"é"]}'))],
+  ])("has its payload in every form, whichever it came in: %s", (_, payload, body) => {
+    const event = new StoredEvent("t", 0, 1, draft({ body }));
+    const { size } = event;
+    expect(size).toBe(body.size + 120);
+    expect(event.body.text).toBe(JSON.stringify(payload));
+    expect(event.body.value).toEqual(payload);
+    expect(event.record.payload).toBe(event.body.value);
+    expect(JSON.parse(event.json)).toEqual(event.record);
+    expect(event.body).toBe(event.body);
+    expect(event.size).toBe(event.body.size + 120);
+    expect(new StoredEvent("t", 0, 2, event).record).toEqual({ ...event.record, seq: 2 });
   });
 
   it("P13: counts at least the bytes of its payload and key", () => {

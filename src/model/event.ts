@@ -1,5 +1,5 @@
 /** The event: as people see it (EventRecord), as it goes into a store (EventDraft), as it comes out (StoredEvent). */
-import type { JsonBody } from "./json.js";
+import { JsonBody } from "./json.js";
 
 /** Position in a partition: 1, 2, 3 … in commit order (P2). 0 stands for "before the first". */
 export type Seq = number;
@@ -43,7 +43,10 @@ export interface EventDraft {
   readonly freshId: boolean;
 }
 
-/** An event in the log. The payload stays in the form it came in until somebody looks. */
+/**
+ * An event in the log. The payload stays in the form it came in until somebody looks. One that is nothing but a value is kept in
+ * the record alone: whoever published it is given that anyway.
+ */
 export class StoredEvent {
   readonly id: string;
   readonly topic: string;
@@ -52,8 +55,10 @@ export class StoredEvent {
   readonly ts: number;
   readonly key: string | undefined;
   readonly meta: EventMeta | undefined;
-  readonly body: JsonBody;
+  /** Without one there is a record, and the size that the body had. */
+  #body: JsonBody | undefined;
   #record: EventRecord | undefined;
+  readonly #size: number;
   #json: string | undefined;
 
   constructor(topic: string, partition: number, seq: Seq, draft: Omit<EventDraft, "freshId">) {
@@ -64,12 +69,21 @@ export class StoredEvent {
     this.ts = draft.ts;
     this.key = draft.key;
     this.meta = draft.meta;
-    this.body = draft.body;
+    const { body } = draft;
+    const value = body.valueAlone;
+    this.#size = body.size;
+    if (value === undefined) this.#body = body;
+    else this.#record = this.#makeRecord(value);
+  }
+
+  get body(): JsonBody {
+    this.#body ??= JsonBody.ofFrozen(this.#record?.payload, this.#size);
+    return this.#body;
   }
 
   /** Bytes this event is counted as where bytes are bounded. */
   get size(): number {
-    return this.body.size + (this.key?.length ?? 0) + 120;
+    return (this.#body?.size ?? this.#size) + (this.key?.length ?? 0) + 120;
   }
 
   /** The event as JSON text, for those who pass it on; the payload's own text is not made anew. */
@@ -86,13 +100,12 @@ export class StoredEvent {
 
   /** The event as handlers see it: one frozen object for all of them. */
   get record(): EventRecord {
-    this.#record ??= this.#makeRecord();
+    this.#record ??= this.#makeRecord(this.body.value);
     return this.#record;
   }
 
-  #makeRecord(): EventRecord {
+  #makeRecord(payload: unknown): EventRecord {
     const { id, topic, partition, seq, ts, key, meta } = this;
-    const payload = this.body.value;
     if (meta !== undefined) {
       const keyed = key === undefined ? undefined : { key };
       return Object.freeze({ id, topic, partition, seq, ts, ...keyed, ...meta, payload });

@@ -68,6 +68,11 @@ export class JsonBody {
     return this.#value;
   }
 
+  /** Its value if it has no other form, not even one to make it of; else undefined. */
+  get valueAlone(): unknown {
+    return this.#text === undefined && this.#bytes === undefined ? this.#value : undefined;
+  }
+
   get bytes(): Uint8Array {
     if (this.#bytes === undefined) this.#bytes = Buffer.from(this.text, "utf8");
     if (this.#from >= 0) {
