@@ -68,7 +68,10 @@ export class PartitionWriter {
   }
 
   add(draft: EventDraft, bytes: number, waiter: Waiter): void {
-    this.#queue.push({ draft, waiter, bytes, ownId: draft.freshId, addedMs: this.#options.clock.recent() });
+    const pending = { draft, waiter, bytes, ownId: draft.freshId, addedMs: this.#options.clock.recent() };
+    // An empty array takes room for seventeen at its first push: too much where each event is a batch.
+    if (this.#queue.length === 0) this.#queue = [pending];
+    else this.#queue.push(pending);
     if (this.#busy) return;
     this.#busy = true;
     // One turn of the microtask queue: a caller that publishes in a loop fills the first batch too.
