@@ -17,7 +17,7 @@ import { storedEvent } from "./event-document.js";
 import { EventLookup, type Place } from "./event-lookup.js";
 import { pageOf } from "./page.js";
 import { headOf, headsPipeline, type PartitionEnds } from "./partition-head.js";
-import { firstBatchIn, type Row, rowsIn } from "./raw-row.js";
+import { DOCUMENTS_AS_BYTES, type Row, rowsIn } from "./raw-row.js";
 import { Removal } from "./removal.js";
 import { findAtOnce } from "./single-reply.js";
 
@@ -120,13 +120,14 @@ export class MongoLog implements Log {
         if (row instanceof StoredEvent) bytes += row.size;
       }
       // A reply that is not nearly full ends where the log does.
-      const cut = batch.length > REPLY_BYTES / 2 && rows.length < limit;
+      const replied = batch.reduce((sum, document) => sum + document.length, 0);
+      const cut = replied > REPLY_BYTES / 2 && rows.length < limit;
       if (!cut || bytes >= maxBytes) return rows;
     }
   }
 
-  /** The bytes of a reply's documents, as a BSON array. */
-  async #batch(place: Place, after: Seq, limit: number): Promise<Buffer> {
+  /** Documents as bytes. */
+  async #batch(place: Place, after: Seq, limit: number): Promise<readonly Uint8Array[]> {
     const { db, collections } = this.#connection;
     const command = {
       find: collections.events.collectionName,
@@ -136,7 +137,7 @@ export class MongoLog implements Log {
       limit,
       readConcern: MAJORITY,
     };
-    return firstBatchIn((await findAtOnce(db, command, { raw: true })) as Uint8Array);
+    return (await findAtOnce(db, command, DOCUMENTS_AS_BYTES)).firstBatch as readonly Uint8Array[];
   }
 
   /** End of the removed range that `after + 1` lies in. */

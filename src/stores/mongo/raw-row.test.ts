@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { type EventDraft, StoredEvent } from "../../model/event.js";
 import { JsonBody } from "../../model/json.js";
 import { documentAfter, storedEvent, type Tail } from "./event-document.js";
-import { firstBatchIn, type Row, rowsIn } from "./raw-row.js";
+import { DOCUMENTS_AS_BYTES, type Row, rowsIn } from "./raw-row.js";
 
 const PLACE = { topic: "orders.placed", partition: 3 };
 
@@ -39,8 +39,8 @@ const drafts = fc.array(draft, { minLength: 1, maxLength: 20 });
 /** What the server would answer a find with. */
 function replied(documents: readonly BSON.Document[]): Row[] {
   const reply = BSON.serialize({ cursor: { firstBatch: documents, id: 0n, ns: "db.events" } });
-  const { cursor } = BSON.deserialize(reply, { raw: true });
-  return rowsIn(firstBatchIn(cursor as Uint8Array), PLACE);
+  const { cursor } = BSON.deserialize(reply, DOCUMENTS_AS_BYTES);
+  return rowsIn(cursor.firstBatch, PLACE);
 }
 
 describe("documents as they came", () => {

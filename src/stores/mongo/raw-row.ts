@@ -5,7 +5,6 @@
  * taken, and its payload stays where it is, in the reply, until somebody looks. Everything else goes the long way.
  */
 import { BSON } from "mongodb";
-import { BusError } from "../../model/errors.js";
 import { type Seq, StoredEvent } from "../../model/event.js";
 import { JsonBody } from "../../model/json.js";
 import type { EventDocument } from "./collections.js";
@@ -19,9 +18,6 @@ export interface RemovedRow {
 }
 
 export type Row = StoredEvent | RemovedRow;
-
-/** The first field of a reply to a find. */
-const FIRST_BATCH = Buffer.from("\x04firstBatch\0");
 
 const DOUBLE = 0x01;
 const STRING = 0x02;
@@ -43,26 +39,18 @@ const PAYLOAD = nameCode("payload");
 /** Known, and of no interest to a reader. */
 const SKIPPED = new Set(["topic", "partition", "maxTs", "sumBytes", "last", "at"].map(nameCode));
 
-/** The documents of a reply, out of its `cursor`. */
-export function firstBatchIn(cursor: Uint8Array): Buffer {
-  const bytes = bufferOf(cursor);
-  const found = bytes.indexOf(FIRST_BATCH);
-  if (found < 0) throw new BusError("INTERNAL", "MongoDB answered a find without documents");
-  const from = found + FIRST_BATCH.length;
-  return bytes.subarray(from, from + bytes.readInt32LE(from));
-}
+/**
+ * How to ask for the documents of a reply as bytes. The reply itself must be read as usual: of a refusal that comes as bytes the
+ * driver takes something for the server's version that is none, and later trips over it (7.8).
+ */
+export const DOCUMENTS_AS_BYTES = { fieldsAsRaw: { firstBatch: true } } as const;
 
-/** Of an array of documents. */
-export function rowsIn(batch: Buffer, place: Place): Row[] {
-  const rows: Row[] = [];
-  const end = batch.length - 1;
-  for (let at = 4; at < end; ) {
-    at = batch.indexOf(0, at) + 1;
-    const next = at + batch.readInt32LE(at);
-    rows.push(plainEvent(batch, at, next, place) ?? anyRow(batch.subarray(at, next)));
-    at = next;
-  }
-  return rows;
+/** Of the documents of a reply. */
+export function rowsIn(batch: readonly Uint8Array[], place: Place): Row[] {
+  return batch.map((document) => {
+    const bytes = bufferOf(document);
+    return plainEvent(bytes, 0, bytes.length, place) ?? anyRow(bytes);
+  });
 }
 
 /** The event, if the document holds nothing but what most events have. */
