@@ -1,6 +1,6 @@
 /**
- * Three nodes whose primary is killed, frozen and asked to step down while events are published, read and projected.
- * Nothing acknowledged is lost, no seq is missing, everything goes on by itself (P1, P2, P9, P15).
+ * Three nodes whose primary is killed, frozen and asked to step down while events are published, read, projected, trimmed
+ * and compacted. Nothing acknowledged is lost, no seq is missing, everything goes on by itself (P1, P2, P9, P11, P15).
  *
  * The plan is short here; `node scripts/mongo-faults.mjs` runs the long one.
  */
@@ -8,6 +8,7 @@ import { expect, it } from "vitest";
 import type { Store } from "../../src/ports/store.js";
 import { mongoStore } from "../../src/stores/mongo/index.js";
 import { FaultLoad } from "../support/mongo/fault-load.js";
+import { RemovalLoad } from "../support/mongo/removal-load.js";
 import { ReplicaSet } from "../support/mongo/replica-set.js";
 
 /** `kill*2 stop step restart`: what happens, in order. */
@@ -40,12 +41,16 @@ async function strike(set: ReplicaSet, fault: string): Promise<() => Promise<voi
   }
 }
 
-it(`P1: nothing acknowledged is lost through ${PLAN.length} faults of the servers`, {
+it(`P1, P11: nothing acknowledged is lost, trimmed or compacted too early through ${PLAN.length} faults of the servers`, {
   timeout: TEST_MS + 30_000,
 }, async () => {
   const run: Run = { stage: "starting the servers" };
   try {
-    await within(TEST_MS, () => `still ${run.stage}; so far: ${run.load?.summary ?? "nothing"}`, play(run));
+    await within(
+      TEST_MS,
+      () => `still ${run.stage}; so far: ${run.load?.summary ?? "nothing"}; ${run.removal?.summary}`,
+      play(run),
+    );
   } finally {
     await within(20_000, () => "the servers do not end", Promise.resolve(run.set?.dispose()));
   }
@@ -56,6 +61,7 @@ interface Run {
   stage: string;
   set?: ReplicaSet;
   load?: FaultLoad;
+  removal?: RemovalLoad;
 }
 
 async function play(run: Run): Promise<void> {
@@ -68,6 +74,8 @@ async function play(run: Run): Promise<void> {
   const load = new FaultLoad(stores, PARTITIONS);
   run.load = load;
   await load.start();
+  const removal = await RemovalLoad.start(mongoStore({ url, db: "removals" }));
+  run.removal = removal;
   const pauses: string[] = [];
   for (const [i, fault] of PLAN.entries()) {
     run.stage = `waiting for events before fault ${i + 1}, ${fault}`;
@@ -86,9 +94,14 @@ async function play(run: Run): Promise<void> {
   run.stage = "letting readers and projectors come to the end";
   const report = await load.finish();
   expect(report.events).toBeGreaterThanOrEqual(report.acked);
-  console.info(`[mongo faults] ms until 50 more events: ${pauses.join(", ")}; ${JSON.stringify(report)}`);
+  run.stage = "judging what was trimmed and compacted";
+  const removed = await removal.finish();
+  expect(removed.trimmed).toBeGreaterThan(0);
+  expect(removed.compacted).toBeGreaterThan(0);
+  const reports = JSON.stringify({ ...report, removed });
+  console.info(`[mongo faults] ms until 50 more events: ${pauses.join(", ")}; ${reports}`);
   run.stage = "closing the stores";
-  await Promise.all(stores.map((store) => store.close()));
+  await Promise.all([removal.close(), ...stores.map((store) => store.close())]);
 }
 
 /** Fails with `why` if the work takes longer. */
