@@ -25,6 +25,14 @@ import {
 } from "./delivery-state.js";
 import type { Tail, TailPage } from "./tail.js";
 
+/** What a transaction ends with that had no effect for certain: it met another one, or was refused as it is. */
+const WITHOUT_EFFECT: ReadonlySet<string> = new Set([
+  "WRITE_CONFLICT",
+  "INVALID_PAYLOAD",
+  "INVALID_OPTION",
+  "PAYLOAD_TOO_LARGE",
+]);
+
 /** What all partitions of a group share. */
 export interface ShellOptions {
   readonly clock: Clock;
@@ -213,7 +221,7 @@ export class DeliveryShell implements Source {
       for (const delivery of deliveries) this.handled(delivery);
     } catch (error) {
       // Unless it is certain that nothing happened, only the store knows where the cursor stands: claim anew.
-      if (!BusError.is(error, "WRITE_CONFLICT")) this.fence();
+      if (!BusError.is(error) || !WITHOUT_EFFECT.has(error.code)) this.fence();
       throw error;
     } finally {
       this.#send({

@@ -15,6 +15,7 @@ import { BuildFollower } from "./build-follower.js";
 import type { Host } from "./host.js";
 import { checkFunctions, checkIndexes, checkObject, checkRange } from "./option-checks.js";
 import { subscribedTask } from "./running-task.js";
+import { TaskHealth } from "./task-health.js";
 import { TombstonePurge } from "./tombstone-purge.js";
 import { checkViewName } from "./view.js";
 import { rememberView } from "./view-definitions.js";
@@ -62,13 +63,14 @@ export async function startChangelogProjector<T>(
   const view = checkedView(options);
   await rememberView(host, view, options);
   const stats = { events: 0, applied: 0, stale: 0, passedOver: 0, purged: 0 };
+  const health = new TaskHealth();
   const purge = new TombstonePurge(host.store.documents, host.clock, options.keepTombstonesMs);
   const follower = await BuildFollower.start({
     clock: host.clock,
     current: async () => (await readPointer(host.store.registry, view)).current,
     attach: (build) => {
       purge.watch(build);
-      return feedView(host, build, groupOf(view, build, options.group), options, stats);
+      return feedView(host, build, groupOf(view, build, options.group), options, stats, health);
     },
     round: async () => {
       stats.purged += await purge.round();
@@ -77,7 +79,7 @@ export async function startChangelogProjector<T>(
   const name = `changelog ${topicName(options.topic)} → ${view}`;
   const { clock, tasks } = host;
   const task = { kind: "changelog", name, clock, board: tasks, stats: (): ChangelogStats => ({ ...stats }) };
-  return subscribedTask(task, () => follower.stop());
+  return subscribedTask(task, () => follower.stop(), health);
 }
 
 function checkedView<T>(options: ChangelogOptions<T>): string {
@@ -107,11 +109,12 @@ export async function feedView<T>(
   group: string,
   options: ChangelogOptions<T>,
   stats: { events: number; applied: number; stale: number; passedOver: number },
+  health = new TaskHealth(),
 ): Promise<Stop> {
   const { documents } = host.store;
   await documents.define(table, options.indexes ?? []);
   const project = async (events: readonly EventRecord<T>[]): Promise<void> => {
-    const writes = lastWrites(events, options);
+    const writes = lastWrites(events, options, host.clock.now());
     const result = writes.length === 0 ? { applied: 0, stale: 0 } : await documents.write(table, writes);
     stats.events += events.length;
     stats.applied += result.applied;
@@ -119,7 +122,7 @@ export async function feedView<T>(
     stats.passedOver += events.length - writes.length;
   };
   const batchSize = options.batchSize ?? 500;
-  return host.subscribeBatch<T>(options.topic, group, project, {
+  return host.subscribeBatch<T>(options.topic, group, health.around(project), {
     from: "earliest",
     batchSize,
     // A key is in one batch at a time, so several may be under way: the store is never idle between two of them.
@@ -127,14 +130,15 @@ export async function feedView<T>(
   });
 }
 
-/** One write for each key: that of its newest event. */
+/** One write for each key: that of its newest event. A view remembers a deletion from `nowMs` on, however old the event is. */
 export function lastWrites<T>(
   events: readonly EventRecord<T>[],
   options: ChangelogOptions<T>,
+  nowMs = 0,
 ): DocumentWrite[] {
   const writes = new Map<string, DocumentWrite>();
   for (const event of events) {
-    const write = writeOf(event, options);
+    const write = writeOf(event, options, nowMs);
     const earlier = write && writes.get(write.key);
     if (write === null || (earlier && (earlier.version as number) > (write.version as number))) continue;
     writes.set(write.key, write);
@@ -142,13 +146,17 @@ export function lastWrites<T>(
   return [...writes.values()];
 }
 
-function writeOf<T>(event: EventRecord<T>, options: ChangelogOptions<T>): DocumentWrite | null {
+function writeOf<T>(
+  event: EventRecord<T>,
+  options: ChangelogOptions<T>,
+  nowMs: number,
+): DocumentWrite | null {
   const key = options.keyOf === undefined ? event.key : (options.keyOf(event) ?? undefined);
   if (key === undefined || key === "") return null;
   if (typeof key !== "string") throw refused(event, "keyOf", "a string");
   const version = options.versionOf?.(event) ?? event.seq;
   if (!Number.isFinite(version)) throw refused(event, "versionOf", "a number");
-  if (isTombstone(event, options)) return { op: "delete", key, version, ts: event.ts };
+  if (isTombstone(event, options)) return { op: "delete", key, version, ts: Math.max(event.ts, nowMs) };
   return { op: "upsert", key, version, ts: event.ts, fields: fieldsOf(event, options) };
 }
 

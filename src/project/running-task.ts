@@ -8,6 +8,7 @@ import { type Clock, pause } from "../model/clock.js";
 import { BusError, describeThrown } from "../model/errors.js";
 import { backoffMs, DEFAULT_RETRY, type RetryPolicy } from "../model/retry.js";
 import type { Handle, Task, TaskBoard, TaskReport, TaskState, TaskStats } from "../model/task.js";
+import type { TaskHealth } from "./task-health.js";
 
 export interface TaskOptions<S extends TaskStats> {
   readonly kind: string;
@@ -24,6 +25,7 @@ class RunningTask<S extends TaskStats> implements Task {
   state: TaskState = "starting";
   restarts = 0;
   lastError: string | undefined;
+  health: TaskHealth | undefined;
 
   constructor(options: TaskOptions<S>, stop: () => Promise<void>, done?: Promise<void>) {
     this.#options = options;
@@ -48,13 +50,14 @@ class RunningTask<S extends TaskStats> implements Task {
 
   report(): TaskReport {
     const { name, kind, stats } = this.#options;
+    const { failing = false, failures = this.restarts, lastError = this.lastError } = this.health ?? {};
     return {
       name,
       kind,
-      state: this.state,
+      state: failing && this.state === "running" ? "retrying" : this.state,
       startedMs: this.#startedMs,
-      restarts: this.restarts,
-      ...(this.lastError === undefined ? undefined : { lastError: this.lastError }),
+      restarts: failures,
+      ...(lastError === undefined ? undefined : { lastError }),
       stats: stats(),
     };
   }
@@ -64,9 +67,11 @@ class RunningTask<S extends TaskStats> implements Task {
 export function subscribedTask<S extends TaskStats>(
   options: TaskOptions<S>,
   stop: () => Promise<void>,
+  health: TaskHealth,
 ): Handle<S> {
   const task = new RunningTask(options, stop);
   task.state = "running";
+  task.health = health;
   return task.handle;
 }
 

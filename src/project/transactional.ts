@@ -12,6 +12,7 @@ import type { Host } from "./host.js";
 import { keeperName, rememberKeeper } from "./kept-views.js";
 import { checkChoice, checkName, checkObject, checkRange } from "./option-checks.js";
 import { subscribedTask } from "./running-task.js";
+import { TaskHealth } from "./task-health.js";
 import { TombstonePurge } from "./tombstone-purge.js";
 import type { Transaction } from "./transaction.js";
 import { feedBuild } from "./transactional-build.js";
@@ -64,19 +65,21 @@ export async function startTransactionalProjector<T>(
     throw new BusError("UNSUPPORTED", `${store.name} has no session to share; only MongoDB has`);
   rememberKeeper(host, options);
   const stats = { events: 0, commits: 0, conflicts: 0, purged: 0 };
+  const health = new TaskHealth();
+  const projector = { ...options, handler: health.around(options.handler) };
   const purge = new TombstonePurge(store.documents, clock, options.keepTombstonesMs);
   const keeper = keeperName({ topic: topicName(options.topic), group: options.group });
   const follower = await BuildFollower.start({
     clock,
     current: async () => (await readPointer(store.registry, keeper)).current,
-    attach: (build) => feedBuild(host, { projector: options, build, replaying: false, stats, purge }),
+    attach: (build) => feedBuild(host, { projector, build, replaying: false, stats, purge }),
     round: async () => {
       stats.purged += await purge.round();
     },
   });
   const name = `transactional ${topicName(options.topic)} (${options.group})`;
   const task = { kind: "transactional", name, clock, board: tasks, stats: () => ({ ...stats }) };
-  return subscribedTask(task, () => follower.stop());
+  return subscribedTask(task, () => follower.stop(), health);
 }
 
 function checkProjector<T>(options: TransactionalOptions<T>): void {

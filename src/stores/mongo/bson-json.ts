@@ -7,6 +7,7 @@
  * UTF-8 cannot hold.
  */
 import { Binary, type Document } from "mongodb";
+import { BusError } from "../../model/errors.js";
 import { freezeJson, type JsonObject, type JsonValue } from "../../model/json.js";
 
 const MARK = "\u0001";
@@ -45,10 +46,10 @@ export function bsonPath(path: string): string {
   return path.split(".").map(bsonName).join(".");
 }
 
-/** The value as BSON keeps it; the very same value unless something in it needs an escape. */
+/** The value as BSON keeps it; the very same value unless something in it needs an escape. What is no JSON is refused. */
 export function toBson(value: JsonValue): unknown {
   if (typeof value === "string") return bsonText(value);
-  if (value === null || typeof value !== "object") return value;
+  if (value === null || typeof value !== "object") return checkScalar(value);
   if (Array.isArray(value)) {
     const items = value.map(toBson);
     return items.some((item, i) => item !== value[i]) ? items : value;
@@ -59,6 +60,18 @@ export function toBson(value: JsonValue): unknown {
   const same = members.every(([name, member]) => Object.is(member, (value as JsonObject)[name]));
   // fromEntries defines members, so that `__proto__` is one like any other.
   return same ? value : Object.fromEntries(members);
+}
+
+/** BSON would keep a bigint, leave a function out, and hold numbers that JSON has not: elsewhere these are refused. */
+function checkScalar(value: unknown): unknown {
+  const kind = typeof value;
+  if (kind === "boolean" || kind === "undefined" || (kind === "number" && Number.isFinite(value)))
+    return value;
+  if (value === null) return null;
+  throw new BusError(
+    "INVALID_PAYLOAD",
+    `${kind === "number" ? String(value) : `a ${kind}`} has no JSON form`,
+  );
 }
 
 /** What `toBson` was given, frozen. Types that only a foreign hand can have stored come as text. */

@@ -1,6 +1,7 @@
 /** Views kept by changelog and by transaction, on every store. */
 import { describe, expect, it } from "vitest";
 import { startChangelogProjector } from "../../../src/project/changelog.js";
+import { deadLetters, summarizeDeadLetters } from "../../../src/project/dead-letters.js";
 import { startTransactionalProjector } from "../../../src/project/transactional.js";
 import type { ProjectBench } from "./bench.js";
 
@@ -37,6 +38,51 @@ export function describeProjectors(bench: ProjectBench): void {
       await handle.stop();
     });
 
+    it("remembers a deletion from when it was applied on, however old its event is", async () => {
+      const { bus, store } = bench;
+      const topic = await bench.topic();
+      const view = `replayed-${topic}`;
+      const handle = await startChangelogProjector<{ v: number } | null>(bus, {
+        topic,
+        view,
+        versionOf: (event) => event.payload?.v ?? 9,
+      });
+      await bus.publish(topic, null, { key: "k", ts: 1_000 });
+      await bench.drained(topic, `changelog:${view}`);
+      expect(await store.documents.purge(view, Date.now() - 60_000)).toBe(0);
+      await bus.publish(topic, { v: 2 }, { key: "k", ts: 1_001 });
+      await bench.drained(topic, `changelog:${view}`);
+      expect(await bus.view(view).get("k")).toBeNull();
+      await handle.stop();
+    });
+
+    it("an event whose key or version is none of its kind is a dead letter, and the others go on", async () => {
+      const { bus } = bench;
+      const topic = await bench.topic();
+      const view = `odd-${topic}`;
+      const handle = await startChangelogProjector<{ k: string; v: number }>(bus, {
+        topic,
+        view,
+        keyOf: (event) => event.payload.k,
+        versionOf: (event) => event.payload.v,
+      });
+      const payloads = [
+        { k: 5, v: 1 },
+        { k: "a", v: "7" },
+        { k: null, v: 1 },
+        { k: "a", v: 2 },
+      ];
+      await bench.publish(
+        topic,
+        payloads.map((payload) => ({ payload })),
+      );
+      await expect
+        .poll(async () => (await bus.view(view).find()).items)
+        .toMatchObject([{ _key: "a", _v: 2 }]);
+      await expect.poll(async () => (await summarizeDeadLetters(bus, topic)).open).toBe(2);
+      await handle.stop();
+    });
+
     it("a late update after a delete, by its version, never shows", async () => {
       const { bus } = bench;
       const topic = await bench.topic();
@@ -59,6 +105,65 @@ export function describeProjectors(bench: ProjectBench): void {
   });
 
   describe("transactional projector", () => {
+    it("shows on the board that it fails, with what, and that it works again", async () => {
+      const { bus } = bench;
+      const topic = await bench.topic();
+      let broken = true;
+      const look = (kind: string): unknown =>
+        bus.tasks.reports().find((report) => report.kind === kind && report.name.includes(topic));
+      const failing = (): void => {
+        if (broken) throw new Error("not yet");
+      };
+      const handles = [
+        await startTransactionalProjector(bus, {
+          topic,
+          group: "board",
+          maxAttempts: 1_000,
+          handler: failing,
+        }),
+        await startChangelogProjector(bus, {
+          topic,
+          view: `board-${topic}`,
+          map: () => {
+            failing();
+            return {};
+          },
+        }),
+      ];
+      await bus.publish(topic, 1, { key: "k" });
+      for (const kind of ["transactional", "changelog"])
+        await expect.poll(() => look(kind)).toMatchObject({ state: "retrying", lastError: "not yet" });
+      broken = false;
+      for (const kind of ["transactional", "changelog"])
+        await expect.poll(() => look(kind)).toMatchObject({ state: "running", restarts: expect.any(Number) });
+      for (const handle of handles) await handle.stop();
+    });
+
+    it("P8: documents that a store refuses count as the handler's failure, with the reason kept", async () => {
+      const { bus } = bench;
+      const topic = await bench.topic();
+      const handle = await startTransactionalProjector(bus, {
+        topic,
+        group: "odd",
+        maxAttempts: 2,
+        handler: async (events, tx) => {
+          for (const { key, payload } of events) {
+            const n = payload === "odd" ? 1n : 1;
+            await tx.view(`odd-${topic}`).upsert(key as string, { deep: [{ n }] });
+          }
+        },
+      });
+      await bench.publish(
+        topic,
+        ["fine", "odd", "last"].map((payload) => ({ payload, key: payload })),
+      );
+      await expect.poll(() => bus.view(`odd-${topic}`).get("last")).toMatchObject({ deep: [{ n: 1 }] });
+      await handle.stop();
+      const given: unknown[] = [];
+      for await (const { error, event } of deadLetters(bus, topic)) given.push([event.payload, error.code]);
+      expect(given).toEqual([["odd", "INVALID_PAYLOAD"]]);
+    });
+
     it("P9: documents and cursor move together, also when the handler fails in between", async () => {
       const { bus } = bench;
       const topic = await bench.topic({ partitions: 2 });
