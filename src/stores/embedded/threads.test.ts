@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { copyFile, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Worker } from "node:worker_threads";
@@ -93,6 +93,27 @@ describe("the threads of a store", () => {
     await threads("reader-worker")[0]?.terminate();
     expect((await store.documents.find("v", { limit: 5 })).documents).toHaveLength(1);
     expect(threads("reader-worker")).toHaveLength(2);
+  });
+
+  it("what was written is folded into the main file now and then, without a close", async () => {
+    for (let n = 1; n <= 300; n++) await append(`e${n}`);
+    // The main file alone, without the log beside it.
+    const alone = async (): Promise<number> => {
+      const path = join(folder, "copy.db");
+      await copyFile(store.path, path);
+      const copy = embeddedStore({ path });
+      await copy.open();
+      const [head] = await copy.log.heads("t");
+      await copy.close();
+      await rm(path);
+      return head?.head ?? 0;
+    };
+    await vi.waitFor(async () => expect(await alone()).toBeGreaterThanOrEqual(250), {
+      timeout: 30_000,
+      interval: 200,
+    });
+    await append("e301");
+    expect((await store.log.heads("t"))[0]?.head).toBe(301);
   });
 
   it("closing waits for what is under way, and ends every thread", async () => {

@@ -92,9 +92,14 @@ export class WriteEngine {
     if (free() <= spare) return false;
     this.#connection.exec(`PRAGMA incremental_vacuum(${pages})`);
     if (free() > spare) return true;
-    // The file itself shrinks when the log beside it is folded in.
-    this.#connection.exec("PRAGMA wal_checkpoint(PASSIVE)");
+    // The file itself shrinks then.
+    this.fold();
     return false;
+  }
+
+  /** Folds the log beside the main file into it, as far as nobody reads what stands there now. */
+  fold(): void {
+    this.#connection.exec("PRAGMA wal_checkpoint(PASSIVE)");
   }
 
   /** What SQLite says about one of its settings. */
@@ -266,7 +271,7 @@ export class WriteEngine {
 
 /** For the pages of indexes that are written all over. */
 const CACHE_KIBIBYTES = 16_384;
-/** Pages of the log beside the main file before it is folded back in: 16 MiB. */
+/** Pages of the log beside the main file (16 MiB) before a commit folds it back in, if nobody has by then. */
 const CHECKPOINT_PAGES = 4_096;
 
 function openForWriting(options: WriterOptions): Connection {
