@@ -2,9 +2,19 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import type { WebSocket } from "ws";
 import type { Case, Suite } from "../suite.js";
-import { consumeOverWs, dial, framesOf, postAll, publishOverWs, publishText, TOPIC } from "./hub/load.js";
+import {
+  consumeOverWs,
+  dial,
+  framesOf,
+  paced,
+  postAll,
+  publishOverWs,
+  publishText,
+  quantiles,
+  TOPIC,
+} from "./hub/load.js";
+import { syncedFile } from "./hub/synced-file.js";
 
 const PUBLISHED = 60_000;
 const POSTED = 15_000;
@@ -201,27 +211,13 @@ async function latency(): Promise<readonly number[]> {
     });
     subscriber.send(JSON.stringify([{ type: "SUBSCRIBE", topic, group, opts: { from: "latest" }, corr: 1 }]));
   });
-  await paced(publisher, topic, sentMs);
+  await paced(LATENCY_EVENTS, (n) => {
+    sentMs[n] = performance.now();
+    publisher.send(`[${publishText(n, topic)}]`);
+  });
   while (found.length < LATENCY_EVENTS) await new Promise((resolve) => setTimeout(resolve, 5));
   for (const socket of [publisher, subscriber]) socket.terminate();
-  found.sort((a, b) => a - b);
-  return [
-    found[Math.floor(found.length * 0.5)] ?? Number.NaN,
-    found[Math.floor(found.length * 0.99)] ?? Number.NaN,
-  ];
-}
-
-/** One a millisecond, on average: those that are due go out one by one. */
-async function paced(publisher: WebSocket, topic: string, sentMs: number[]): Promise<void> {
-  const startMs = performance.now();
-  for (let n = 0; n < LATENCY_EVENTS; ) {
-    while (n < LATENCY_EVENTS && n <= performance.now() - startMs) {
-      sentMs[n] = performance.now();
-      publisher.send(`[${publishText(n, topic)}]`);
-      n++;
-    }
-    await new Promise((resolve) => setTimeout(resolve, 1));
-  }
+  return quantiles(found, [0.5, 0.99]);
 }
 
 const rate = (name: string, measure: Case["measure"]): Case => ({
@@ -255,6 +251,12 @@ export const suite: Suite = {
       unit: "ms",
       also: [{ name: "published to received at 1,000/s, 99th percentile", unit: "ms" }],
       measure: latency,
+    },
+    {
+      name: "appended to synced at 1,000/s, a file alone, median",
+      unit: "ms",
+      also: [{ name: "appended to synced at 1,000/s, a file alone, 99th percentile", unit: "ms" }],
+      measure: () => syncedFile(LATENCY_EVENTS),
     },
   ],
   ratios: [

@@ -159,3 +159,17 @@ class Answers {
     return true;
   }
 }
+
+/** One a millisecond, on average: those that are due go out one by one. */
+export async function paced(events: number, send: (n: number) => void): Promise<void> {
+  const startMs = performance.now();
+  for (let n = 0; n < events; ) {
+    while (n < events && n <= performance.now() - startMs) send(n++);
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+}
+
+export function quantiles(figures: number[], shares: readonly number[]): number[] {
+  figures.sort((a, b) => a - b);
+  return shares.map((share) => figures[Math.floor(figures.length * share)] ?? Number.NaN);
+}
