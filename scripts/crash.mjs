@@ -3,7 +3,7 @@
  * otherwise, and judges what is left. With --points they die at named points instead of moments of chance, and so do
  * drainers, compactors and change feeds.
  *
- *   node scripts/crash.mjs [--store embedded|mongo] [--cycles 200] [--seed 1] [--points] [--json]
+ *   node scripts/crash.mjs [--store embedded|mongo|batches] [--cycles 200] [--seed 1] [--points] [--json]
  */
 import { parseArgs } from "node:util";
 import { compileProgram } from "./embedded-sources.mjs";
@@ -18,8 +18,8 @@ const { values } = parseArgs({
   },
 });
 const { store } = values;
-if (store !== "embedded" && store !== "mongo") {
-  console.error("--store is embedded or mongo");
+if (!["embedded", "mongo", "batches"].includes(store)) {
+  console.error("--store is embedded, mongo, or batches (MongoDB with that layout of topics)");
   process.exit(2);
 }
 const compiled = (name) => compileProgram(new URL(`../test/stores/${name}.ts`, import.meta.url));

@@ -39,6 +39,7 @@ export {
   defineTopic,
   type TopicConfig,
   type TopicDefinition,
+  type TopicLayout,
   type TopicOptions,
   type TopicRef,
 } from "./model/topic.js";

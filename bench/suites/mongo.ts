@@ -8,10 +8,13 @@ import { fileURLToPath } from "node:url";
 import { type Collection, type Document, MongoClient } from "mongodb";
 import { v7 } from "uuid";
 import { createBus } from "../../src/bus/create-bus.js";
+import type { TopicLayout } from "../../src/model/topic.js";
 import { ensureIndexes, mongoStore } from "../../src/stores/mongo/index.js";
 import { ReplicaSet } from "../../test/support/mongo/replica-set.js";
 import { keyOf, payloadOf, perSecond, windowed } from "../events.js";
 import type { Suite } from "../suite.js";
+
+type Bus = Awaited<ReturnType<typeof createBus>>;
 
 const TOPIC = "bench.events";
 const EVENTS = 20_000;
@@ -60,10 +63,12 @@ async function withCollection<T>(work: (events: Collection<{ _id: string }>) => 
 }
 
 async function withBus<T>(
-  work: (bus: Awaited<ReturnType<typeof createBus>>, url: string, db: string) => Promise<T>,
+  work: (bus: Bus, url: string, db: string) => Promise<T>,
+  layout: TopicLayout = "documents",
 ): Promise<T> {
   return await withDatabase(async (url, db) => {
-    const bus = await createBus({ store: mongoStore({ url, db }), topics: [{ name: TOPIC, partitions: 1 }] });
+    const topics = [{ name: TOPIC, partitions: 1, layout }];
+    const bus = await createBus({ store: mongoStore({ url, db }), topics });
     try {
       return await work(bus, url, db);
     } finally {
@@ -97,9 +102,18 @@ async function scan(events: Collection<{ _id: string }>): Promise<void> {
   }
 }
 
-function catchUp(): Promise<number> {
+/** Events a second of one publisher that waits for an answer only when `window` events have gone out since. */
+function publish(events: number, window: number, layout: TopicLayout): Promise<number> {
+  return withBus((bus) => perSecond(events, () => publishAll(bus, events, window)), layout);
+}
+
+function publishAll(bus: Bus, events: number, window: number): Promise<void> {
+  return windowed(events, window, (n) => bus.publish(TOPIC, payloadOf(n), { key: keyOf(n) }));
+}
+
+function catchUp(layout: TopicLayout): Promise<number> {
   return withBus(async (bus) => {
-    await windowed(EVENTS, WINDOW, (n) => bus.publish(TOPIC, payloadOf(n), { key: keyOf(n) }));
+    await publishAll(bus, EVENTS, WINDOW);
     return await perSecond(EVENTS, async () => {
       let handled = 0;
       await new Promise<void>((resolve, reject) => {
@@ -108,7 +122,7 @@ function catchUp(): Promise<number> {
           .catch(reject);
       });
     });
-  });
+  }, layout);
 }
 
 /** Starts another process of this suite and waits until it is ready. */
@@ -186,11 +200,14 @@ function handledDelay(): Promise<number> {
 
 const INSERT_MANY = "insertMany of 1,000, bare driver";
 const PUBLISH = "publish, window 1,024, one partition";
+const PUBLISH_BATCHES = "publish, window 1,024, one partition, batch documents";
 const CONTENDED = "three processes append to one partition, batches of 1,000";
 const INSERT_ONE = "64 concurrent insertOne, bare driver";
 const PUBLISH_ONE = "64 concurrent publishers";
+const PUBLISH_ONE_BATCHES = "64 concurrent publishers, batch documents";
 const SCAN = "page scan with find, bare driver";
 const CATCH_UP = "catch-up consume";
+const CATCH_UP_BATCHES = "catch-up consume, batch documents";
 const STREAM_DELAY = "inserted to heard in another process, bare change stream, p50";
 const HANDLED_DELAY = "published to handled in another process, p50";
 
@@ -205,13 +222,9 @@ export const suite: Suite = {
     {
       name: PUBLISH,
       unit: "events/s",
-      measure: () =>
-        withBus((bus) =>
-          perSecond(EVENTS, () =>
-            windowed(EVENTS, WINDOW, (n) => bus.publish(TOPIC, payloadOf(n), { key: keyOf(n) })),
-          ),
-        ),
+      measure: () => publish(EVENTS, WINDOW, "documents"),
     },
+    { name: PUBLISH_BATCHES, unit: "events/s", measure: () => publish(EVENTS, WINDOW, "batches") },
     { name: CONTENDED, unit: "events/s", measure: contended },
     {
       name: INSERT_ONE,
@@ -224,12 +237,12 @@ export const suite: Suite = {
     {
       name: PUBLISH_ONE,
       unit: "events/s",
-      measure: () =>
-        withBus((bus) =>
-          perSecond(SINGLE, () =>
-            windowed(SINGLE, PUBLISHERS, (n) => bus.publish(TOPIC, payloadOf(n), { key: keyOf(n) })),
-          ),
-        ),
+      measure: () => publish(SINGLE, PUBLISHERS, "documents"),
+    },
+    {
+      name: PUBLISH_ONE_BATCHES,
+      unit: "events/s",
+      measure: () => publish(SINGLE, PUBLISHERS, "batches"),
     },
     {
       name: SCAN,
@@ -240,7 +253,8 @@ export const suite: Suite = {
           return await perSecond(EVENTS, () => scan(events));
         }),
     },
-    { name: CATCH_UP, unit: "events/s", measure: catchUp },
+    { name: CATCH_UP, unit: "events/s", measure: () => catchUp("documents") },
+    { name: CATCH_UP_BATCHES, unit: "events/s", measure: () => catchUp("batches") },
     { name: STREAM_DELAY, unit: "ms", measure: streamDelay },
     { name: HANDLED_DELAY, unit: "ms", measure: handledDelay },
   ],
@@ -248,6 +262,9 @@ export const suite: Suite = {
     { name: "publish / insertMany", of: PUBLISH, to: INSERT_MANY, atLeast: 0.95 },
     { name: "three processes / insertMany", of: CONTENDED, to: INSERT_MANY, atLeast: 0.8 },
     { name: "64 publishers / 64 insertOne", of: PUBLISH_ONE, to: INSERT_ONE, atLeast: 12 },
+    { name: "publish in batches / insertMany", of: PUBLISH_BATCHES, to: INSERT_MANY, atLeast: 2.5 },
+    { name: "64 publishers in batches / 64 insertOne", of: PUBLISH_ONE_BATCHES, to: INSERT_ONE, atLeast: 12 },
+    { name: "catch-up in batches / page scan", of: CATCH_UP_BATCHES, to: SCAN, atLeast: 0.8 },
     { name: "catch-up / page scan", of: CATCH_UP, to: SCAN, atLeast: 0.8 },
     { name: "published to handled / bare change stream", of: HANDLED_DELAY, to: STREAM_DELAY, atMost: 2 },
   ],

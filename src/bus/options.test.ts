@@ -58,6 +58,20 @@ describe("createBus refuses", () => {
       });
   });
 
+  it("a layout of a topic that is none, and keeps one that a later definition says nothing of", async () => {
+    const store = memoryStore();
+    const odd = defineTopic("t.a", { layout: "rows" as never });
+    await expect(createBus({ store, topics: [odd] })).rejects.toMatchObject({
+      code: "INVALID_OPTION",
+      message: 't.a: layout must be "documents" or "batches"',
+    });
+    const bus = await createBus({ store, topics: [defineTopic("t.b", { layout: "batches" })] });
+    await bus.close();
+    const again = await createBus({ store, topics: [defineTopic("t.b", { keyed: true })] });
+    expect(await store.registry.topic("t.b")).toMatchObject({ keyed: true, layout: "batches" });
+    await again.close();
+  });
+
   it("a heartbeat that comes too seldom to keep the lease", async () => {
     const failing = createBus({ store: memoryStore(), leaseMs: 1_000, heartbeatMs: 1_000 });
     await expect(failing).rejects.toMatchObject({ code: "INVALID_OPTION" });

@@ -5,6 +5,7 @@ import { checkTopicName, type TopicConfig, type TopicDefinition, type TopicRef }
 import type { Registry } from "../ports/registry.js";
 
 const DAY_MS = 86_400_000;
+const LAYOUTS: readonly unknown[] = [undefined, "documents", "batches"];
 
 export class TopicCatalog {
   readonly #registry: Registry;
@@ -26,7 +27,7 @@ export class TopicCatalog {
     checkTopicName(name);
     this.#definitions.set(name, definition);
     const existing = await this.#registry.topic(name);
-    const config = await this.#registry.defineTopic(this.#configOf(definition, existing?.partitions));
+    const config = await this.#registry.defineTopic(this.#configOf(definition, existing));
     this.#configs.set(name, config);
     return config;
   }
@@ -69,17 +70,22 @@ export class TopicCatalog {
     return config;
   }
 
-  #configOf(definition: TopicDefinition, existingPartitions: number | undefined): TopicConfig {
+  /** What is fixed stays as it is where the definition says nothing of it. */
+  #configOf(definition: TopicDefinition, existing: TopicConfig | null): TopicConfig {
     const { name, retentionDays, retentionBytes, compaction, tombstoneRetentionMs, keyed } = definition;
-    const partitions = definition.partitions ?? existingPartitions ?? this.#defaultPartitions;
+    const partitions = definition.partitions ?? existing?.partitions ?? this.#defaultPartitions;
+    const layout = definition.layout ?? existing?.layout;
+    if (!LAYOUTS.includes(layout)) {
+      throw new BusError("INVALID_OPTION", `${name}: layout must be "documents" or "batches"`);
+    }
     if (!Number.isSafeInteger(partitions) || partitions < 1 || partitions > this.#limits.maxPartitions) {
       throw new BusError("INVALID_OPTION", `${name}: partitions must be 1 to ${this.#limits.maxPartitions}`);
     }
     const retentionMs =
       definition.retentionMs ?? (retentionDays === undefined ? undefined : retentionDays * DAY_MS);
-    const config = { name, partitions, retentionMs, retentionBytes, compaction, tombstoneRetentionMs, keyed };
+    const kept = { retentionMs, retentionBytes, compaction, tombstoneRetentionMs, keyed };
     return Object.fromEntries(
-      Object.entries(config).filter(([, value]) => value !== undefined),
+      Object.entries({ name, partitions, ...kept, layout }).filter(([, value]) => value !== undefined),
     ) as unknown as TopicConfig;
   }
 }

@@ -42,6 +42,7 @@ const Topic = z.strictObject({
   compaction: z.boolean().optional(),
   tombstoneRetentionMs: z.number().positive().optional(),
   keyed: z.boolean().optional(),
+  layout: z.enum(["documents", "batches"]).optional(),
 });
 
 const positive = z.number().positive().optional();

@@ -25,7 +25,16 @@ export interface TopicConfig {
   readonly tombstoneRetentionMs?: number;
   /** Keep an index by key (implied by `compaction`). */
   readonly keyed?: boolean;
+  /** Fixed for the life of the topic on stores that mind it. */
+  readonly layout?: TopicLayout;
 }
+
+/**
+ * How a store that keeps documents (MongoDB) keeps the events of a topic: each as a document of its own, which can be
+ * queried by hand, or those of one append together in one document, which is written several times as fast. All else is
+ * the same. Other stores take it and do not mind.
+ */
+export type TopicLayout = "documents" | "batches";
 
 /** A validator of the Zod kind; anything with this method will do. */
 export interface PayloadSchema<T> {
@@ -48,6 +57,8 @@ export interface TopicOptions<T> {
   readonly compaction?: boolean;
   readonly tombstoneRetentionMs?: number;
   readonly keyed?: boolean;
+  /** Default: "documents". */
+  readonly layout?: TopicLayout;
   /** Checked at publish, and the source of the payload's type. */
   readonly schema?: PayloadSchema<T>;
   /** The key of a payload, where the publisher gives none. A method, so that any definition is a TopicDefinition. */

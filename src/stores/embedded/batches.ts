@@ -5,7 +5,7 @@
  */
 import { BusError } from "../../model/errors.js";
 import type { Seq, StoredEvent } from "../../model/event.js";
-import { type Batch, BatchCursor, checksum } from "./codec.js";
+import { type Batch, BatchCursor, checksum } from "../batch-codec.js";
 import { SEQS } from "./schema.js";
 import type { Connection } from "./sqlite.js";
 import type { Topics } from "./topics.js";

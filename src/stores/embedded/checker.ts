@@ -4,8 +4,8 @@
  */
 import { BusError } from "../../model/errors.js";
 import type { Seq } from "../../model/event.js";
+import { type Batch, BatchCursor } from "../batch-codec.js";
 import { Batches, type BatchHead, posOf } from "./batches.js";
-import { type Batch, BatchCursor } from "./codec.js";
 import { isSpanned } from "./id-lookup.js";
 import type { Connection } from "./sqlite.js";
 import { KEYS_READY, Topics } from "./topics.js";

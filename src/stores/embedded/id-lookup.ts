@@ -9,9 +9,9 @@
  * Which of the two holds follows from the batch alone: a UUIDv7 with a time inside [min_idt, max_idt] has no entry.
  */
 import type { Seq } from "../../model/event.js";
+import { type Batch, BatchCursor } from "../batch-codec.js";
+import { ID_BYTES, textIndexKey, uuidIndexKey, uuidTimeMs, writeUuid } from "../id-key.js";
 import type { Batches, BatchHead } from "./batches.js";
-import { type Batch, BatchCursor } from "./codec.js";
-import { ID_BYTES, textIndexKey, uuidIndexKey, uuidTimeMs, writeUuid } from "./id-key.js";
 import { SEQS } from "./schema.js";
 import type { Connection } from "./sqlite.js";
 

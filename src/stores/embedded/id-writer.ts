@@ -2,9 +2,10 @@
  * Ids, in the writing thread: which of those that come in are in the log already (P3), and how those that are added will be
  * found again. See id-lookup for the two ways an id is kept.
  */
+
+import { type Batch, BatchCursor } from "../batch-codec.js";
+import { firstIndexKeyAt, ID_BYTES, uuidTimeMs } from "../id-key.js";
 import type { Batches } from "./batches.js";
-import { type Batch, BatchCursor } from "./codec.js";
-import { firstIndexKeyAt, ID_BYTES, uuidTimeMs } from "./id-key.js";
 import { isInSpan, isSpanned, locate, MAX_CLOCK_GAP_MS, type Place, SPAN_MS } from "./id-lookup.js";
 import { RecentIds } from "./recent-ids.js";
 import type { Connection } from "./sqlite.js";

@@ -2,8 +2,9 @@
  * The index by key, for topics that ask for it: one entry per key and batch, so that a key that comes often costs
  * little. A batch is found by the entry and searched for the key. Entries are written in the commit of their batch.
  */
+
+import { type Batch, BatchCursor } from "../batch-codec.js";
 import type { Batches } from "./batches.js";
-import { type Batch, BatchCursor } from "./codec.js";
 import type { Connection } from "./sqlite.js";
 
 export class KeyIndex {

@@ -7,8 +7,8 @@
  */
 import type { Seq, StoredEvent } from "../../model/event.js";
 import type { HistoryOptions } from "../../ports/log.js";
+import { BatchCursor, MAX_SPAN } from "../batch-codec.js";
 import type { Batches, BatchHead } from "./batches.js";
-import { BatchCursor, MAX_SPAN } from "./codec.js";
 import type { Connection } from "./sqlite.js";
 import { KEYS_READY, type TopicRow } from "./topics.js";
 

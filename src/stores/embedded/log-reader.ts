@@ -1,8 +1,8 @@
 /** Pages of the log, and places in it by time. Runs on one state of the file. */
 import type { Seq, StoredEvent } from "../../model/event.js";
 import type { Page, ReadOptions } from "../../ports/log.js";
+import { type Batch, BatchCursor } from "../batch-codec.js";
 import type { Batches, BatchHead } from "./batches.js";
-import { type Batch, BatchCursor } from "./codec.js";
 import type { Connection } from "./sqlite.js";
 
 /** Batches looked at in one query: few at first, more when they turn out to be small. */

@@ -6,8 +6,8 @@
  * halve its way through the batches.
  */
 import type { Seq } from "../../model/event.js";
+import { type Batch, BatchCursor, checksum, pack } from "../batch-codec.js";
 import { type Batches, type BatchHead, posOf } from "./batches.js";
-import { type Batch, BatchCursor, checksum, pack } from "./codec.js";
 import type { IdWriter } from "./id-writer.js";
 import type { KeyIndex } from "./key-index.js";
 import type { PartitionState, Partitions } from "./partitions.js";

@@ -4,9 +4,9 @@
  * refuses an append (a BusError) does so before anything of it is written.
  */
 import type { Seq } from "../../model/event.js";
+import { type Batch, checksum, pack } from "../batch-codec.js";
+import { batchesIn, type NewBatch } from "../batch-encoder.js";
 import { type Batches, damagedError, posOf } from "./batches.js";
-import { type Batch, checksum, pack } from "./codec.js";
-import { batchesIn, type NewBatch } from "./encoder.js";
 import type { FoundDuplicate, IdWriter } from "./id-writer.js";
 import type { KeyIndex } from "./key-index.js";
 import type { LeaseWriter } from "./lease-writer.js";

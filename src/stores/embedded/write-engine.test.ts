@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { JsonBody } from "../../model/json.js";
-import { Sheet } from "./encoder.js";
+import { Sheet } from "../batch-encoder.js";
 import type { ArgumentOf, OperationName, Reply, Request } from "./protocol.js";
 import { Connection } from "./sqlite.js";
 import { WriteEngine } from "./write-engine.js";

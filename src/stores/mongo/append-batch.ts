@@ -1,9 +1,8 @@
 /** What is known of each draft of one append: in the log, there before, or waiting; and what the caller is told of it. */
 import type { Timestamp } from "mongodb";
 import type { BusError } from "../../model/errors.js";
-import { type EventDraft, StoredEvent } from "../../model/event.js";
+import { type EventDraft, type Seq, StoredEvent } from "../../model/event.js";
 import type { AppendResult } from "../../ports/log.js";
-import type { EventDocument } from "./collections.js";
 import type { Place } from "./event-lookup.js";
 
 export class AppendBatch {
@@ -37,6 +36,20 @@ export class AppendBatch {
     return this.#drafts.filter((draft) => !draft.freshId).map((draft) => draft.id);
   }
 
+  /** Of those that wait, the ones that somebody, or an earlier round, may have brought. */
+  unsureWaitingIds(): string[] {
+    return this.waiting
+      .filter((i) => this.#doubtful.has(i) || !(this.#drafts[i] as EventDraft).freshId)
+      .map((i) => (this.#drafts[i] as EventDraft).id);
+  }
+
+  /** The others of those that wait. */
+  freshWaitingIds(): string[] {
+    return this.waiting
+      .filter((i) => !this.#doubtful.has(i) && (this.#drafts[i] as EventDraft).freshId)
+      .map((i) => (this.#drafts[i] as EventDraft).id);
+  }
+
   waitingDrafts(): EventDraft[] {
     return this.waiting.map((i) => this.#drafts[i] as EventDraft);
   }
@@ -45,13 +58,13 @@ export class AppendBatch {
     return this.waitingDrafts().map((draft) => draft.id);
   }
 
-  /** The first of the waiting drafts are in the log. */
-  placed(documents: readonly EventDocument[], place: Place): void {
-    documents.forEach(({ seq }, n) => {
+  /** The first `count` of the waiting drafts are in the log, from `after` on. */
+  placed(count: number, after: Seq, { topic, partition }: Place): void {
+    for (let n = 0; n < count; n++) {
       const i = this.waiting[n] as number;
-      this.#events[i] = new StoredEvent(place.topic, place.partition, seq, this.#drafts[i] as EventDraft);
-    });
-    this.waiting = this.waiting.slice(documents.length);
+      this.#events[i] = new StoredEvent(topic, partition, after + 1 + n, this.#drafts[i] as EventDraft);
+    }
+    this.waiting = this.waiting.slice(count);
   }
 
   /** What became of the waiting drafts is not known for now. */

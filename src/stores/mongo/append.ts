@@ -10,41 +10,23 @@
  * there; or that its own seqs lie in no removed range; or that they were removed after they were inserted, by the server's
  * logical time. Else they count as removed already, so they are taken out and appended again at the true end.
  */
-import {
-  type ClientSession,
-  type Document,
-  type FindOptions,
-  MongoBulkWriteError,
-  MongoServerError,
-  MongoWriteConcernError,
-  type Timestamp,
-} from "mongodb";
+import type { ClientSession, FindOptions, Timestamp } from "mongodb";
 import type { BusError } from "../../model/errors.js";
 import type { EventDraft, Seq } from "../../model/event.js";
 import type { AppendResult } from "../../ports/log.js";
 import { AppendBatch } from "./append-batch.js";
-import { type EventDocument, PLACE_INDEX } from "./collections.js";
+import type { EventDocument } from "./collections.js";
 import type { Connection } from "./connection.js";
-import { busError, duplicateIndex, mayHaveHappened } from "./errors.js";
+import { busError } from "./errors.js";
 import { documentAfter, EMPTY_TAIL, type Tail, tailOf } from "./event-document.js";
 import type { EventLookup, Place } from "./event-lookup.js";
+import { answered, DURABLE, type Inserted, stoppedBy } from "./insert-outcome.js";
 import { removedSince } from "./removed-ranges.js";
 import { isTrusted, laterOf, STAMP } from "./trust.js";
-
-/** What became of one ordered insert: how many are in for sure, and what stopped the rest. */
-interface Inserted {
-  readonly count: number;
-  readonly stop: "none" | "seq taken" | "id taken" | "unknown" | "refused";
-  /** The server's logical time right after it. */
-  readonly at?: Timestamp | undefined;
-  readonly error?: unknown;
-}
 
 /** How long an append goes on through failovers before it gives up: an election and a bit. */
 const PATIENCE_MS = 20_000;
 const COMMAND_CHARACTERS = 4 * 1_048_576;
-const DURABLE = { w: "majority", j: true } as const;
-type WriteConcernReply = ConstructorParameters<typeof MongoWriteConcernError>[0];
 /** How often, and after how long, a writer that lost a race looks whether the append in its way is over. */
 const MAX_LOOKS = 10;
 const LOOK_AGAIN_MS = 4;
@@ -110,7 +92,7 @@ export class Appender {
     }
     if (count > 0) {
       const placed = documents.slice(0, count);
-      if (await this.#follows(place, tail, at)) batch.placed(placed, place);
+      if (await this.#follows(place, tail, at)) batch.placed(count, tail.seq, place);
       else {
         this.#tails.delete(name);
         await this.#takeOut(place, placed);
@@ -217,7 +199,7 @@ export class Appender {
       const tail = await this.tail(place, { session });
       const documents = documentsAfter(tail, place, batch.waitingDrafts(), this.#queryable);
       await this.#connection.collections.events.insertMany(documents, { ordered: true, session });
-      batch.placed(documents, place);
+      batch.placed(documents.length, tail.seq, place);
     }
     return batch.result();
   }
@@ -226,35 +208,6 @@ export class Appender {
     if (this.#tails.size >= MAX_TAILS) this.#tails.clear();
     this.#tails.set(nameOf(place), tail);
   }
-}
-
-/** What the server says of an insert that it went through. */
-function answered(reply: Document, count: number): Inserted {
-  if (reply.writeConcernError !== undefined) {
-    return { count: 0, stop: "unknown", error: new MongoWriteConcernError(reply as WriteConcernReply) };
-  }
-  const [first] = (reply.writeErrors ?? []) as { index: number; code: number; errmsg: string }[];
-  return first === undefined ? { count, stop: "none" } : stoppedAt(first, new MongoServerError(first));
-}
-
-function stoppedBy(error: unknown): Inserted {
-  if (mayHaveHappened(error)) return { count: 0, stop: "unknown", error };
-  if (!(error instanceof MongoBulkWriteError)) return { count: 0, stop: "refused", error };
-  const [first] = [error.writeErrors].flat();
-  return stoppedAt({ index: first?.index ?? 0, code: first?.code, errmsg: first?.errmsg }, error);
-}
-
-interface WriteError {
-  readonly index: number;
-  readonly code: number | undefined;
-  readonly errmsg: string | undefined;
-}
-
-/** Everything before the one that failed is in. */
-function stoppedAt({ index: count, code, errmsg }: WriteError, error: unknown): Inserted {
-  const index = code === 11000 ? duplicateIndex(errmsg) : undefined;
-  if (index === PLACE_INDEX) return { count, stop: "seq taken" };
-  return index === "_id_" ? { count, stop: "id taken" } : { count, stop: "refused", error };
 }
 
 function documentsAfter(

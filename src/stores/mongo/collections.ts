@@ -1,8 +1,10 @@
 /** The collections of a store, what their documents look like, and the indexes they need. */
 import type { Binary, Collection, Db, Document, ObjectId, Timestamp } from "mongodb";
 import type { Seq } from "../../model/event.js";
+import type { TopicLayout } from "../../model/topic.js";
 import type { Cursor } from "../../ports/groups.js";
 import type { OutboxStatus } from "../../ports/outbox.js";
+import type { BatchDocument } from "./batches/batch-document.js";
 
 /** A string, or the escaped form of one that UTF-8 cannot hold. */
 export type Text = string | Binary;
@@ -120,6 +122,8 @@ export interface OutboxDocument {
 export interface TopicDocument extends Document {
   readonly _id: string;
   readonly partitions: number;
+  /** For the life of the topic; absent: "documents". */
+  readonly layout?: TopicLayout;
 }
 
 export interface SchemaDocument {
@@ -153,6 +157,7 @@ export class Collections {
   readonly db: Db;
   readonly prefix: string;
   readonly events: Collection<EventDocument>;
+  readonly batches: Collection<BatchDocument>;
   readonly cursors: Collection<CursorDocument>;
   readonly members: Collection<MemberDocument>;
   readonly changes: Collection<ChangesDocument>;
@@ -166,6 +171,7 @@ export class Collections {
     this.db = db;
     this.prefix = prefix;
     this.events = db.collection(`${prefix}events`);
+    this.batches = db.collection(`${prefix}batches`);
     this.cursors = db.collection(`${prefix}cursors`);
     this.members = db.collection(`${prefix}members`);
     this.changes = db.collection(`${prefix}changes`);
@@ -194,6 +200,7 @@ export class Collections {
 
 /** Names of the indexes that code looks for in messages. */
 export const PLACE_INDEX = "place";
+export const IDS_INDEX = "ids";
 
 /** How long a session that ran out is remembered: its bus may have slept. */
 const SWEEP_AFTER_SECONDS = 3_600;
@@ -221,6 +228,7 @@ export async function ensureIndexes(db: Db, options: { readonly prefix?: string 
     },
     { key: { caused_by: 1 }, name: "cause", partialFilterExpression: exists("caused_by") },
   ]);
+  await ensureBatchIndexes(c.batches);
   await c.cursors.createIndexes([
     { key: { topic: 1, group: 1, partition: 1 }, name: "group" },
     { key: { owner: 1 }, name: "owner", partialFilterExpression: { owner: { $type: "string" } } },
@@ -231,6 +239,23 @@ export async function ensureIndexes(db: Db, options: { readonly prefix?: string 
   ]);
   await ensureOutboxIndexes(c.outbox);
   await c.schemas.createIndexes([{ key: { topic: 1, follows: 1 }, unique: true, name: "succession" }]);
+}
+
+/** Arrays have an entry for each of their members; what chosen ids cost is told in batches/ids.ts. */
+async function ensureBatchIndexes(batches: Collection<BatchDocument>): Promise<void> {
+  await batches.createIndexes([
+    { key: { topic: 1, partition: 1, first: 1 }, unique: true, name: PLACE_INDEX },
+    { key: { ids: 1 }, unique: true, name: IDS_INDEX, partialFilterExpression: exists("ids") },
+    { key: { idTo: 1, idFrom: 1 }, name: "made_ids", partialFilterExpression: exists("idTo") },
+    { key: { topic: 1, keys: 1, last: -1 }, name: "key", partialFilterExpression: exists("keys") },
+    { key: { correlations: 1 }, name: "correlation", partialFilterExpression: exists("correlations") },
+    { key: { causes: 1 }, name: "cause", partialFilterExpression: exists("causes") },
+    {
+      key: { topic: 1, partition: 1, first: 1, holes: 1 },
+      name: "holes",
+      partialFilterExpression: exists("holes"),
+    },
+  ]);
 }
 
 export async function ensureOutboxIndexes(outbox: Collection<OutboxDocument>): Promise<void> {

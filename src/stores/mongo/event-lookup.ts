@@ -28,20 +28,38 @@ const AS_RANGE = { _id: 0, seq: 1, to: 1, parts: 1 };
 /** How long to wait until a majority holds what the primary holds already. */
 const SETTLE_MS = 10_000;
 
+/** Events under these ids that are kept in another layout: an id is unique in the store (P3). */
+export type FindElsewhere = (ids: readonly string[], session?: ClientSession) => Promise<StoredEvent[]>;
+
 export class EventLookup {
   readonly #connection: Connection;
+  readonly #elsewhere: FindElsewhere;
 
-  constructor(connection: Connection) {
+  constructor(connection: Connection, elsewhere: FindElsewhere) {
     this.#connection = connection;
+    this.#elsewhere = elsewhere;
   }
 
   /** The events under these ids that a majority holds and that were not removed. */
   async retained(ids: readonly string[]): Promise<StoredEvent[]> {
-    return (await this.#sort(ids)).retained.map(storedEvent);
+    return (await Promise.all([this.ownRetained(ids), this.#elsewhere(ids)])).flat();
+  }
+
+  /** The same, of single documents only. */
+  async ownRetained(ids: readonly string[], session?: ClientSession): Promise<StoredEvent[]> {
+    return (await this.#sort(ids, session)).retained.map(storedEvent);
   }
 
   /** As `retained`; ids that are kept only by something removed are made free, so that they can be published again. */
   async retainedOrFree(ids: readonly string[], session?: ClientSession): Promise<StoredEvent[]> {
+    if (ids.length === 0) return [];
+    // A transaction does one thing at a time.
+    const elsewhere = session === undefined ? this.#elsewhere(ids) : await this.#elsewhere(ids, session);
+    const own = this.#ownOrFree(ids, session);
+    return (await Promise.all([own, elsewhere])).flat();
+  }
+
+  async #ownOrFree(ids: readonly string[], session?: ClientSession): Promise<StoredEvent[]> {
     const { retained, leftovers } = await this.#sort(ids, session);
     await this.free(leftovers, session);
     return retained.map(storedEvent);

@@ -1,6 +1,7 @@
 /**
- * The log in MongoDB: one collection of events, read by the index of their places. What the pages, positions and marks of
- * a partition are follows from its documents alone; there is no counter that could disagree with them.
+ * The log in MongoDB where each event is a document: one collection of events, read by the index of their places. What the
+ * pages, positions and marks of a partition are follows from its documents alone; there is no counter that could
+ * disagree with them.
  */
 import { BusError } from "../../model/errors.js";
 import { type EventDraft, type Seq, StoredEvent } from "../../model/event.js";
@@ -11,17 +12,15 @@ import { Appender } from "./append.js";
 import { bsonText } from "./bson-json.js";
 import type { EventDocument } from "./collections.js";
 import type { Connection } from "./connection.js";
-import { holdLease } from "./cursor-document.js";
-import { isDuplicateKey } from "./errors.js";
 import { storedEvent } from "./event-document.js";
-import { EventLookup, type Place } from "./event-lookup.js";
+import { EventLookup, type FindElsewhere, type Place } from "./event-lookup.js";
+import { appendFenced } from "./fenced-append.js";
 import { pageOf } from "./page.js";
 import { headOf, headsPipeline, type PartitionEnds } from "./partition-head.js";
 import { DOCUMENTS_AS_BYTES, type Row, rowsIn } from "./raw-row.js";
 import { Removal } from "./removal.js";
 import { findAtOnce } from "./single-reply.js";
 
-const MAX_TRIES = 20;
 const MAJORITY = { level: "majority" } as const;
 /** What the server puts into one reply, and no document is larger. */
 const REPLY_BYTES = 16 * 1_048_576;
@@ -30,6 +29,8 @@ export interface MongoLogOptions {
   readonly queryablePayloads: boolean;
   /** Tells listeners in this process at once; those elsewhere hear from the server. */
   readonly signal: (signal: Signal) => void;
+  /** Finds events of other layouts by their ids. */
+  readonly elsewhere: FindElsewhere;
 }
 
 export class MongoLog implements Log {
@@ -42,7 +43,7 @@ export class MongoLog implements Log {
   constructor(connection: Connection, options: MongoLogOptions) {
     this.#connection = connection;
     this.#signal = options.signal;
-    this.#lookup = new EventLookup(connection);
+    this.#lookup = new EventLookup(connection, options.elsewhere);
     this.#removal = new Removal(connection);
     this.#appender = new Appender(connection, this.#lookup, {
       queryable: options.queryablePayloads,
@@ -61,31 +62,15 @@ export class MongoLog implements Log {
       const result =
         fence === undefined
           ? await this.#appender.append(place, drafts)
-          : await this.#appendFenced(place, drafts, fence);
+          : await appendFenced(this.#connection, fence, (session) =>
+              session === undefined
+                ? this.#appender.append(place, drafts)
+                : this.#appender.appendIn(session, place, drafts),
+            );
       const head = result.events.findLast((_, i) => !result.duplicates.has(i))?.seq;
       if (head !== undefined) this.#signal({ type: "appended", topic, partition, head });
       return result;
     });
-  }
-
-  /** The lease is held by the same commit that adds the events, so that no later owner can exist before them (P7). */
-  async #appendFenced(place: Place, drafts: readonly EventDraft[], fence: Fence): Promise<AppendResult> {
-    const { cursors } = this.#connection.collections;
-    if (!this.#connection.replicaSet) {
-      await holdLease(cursors, fence);
-      return await this.#appender.append(place, drafts);
-    }
-    for (let tries = 1; ; tries++) {
-      try {
-        return await this.#connection.transact(async (session) => {
-          await holdLease(cursors, fence, session);
-          return await this.#appender.appendIn(session, place, drafts);
-        });
-      } catch (error) {
-        // Another writer took the seq or brought the id: the next try reads where things stand.
-        if (!isDuplicateKey(error) || tries >= MAX_TRIES) throw error;
-      }
-    }
   }
 
   read(topic: string, partition: number, options: ReadOptions): Promise<Page> {
@@ -181,6 +166,9 @@ export class MongoLog implements Log {
       return found?.seq ?? head + 1;
     });
   }
+
+  /** Of this layout, the events under these ids that a majority holds and that were not removed. */
+  readonly retained: FindElsewhere = (ids, session) => this.#lookup.ownRetained(ids, session);
 
   find(id: string): Promise<StoredEvent | null> {
     return this.#connection.gate.read(async () => (await this.#lookup.retained([id]))[0] ?? null);

@@ -39,14 +39,15 @@ export class Poller {
 
   /** Something that differs whenever an event was added, a topic was defined, or a group changed. */
   async #look(): Promise<string> {
-    const { events, topics, changes } = this.#connection.collections;
+    const { events, batches, topics, changes } = this.#connection.collections;
     const newest = { sort: { $natural: -1 as const }, projection: { _id: 1 as const } };
-    const [event, topic, change] = await Promise.all([
+    const [event, batch, topic, change] = await Promise.all([
       events.findOne({}, newest),
+      batches.findOne({}, newest),
       topics.findOne({}, newest),
       changes.findOne({}, { projection: { version: 1 } }),
     ]);
-    return JSON.stringify([event?._id, topic?._id, change?.version]);
+    return JSON.stringify([event?._id, batch?._id, topic?._id, change?.version]);
   }
 
   #wait(ms: number): Promise<void> {

@@ -1,7 +1,7 @@
 /** Topics, schemas, tokens and audit in MongoDB. Every compare-and-set is one conditional write or one unique index. */
 import { BusError } from "../../model/errors.js";
 import { freezeJson, type JsonValue } from "../../model/json.js";
-import type { TopicConfig } from "../../model/topic.js";
+import type { TopicConfig, TopicLayout } from "../../model/topic.js";
 import type { AuditEntry, Registry, SchemaEntry, Token } from "../../ports/registry.js";
 import type { Signal } from "../../ports/store.js";
 import type { AuditDocument, SchemaDocument, TopicDocument } from "./collections.js";
@@ -20,20 +20,32 @@ export class MongoRegistry implements Registry {
   defineTopic(config: TopicConfig, o: { ifAbsent?: boolean } = {}): Promise<TopicConfig> {
     return this.#connection.gate.write(async () => {
       const { topics } = this.#connection.collections;
-      const { name, ...rest } = config;
+      await this.#checkLayout(config);
       const { present, inserted } = await this.#insertTopic(config);
       if (!inserted && o.ifAbsent) return topicOf(present);
-      const { matchedCount } = await topics.replaceOne({ _id: name, partitions: config.partitions }, rest);
-      if (matchedCount === 0) {
-        throw new BusError(
-          "TOPIC_CONFLICT",
-          `topic "${name}" has ${present.partitions} partitions; they cannot become ${config.partitions}`,
-          { details: { topic: name, partitions: present.partitions } },
-        );
-      }
+      checkFixed(present, config);
+      const { name, layout = present.layout, ...others } = config;
+      const rest = layout === undefined ? others : { ...others, layout };
+      await topics.replaceOne({ _id: name, partitions: config.partitions }, rest);
       this.#signal({ type: "topic", topic: name });
       return topicOf({ _id: name, ...rest });
     });
+  }
+
+  /** Cutting a batch in two takes a transaction; and what is there already stays where it is. */
+  async #checkLayout({ name, layout }: TopicConfig): Promise<void> {
+    if (layout !== "batches") return;
+    if (!this.#connection.replicaSet) {
+      throw new BusError(
+        "UNSUPPORTED",
+        `topic "${name}": layout "batches" needs a replica set (one node is enough); the server is a standalone one`,
+      );
+    }
+    const { topics, events } = this.#connection.collections;
+    if ((await topics.findOne({ _id: name }, { projection: { _id: 1 } })) !== null) return;
+    if ((await events.findOne({ topic: name }, { projection: { _id: 1 } })) !== null) {
+      throw layoutConflict(name, "documents", layout);
+    }
   }
 
   /**
@@ -177,6 +189,27 @@ export class MongoRegistry implements Registry {
       return documents.map(auditOf);
     });
   }
+}
+
+/** What a topic is for life; whoever says nothing of its layout does not mind. */
+function checkFixed(present: TopicDocument, { name, partitions, layout }: TopicConfig): void {
+  if (present.partitions !== partitions) {
+    throw new BusError(
+      "TOPIC_CONFLICT",
+      `topic "${name}" has ${present.partitions} partitions; they cannot become ${partitions}`,
+      { details: { topic: name, partitions: present.partitions } },
+    );
+  }
+  const { layout: is = "documents" } = present;
+  if (layout !== undefined && layout !== is) throw layoutConflict(name, is, layout);
+}
+
+function layoutConflict(topic: string, is: TopicLayout, asked: TopicLayout): BusError {
+  return new BusError(
+    "TOPIC_CONFLICT",
+    `topic "${topic}" is kept as "${is}"; that cannot become "${asked}": move its events to a new topic`,
+    { details: { topic, layout: is } },
+  );
 }
 
 function topicOf({ _id, ...rest }: TopicDocument): TopicConfig {

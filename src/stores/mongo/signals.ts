@@ -81,13 +81,15 @@ class Source {
 
   #stream(): ChangeLoop {
     const { db, collections } = this.#connection;
-    const { events, topics, changes } = collections;
+    const { events, batches, topics, changes } = collections;
     const pipeline = [
       {
         $match: {
           operationType: { $in: ["insert", "update", "replace"] },
           $or: [
             { "ns.coll": events.collectionName, operationType: "insert", "fullDocument.last": true },
+            // What a trim inserts when it cuts a batch is of a later revision, and no news.
+            { "ns.coll": batches.collectionName, operationType: "insert", "fullDocument.revision": 0 },
             { "ns.coll": { $in: [topics.collectionName, changes.collectionName] } },
           ],
         },
@@ -98,7 +100,7 @@ class Source {
           key: "$documentKey._id",
           topic: "$fullDocument.topic",
           partition: "$fullDocument.partition",
-          seq: "$fullDocument.seq",
+          seq: { $ifNull: ["$fullDocument.seq", "$fullDocument.last"] },
           latest: { $ifNull: ["$updateDescription.updatedFields", "$fullDocument"] },
         },
       },
@@ -116,8 +118,8 @@ class Source {
   }
 
   #tell(change: Document): void {
-    const { events, topics } = this.#connection.collections;
-    if (change.coll === events.collectionName) {
+    const { events, batches, topics } = this.#connection.collections;
+    if (change.coll === events.collectionName || change.coll === batches.collectionName) {
       const { topic, partition, seq } = change;
       this.#send({ type: "appended", topic, partition, head: seq });
     } else if (change.coll === topics.collectionName) {

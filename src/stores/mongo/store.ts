@@ -5,7 +5,7 @@ import { Connection, type ConnectionOptions } from "./connection.js";
 import { MongoDocuments } from "./documents.js";
 import { GroupChangeLog } from "./group-changes.js";
 import { MongoGroups } from "./groups.js";
-import { MongoLog } from "./log.js";
+import { LogByLayout } from "./log-by-layout.js";
 import { MongoOutbox } from "./outbox.js";
 import { MongoRegistry } from "./registry.js";
 import { Signals } from "./signals.js";
@@ -30,7 +30,7 @@ export function mongoStore(options: MongoStoreOptions): Store {
 }
 
 class MongoStore implements Store {
-  readonly log: MongoLog;
+  readonly log: LogByLayout;
   readonly groups: MongoGroups;
   readonly documents: MongoDocuments;
   readonly outbox: MongoOutbox;
@@ -45,7 +45,7 @@ class MongoStore implements Store {
     this.#connection = connection;
     this.#signals = new Signals(connection);
     this.#changes = new GroupChangeLog(connection, this.#signals.sendGroups);
-    this.log = new MongoLog(connection, {
+    this.log = new LogByLayout(connection, {
       queryablePayloads: options.queryablePayloads ?? false,
       signal: this.#signals.send,
     });

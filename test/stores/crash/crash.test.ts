@@ -7,7 +7,7 @@ import { POINTS_OF } from "./points.js";
 import { runCrashes } from "./run.js";
 
 const TEST_MS = 300_000;
-const STORES: readonly StoreName[] = ["embedded", "mongo"];
+const STORES: readonly StoreName[] = ["embedded", "mongo", "batches"];
 const program = compileProgram(new URL("./child.ts", import.meta.url));
 const worker = compileProgram(new URL("../project/kills/worker-process.ts", import.meta.url));
 

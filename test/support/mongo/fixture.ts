@@ -1,19 +1,31 @@
 /** The MongoDB store for the conformance suite: a database of its own for each test, on the server that all share. */
 
+import type { TopicLayout } from "../../../src/model/topic.js";
 import type { Store } from "../../../src/ports/store.js";
 import { mongoStore } from "../../../src/stores/mongo/index.js";
 import type { StoreFixture } from "../../../src/testing/conformance/fixture.js";
+import { withLayout } from "./layout.js";
 import { dropDatabase, newDatabaseName, sharedServerUrl } from "./shared-server.js";
 
-export function mongoFixture(serverUrl: () => Promise<string> = sharedServerUrl): StoreFixture {
+export interface MongoFixtureOptions {
+  readonly serverUrl?: () => Promise<string>;
+  /** Of every topic that is defined. */
+  readonly layout?: TopicLayout;
+}
+
+export function mongoFixture({
+  serverUrl = sharedServerUrl,
+  layout,
+}: MongoFixtureOptions = {}): StoreFixture {
   return {
-    name: "mongo",
+    name: layout === undefined ? "mongo" : `mongo, ${layout}`,
     async create() {
       const url = await serverUrl();
       const db = newDatabaseName();
       const opened: Store[] = [];
       const open = async (): Promise<Store> => {
-        const store = mongoStore({ url, db, onWarning: () => undefined });
+        const plain = mongoStore({ url, db, onWarning: () => undefined });
+        const store = layout === undefined ? plain : withLayout(plain, layout);
         await store.open();
         opened.push(store);
         return store;

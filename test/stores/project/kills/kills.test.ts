@@ -13,7 +13,7 @@ const PROMISES: Readonly<Record<RoleName, string>> = {
   changefeed: "P12: every change is told once, each document's in order",
 };
 
-describe.each(["embedded", "mongo"] as StoreName[])(
+describe.each(["embedded", "mongo", "batches"] as StoreName[])(
   "workers killed over and over, on the %s store",
   (store) => {
     const program = compileProgram(new URL("./worker-process.ts", import.meta.url));

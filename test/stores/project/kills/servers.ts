@@ -7,7 +7,8 @@ import { ReplicaSet } from "../../../support/mongo/replica-set.js";
 import type { StorePlace } from "../../../support/store-place.js";
 import { ROLES, type RoleName } from "./roles.js";
 
-export type StoreName = "embedded" | "mongo";
+/** "batches": on MongoDB, with that layout. */
+export type StoreName = "embedded" | "mongo" | "batches";
 
 /** Runs `body` in a fresh place; nothing of it is left afterwards. */
 export async function inPlace<T>(
@@ -16,13 +17,14 @@ export async function inPlace<T>(
   role?: RoleName,
 ): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), "promethean-kills-"));
-  const needsMongo = store === "mongo" || (role !== undefined && ROLES[role].needsMongo);
+  const needsMongo = store !== "embedded" || (role !== undefined && ROLES[role].needsMongo);
   const server = needsMongo ? await ReplicaSet.start() : null;
   try {
     if (server !== null) await endTransactionsSoon(server.url);
     return await body({
       ...(store === "embedded" && { path: join(folder, "bus.db") }),
       ...(server !== null && { url: server.url }),
+      ...(store === "batches" && { layout: store }),
     });
   } finally {
     await server?.dispose();

@@ -1,5 +1,5 @@
 /**
- * The bytes of a batch: consecutive events of one partition as they came. Pure; no SQL.
+ * The bytes of a batch: consecutive events of one partition as they came. Pure.
  *
  *   ids   16 bytes for each event whose id is a UUID, in order
  *   data  version (1 byte), then for each event:
@@ -12,9 +12,9 @@
  * were removed in between, each one tells its offset. A batch spans at most MAX_SPAN seqs.
  */
 import { crc32 } from "node:zlib";
-import { BusError } from "../../model/errors.js";
-import { type EventMeta, type Seq, StoredEvent } from "../../model/event.js";
-import { freezeJson, JsonBody } from "../../model/json.js";
+import { BusError } from "../model/errors.js";
+import { type EventMeta, type Seq, StoredEvent } from "../model/event.js";
+import { freezeJson, JsonBody } from "../model/json.js";
 import { ID_BYTES, readUuid, textIndexKey, uuidIndexKey } from "./id-key.js";
 
 export const VERSION = 1;
@@ -30,7 +30,7 @@ export const HEAD_BYTES = 13;
 /** Seqs that one batch may span: bounds how much is read to find one event. */
 export const MAX_SPAN = 1_024;
 
-/** A batch as it stands in the file. */
+/** A batch as it stands in a store. */
 export interface Batch {
   readonly firstSeq: Seq;
   readonly ids: Buffer;

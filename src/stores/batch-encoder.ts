@@ -1,15 +1,15 @@
 /**
- * Events on their way into the file: encoded once, in the event loop's thread, into a buffer that is then handed to the
- * writing thread without a copy. Cut into batches small enough that one event is found without reading much.
+ * Events on their way into a store: encoded once, in the event loop's thread, into a buffer that may then be handed to
+ * another thread without a copy. Cut into batches small enough that one event is found without reading much.
  *
  * Small appends of one turn share a sheet: a buffer of its own for each event among a thousand topics costs more than
  * everything else that is done with the event.
  */
-import type { EventDraft, EventMeta } from "../../model/event.js";
-import { type Batch, HEAD_BYTES, KEYED, MAX_SPAN, META, TEXT_ID, VERSION } from "./codec.js";
+import type { EventDraft, EventMeta } from "../model/event.js";
+import { type Batch, HEAD_BYTES, KEYED, MAX_SPAN, META, TEXT_ID, VERSION } from "./batch-codec.js";
 import { ID_BYTES, writeUuid } from "./id-key.js";
 
-/** A batch is closed once it has this many bytes. */
+/** A batch is closed once it has this many bytes, unless a store says otherwise. */
 const TARGET_BYTES = 65_536;
 
 /** Numbers per batch in a layout: count, start and end of its ids, start and end of its data, newest ts. */
@@ -46,8 +46,13 @@ const SHEET_BYTES = 16_384;
 
 /** Where appends are encoded one behind the other, until it is full or was transferred to another thread. */
 export class Sheet {
+  readonly #targetBytes: number;
   #buffer: Buffer = Buffer.alloc(0);
   #used = 0;
+
+  constructor(targetBytes = TARGET_BYTES) {
+    this.#targetBytes = targetBytes;
+  }
 
   /** Encodes drafts into the sheet, or into a new one, which may then be transferred. */
   encode(drafts: readonly EventDraft[]): Encoded {
@@ -57,7 +62,7 @@ export class Sheet {
       this.#buffer = Buffer.allocUnsafeSlow(Math.max(size, SHEET_BYTES));
       this.#used = 0;
     }
-    const encoder = new Encoder(this.#buffer, this.#used, drafts.length);
+    const encoder = new Encoder(this.#buffer, this.#used, drafts.length, this.#targetBytes);
     for (const draft of drafts) encoder.add(draft);
     const layout = encoder.finish();
     this.#buffer = encoder.target;
@@ -77,6 +82,7 @@ function sizeOf(drafts: readonly EventDraft[]): number {
 class Encoder {
   #target: Buffer;
   readonly #start: number;
+  readonly #targetBytes: number;
   #at: number;
   #idsAt: number;
   readonly #layout: number[] = [];
@@ -86,9 +92,10 @@ class Encoder {
   #meta: EventMeta | undefined;
   #metaJson = "";
 
-  constructor(target: Buffer, start: number, drafts: number) {
+  constructor(target: Buffer, start: number, drafts: number, targetBytes: number) {
     this.#target = target;
     this.#start = start;
+    this.#targetBytes = targetBytes;
     this.#idsAt = start;
     this.#at = start + drafts * ID_BYTES;
     this.#from = { ids: start, data: this.#at };
@@ -120,7 +127,7 @@ class Encoder {
     this.#target[start + 4] = flags;
     this.#count++;
     if (draft.ts > this.#maxTs) this.#maxTs = draft.ts;
-    if (this.#count >= MAX_SPAN || this.#at - this.#from.data >= TARGET_BYTES) this.#close();
+    if (this.#count >= MAX_SPAN || this.#at - this.#from.data >= this.#targetBytes) this.#close();
   }
 
   /** Neighbours often share one. */

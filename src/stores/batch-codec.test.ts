@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { EventDraft } from "../../model/event.js";
-import { JsonBody } from "../../model/json.js";
-import { type Batch, BatchCursor, checksum, MAX_SPAN, pack } from "./codec.js";
-import { batchesIn, type Encoded, Sheet } from "./encoder.js";
+import type { EventDraft } from "../model/event.js";
+import { JsonBody } from "../model/json.js";
+import { type Batch, BatchCursor, checksum, MAX_SPAN, pack } from "./batch-codec.js";
+import { batchesIn, type Encoded, Sheet } from "./batch-encoder.js";
 
 const drafts = fc.array(
   fc.record({

@@ -1,0 +1,204 @@
+/**
+ * Finding batches by the ids of their events, and where the floor of a partition is. The floor is always read after what
+ * it is to judge: a batch that a late writer put below it never counted, at no moment.
+ */
+import type { ClientSession, FindOptions, ObjectId, ReadConcernLevel } from "mongodb";
+import type { Seq, StoredEvent } from "../../../model/event.js";
+import { ID_BYTES, readUuid } from "../../id-key.js";
+import { bsonText } from "../bson-json.js";
+import type { Connection } from "../connection.js";
+import type { Place } from "../event-lookup.js";
+import { findAtOnce } from "../single-reply.js";
+import { type BatchDocument, BYTES, bytesOf, SAID, storedEvents } from "./batch-document.js";
+import { rangesOf } from "./ids.js";
+
+/** What the batch at seq 1 tells of its partition. */
+export type Anchor = Pick<
+  BatchDocument,
+  "_id" | "partition" | "floor" | "parts" | "floorTs" | "floorBytes" | "missing" | "removals"
+>;
+
+const ANCHOR = {
+  ...{ partition: 1, floor: 1, parts: 1, floorTs: 1, floorBytes: 1 },
+  ...{ missing: 1, removals: 1 },
+} as const;
+
+/** How long to wait until a majority holds what the primary holds already. */
+const SETTLE_MS = 10_000;
+/** Ranges of ids that are asked for in one query. */
+const RANGES_AT_ONCE = 64;
+
+interface Found {
+  /** Events under the ids, in batches that count. */
+  readonly events: StoredEvent[];
+  /** Batches that do not count. */
+  readonly leftovers: BatchDocument[];
+  readonly batches: number;
+}
+
+export class BatchLookup {
+  readonly #connection: Connection;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  async anchor(
+    { topic, partition }: Place,
+    o: { level?: ReadConcernLevel; session?: ClientSession } = {},
+  ): Promise<Anchor | null> {
+    const { level, session } = o;
+    return await this.#connection.collections.batches.findOne(
+      { topic, partition, first: 1 },
+      { projection: ANCHOR, ...(level && { readConcern: { level } }), ...(session && { session }) },
+    );
+  }
+
+  /** Asked for with every page. */
+  async floor({ topic, partition }: Place): Promise<Seq> {
+    const { db, collections } = this.#connection;
+    const { firstBatch } = await findAtOnce(db, {
+      find: collections.batches.collectionName,
+      filter: { topic, partition, first: 1 },
+      projection: { _id: 0, floor: 1 },
+      limit: 1,
+      readConcern: { level: "majority" },
+    });
+    return (firstBatch as Pick<BatchDocument, "floor">[])[0]?.floor ?? 0;
+  }
+
+  /** Of these partitions of a topic, those that have one. */
+  async floors(
+    topic: string,
+    partitions: Iterable<number>,
+    session?: ClientSession,
+  ): Promise<ReadonlyMap<number, Seq>> {
+    const anchors = await this.#connection.collections.batches
+      .find(
+        { topic, partition: { $in: [...new Set(partitions)] }, first: 1 },
+        { projection: { partition: 1, floor: 1 }, ...(session && { session }) },
+      )
+      .toArray();
+    return new Map(anchors.map(({ partition, floor = 0 }) => [partition, floor]));
+  }
+
+  /** The events under these ids that a majority holds and that were not removed. */
+  async retained(ids: readonly string[], session?: ClientSession): Promise<StoredEvent[]> {
+    return (await this.#find(ids, session)).events;
+  }
+
+  /** As `retained`; ids that are kept only by something removed are made free, so that they can be published again. */
+  async retainedOrFree(ids: readonly string[], session?: ClientSession): Promise<StoredEvent[]> {
+    const { events, leftovers } = await this.#find(ids, session);
+    await this.#free(leftovers, session);
+    return events;
+  }
+
+  /** Of ids that a bus has just made: whoever else brings one of them has it from somewhere, and so chose it. */
+  async repeated(ids: readonly string[], session?: ClientSession): Promise<StoredEvent[]> {
+    const options = { projection: BYTES, ...(session && { session }) };
+    return (await this.#judge(ids, await this.#chosen(ids, options), session)).events;
+  }
+
+  /** As `retainedOrFree`, but waits until what the primary has under these ids is held by a majority, or is gone. */
+  async settled(ids: readonly string[]): Promise<StoredEvent[]> {
+    const untilMs = performance.now() + SETTLE_MS;
+    for (;;) {
+      const { events, leftovers, batches } = await this.#find(ids);
+      await this.#free(leftovers);
+      if (events.length === ids.length || performance.now() > untilMs) return events;
+      const present = await this.#candidates(ids, {
+        projection: { _id: 1 },
+        readConcern: { level: "local" },
+      });
+      if (present.length <= batches) return events;
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  }
+
+  async #find(ids: readonly string[], session?: ClientSession): Promise<Found> {
+    if (ids.length === 0) return { events: [], leftovers: [], batches: 0 };
+    const options = { projection: BYTES, ...(session && { session }) };
+    return await this.#judge(ids, await this.#candidates(ids, options), session);
+  }
+
+  /** Which events of these batches have the ids, as far as the batches count. */
+  async #judge(
+    ids: readonly string[],
+    documents: readonly BatchDocument[],
+    session: ClientSession | undefined,
+  ): Promise<Found> {
+    const wanted = new Set(ids);
+    const events: StoredEvent[] = [];
+    const leftovers: BatchDocument[] = [];
+    for (const [topic, group] of byTopic(documents)) {
+      const floors = await this.floors(
+        topic,
+        group.map(({ partition }) => partition),
+        session,
+      );
+      for (const document of group) {
+        if (document.first <= (floors.get(document.partition) ?? 0)) leftovers.push(document);
+        else events.push(...storedEvents(document, (event) => wanted.has(event.id)));
+      }
+    }
+    return { events, leftovers, batches: documents.length };
+  }
+
+  async #chosen(ids: readonly string[], options: FindOptions): Promise<BatchDocument[]> {
+    if (ids.length === 0) return [];
+    const { batches } = this.#connection.collections;
+    return await batches.find({ ids: { $in: ids.map(bsonText) } }, options).toArray();
+  }
+
+  /** Batches that have one of the ids. */
+  async #candidates(ids: readonly string[], options: FindOptions): Promise<BatchDocument[]> {
+    const looking = this.#chosen(ids, options);
+    // A transaction does one thing at a time.
+    if (options.session !== undefined) await looking;
+    const [chosen, made] = await Promise.all([looking, this.#made(ids, options)]);
+    const known = new Set(chosen.map(({ _id }) => String(_id)));
+    return [...chosen, ...made.filter(({ _id }) => !known.has(String(_id)))];
+  }
+
+  /** Many could have one of them: their ids tell which do, and only those are loaded. */
+  async #made(ids: readonly string[], options: FindOptions): Promise<BatchDocument[]> {
+    const { batches } = this.#connection.collections;
+    const ranges = rangesOf(ids);
+    const wanted = new Set(ids);
+    const holding: ObjectId[] = [];
+    for (let i = 0; i < ranges.length; i += RANGES_AT_ONCE) {
+      const $or = ranges.slice(i, i + RANGES_AT_ONCE);
+      for await (const { _id, uuids } of batches.find({ $or }, { ...options, projection: { uuids: 1 } })) {
+        if (uuids !== undefined && holdsOne(bytesOf(uuids), wanted)) holding.push(_id);
+      }
+    }
+    return holding.length === 0 ? [] : await batches.find({ _id: { $in: holding } }, options).toArray();
+  }
+
+  /** What a batch below the floor said is forgotten; its place stays taken. */
+  async #free(documents: readonly BatchDocument[], session?: ClientSession): Promise<void> {
+    if (documents.length === 0) return;
+    const _id = { $in: documents.map((document) => document._id) };
+    await this.#connection.collections.batches.updateMany(
+      { _id },
+      [{ $set: { gone: true } }, { $unset: SAID }],
+      session === undefined ? {} : { session },
+    );
+  }
+}
+
+function holdsOne(uuids: Uint8Array, wanted: ReadonlySet<string>): boolean {
+  for (let at = 0; at < uuids.length; at += ID_BYTES) if (wanted.has(readUuid(uuids, at))) return true;
+  return false;
+}
+
+function byTopic(documents: readonly BatchDocument[]): Map<string, BatchDocument[]> {
+  const groups = new Map<string, BatchDocument[]>();
+  for (const document of documents) {
+    const group = groups.get(document.topic);
+    if (group === undefined) groups.set(document.topic, [document]);
+    else group.push(document);
+  }
+  return groups;
+}

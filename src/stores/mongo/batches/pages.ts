@@ -1,0 +1,163 @@
+/**
+ * Pages of a partition out of its batches. A trim may cut a batch in two while somebody reads, and a writer that came
+ * late may leave one below the floor. So the floor is read last, and what does not fit it is read again: a seq without
+ * an event counts as removed only where its batch, or the floor, says so (P2).
+ */
+import { BusError } from "../../../model/errors.js";
+import type { Seq, StoredEvent } from "../../../model/event.js";
+import type { Page, ReadOptions } from "../../../ports/log.js";
+import { BatchCursor } from "../../batch-codec.js";
+import type { Connection } from "../connection.js";
+import type { Place } from "../event-lookup.js";
+import { type BatchDocument, BYTES, batchOf } from "./batch-document.js";
+import type { BatchLookup } from "./lookup.js";
+import { keptOr, OpenBatches, unlessKept } from "./open-batches.js";
+
+/** Reads that met a removal are begun again this often. */
+const MAX_TRIES = 50;
+/** Batches asked for at once. */
+const MAX_BATCHES = 1_000;
+
+/** Batches with seqs in (from, upTo], in order, all of them or the first. */
+interface Stretch {
+  readonly batches: readonly BatchDocument[];
+  readonly isWhole: boolean;
+}
+
+export class Pages {
+  readonly #connection: Connection;
+  readonly #lookup: BatchLookup;
+  readonly #open = new OpenBatches();
+
+  constructor(connection: Connection, lookup: BatchLookup) {
+    this.#connection = connection;
+    this.#lookup = lookup;
+  }
+
+  async read(place: Place, options: ReadOptions): Promise<Page> {
+    const { limit, maxBytes = Number.POSITIVE_INFINITY } = options;
+    const page = new GrowingPage(options.after, limit, maxBytes);
+    let knownFloor = 0;
+    for (let tries = 0; tries < MAX_TRIES && !page.isFull; tries++) {
+      const from = page.through;
+      const { batches, isWhole } = await this.#stretch(place, from, from + limit, knownFloor, maxBytes);
+      const floor = await this.#lookup.floor(place);
+      if (floor > knownFloor && (floor >= from || batches.some(({ first }) => first <= floor))) {
+        page.pass(floor);
+        knownFloor = floor;
+        continue;
+      }
+      const inside = page.takeAll(batches);
+      if (inside !== undefined) this.#open.keep(inside);
+      // Nothing is missing between the batches, and there was none behind them.
+      const isEnd = isWhole && page.through < from + limit && page.through >= (batches.at(-1)?.last ?? 0);
+      if (isEnd && !page.isFull) return page.asPage();
+      if (page.through > from) tries = 0;
+    }
+    if (page.isFull) return page.asPage();
+    throw new BusError(
+      "WRITE_CONFLICT",
+      `removals in partition ${place.partition} of "${place.topic}" kept getting in the way of a read`,
+    );
+  }
+
+  async #stretch(place: Place, from: Seq, upTo: Seq, floor: Seq, maxBytes: number): Promise<Stretch> {
+    const kept = this.#open.holding(place, from + 1);
+    const [following, open] = await Promise.all([
+      this.#following(place, Math.max(from, floor), upTo, maxBytes),
+      kept === undefined ? null : this.#around(place, from, floor, kept),
+    ]);
+    if (from === 0 || following.batches[0]?.first === from + 1) return following;
+    const around = open ?? (await this.#around(place, from, floor));
+    return around === null ? following : { ...following, batches: [around, ...following.batches] };
+  }
+
+  /** Batches that begin in (from, upTo], enough of them for `maxBytes`. */
+  async #following({ topic, partition }: Place, from: Seq, upTo: Seq, maxBytes: number): Promise<Stretch> {
+    const cursor = this.#connection.collections.batches.find(
+      { topic, partition, first: { $gt: from, $lte: upTo } },
+      { projection: BYTES, sort: { first: 1 }, batchSize: Math.min(upTo - from, MAX_BATCHES) },
+    );
+    const batches: BatchDocument[] = [];
+    let bytes = 0;
+    let isWhole = false;
+    try {
+      while (bytes < maxBytes && !isWhole) {
+        isWhole = !(await cursor.hasNext());
+        for (const batch of cursor.readBufferedDocuments()) {
+          batches.push(batch);
+          bytes += batch.data?.length() ?? 0;
+        }
+      }
+    } finally {
+      await cursor.close();
+    }
+    return { batches, isWhole };
+  }
+
+  /** The last batch that begins at `seq` or below. */
+  async #around(
+    { topic, partition }: Place,
+    seq: Seq,
+    floor: Seq,
+    kept?: BatchDocument,
+  ): Promise<BatchDocument | null> {
+    const found = await this.#connection.collections.batches.findOne(
+      { topic, partition, first: { $gt: floor, $lte: seq } },
+      { projection: unlessKept(kept), sort: { first: -1 } },
+    );
+    return keptOr(found, kept);
+  }
+}
+
+class GrowingPage {
+  readonly events: StoredEvent[] = [];
+  through: Seq;
+  readonly #limit: number;
+  readonly #maxBytes: number;
+  #bytes = 0;
+
+  constructor(after: Seq, limit: number, maxBytes: number) {
+    this.through = after;
+    this.#limit = limit;
+    this.#maxBytes = maxBytes;
+  }
+
+  get isFull(): boolean {
+    return this.events.length >= this.#limit || (this.events.length > 0 && this.#bytes >= this.#maxBytes);
+  }
+
+  asPage(): Page {
+    return { events: this.events, through: this.through };
+  }
+
+  /** Everything up to here was removed. */
+  pass(floor: Seq): void {
+    this.through = Math.max(this.through, floor);
+  }
+
+  /** As many events as have room, up to where a batch is missing; returns the batch that it ended in the middle of. */
+  takeAll(batches: readonly BatchDocument[]): BatchDocument | undefined {
+    for (const batch of batches) {
+      if (batch.last <= this.through) continue;
+      if (batch.first > this.through + 1 || this.isFull) return undefined;
+      this.#take(batch);
+      if (this.through < batch.last) return batch;
+    }
+    return undefined;
+  }
+
+  #take(document: BatchDocument): void {
+    const batch = batchOf(document);
+    const cursor = batch === null ? undefined : new BatchCursor(batch);
+    while (cursor?.next()) {
+      if (cursor.seq <= this.through) continue;
+      if (this.isFull) return;
+      const event = cursor.event(document.topic, document.partition);
+      this.events.push(event);
+      this.#bytes += event.size;
+      this.through = event.seq;
+    }
+    this.through = document.last;
+  }
+}
