@@ -1,11 +1,9 @@
 /** When the cursor is written, and when delivery wants to be woken. Part of the pure step (delivery.ts). */
-import { type Effect, NOTHING } from "./delivery-events.js";
+import { both, type Effect, NOTHING } from "./delivery-events.js";
 import { cursorOf, type Delivery, floorOf, type GroupPolicy, lastCursorOf } from "./delivery-state.js";
 
 export function afterChange(state: Delivery, policy: GroupPolicy, nowMs: number): readonly Effect[] {
-  const writes = writeCursor(state, policy, nowMs);
-  const wakes = maybeWake(state);
-  return wakes.length === 0 ? writes : [...writes, ...wakes];
+  return both(writeCursor(state, policy, nowMs), maybeWake(state));
 }
 
 /** The commit that is due, or the release once nothing runs any more. */

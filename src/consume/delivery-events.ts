@@ -91,6 +91,12 @@ export type Of<T extends DeliveryEvent["type"]> = Extract<DeliveryEvent, { type:
 
 export const NOTHING: readonly Effect[] = [];
 
+/** One after the other. Nearly always one of them is empty, and nothing is made then. */
+export function both(first: readonly Effect[], second: readonly Effect[]): readonly Effect[] {
+  if (first.length === 0) return second;
+  return second.length === 0 ? first : [...first, ...second];
+}
+
 export function pushAll(effects: Effect[], more: readonly Effect[]): void {
   for (const effect of more) effects.push(effect);
 }

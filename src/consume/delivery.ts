@@ -27,7 +27,15 @@ import {
   maybeWake,
   writeCursor,
 } from "./cursor-writes.js";
-import { type DeliveryEvent, type Effect, NOTHING, type Of, pushAll, type Step } from "./delivery-events.js";
+import {
+  both,
+  type DeliveryEvent,
+  type Effect,
+  NOTHING,
+  type Of,
+  pushAll,
+  type Step,
+} from "./delivery-events.js";
 import {
   type Delivery,
   type Entry,
@@ -106,7 +114,7 @@ const TABLE: { readonly [P in Phase]: Row } = {
 export const step: Step = (state, event, policy) => {
   const transition = TABLE[state.phase][event.type] as Transition<DeliveryEvent["type"]>;
   const effects = transition(state, event, policy);
-  return state.letGo.length === 0 ? effects : [...effects, ...partWith(state, event, policy)];
+  return state.letGo.length === 0 ? effects : both(effects, partWith(state, event, policy));
 };
 
 /** Events of held keys go where the one went that they must not overtake; what was discarded is passed over. */
@@ -151,7 +159,8 @@ function takeIn(state: Delivery, event: Of<"arrived">, policy: GroupPolicy): rea
     state.high = event.through;
     state.dirty++;
   }
-  return [...maybeCommit(state, policy, event.nowMs), ...maybeWake(state), ...maybeFetch(state, policy)];
+  const writes = both(maybeCommit(state, policy, event.nowMs), maybeWake(state));
+  return both(writes, maybeFetch(state, policy));
 }
 
 function newEntry(state: Delivery, event: StoredEvent, policy: GroupPolicy): Entry {
@@ -236,9 +245,7 @@ function settle(state: Delivery, entry: Entry, policy: GroupPolicy, nowMs: numbe
   while (state.entries.peek()?.standing === "settled") state.last = state.entries.shift();
   if (state.phase === "careful" && floorOf(state) >= state.carefulThrough) state.phase = "running";
   state.dirty++;
-  const effects = afterChange(state, policy, nowMs);
-  const fetch = maybeFetch(state, policy);
-  return fetch.length === 0 ? effects : [...effects, ...fetch];
+  return both(afterChange(state, policy, nowMs), maybeFetch(state, policy));
 }
 
 function failed(state: Delivery, event: Of<"failed">, policy: GroupPolicy): readonly Effect[] {

@@ -3,15 +3,18 @@
  * it goes (P8), and in batches no larger than what their events may still be in. Part of the pure step (delivery.ts).
  */
 import { commit, isWriting, maybeWake, strideOf } from "./cursor-writes.js";
-import { type Effect, NOTHING, type Of, pushAll } from "./delivery-events.js";
+import { both, type Effect, NOTHING, type Of } from "./delivery-events.js";
 import type { Delivery, Entry, GroupPolicy } from "./delivery-state.js";
 import { bury, isSpent } from "./giving-up.js";
 import { mayGiveUp } from "./hold.js";
 import { takeFollower } from "./lanes.js";
 
+/** Never added to. */
+const NOBODY: Entry[] = [];
+
 export function handOut(state: Delivery, event: Of<"demand">, policy: GroupPolicy): readonly Effect[] {
   const effects: Effect[] = [];
-  const lot: Entry[] = [];
+  let lot = NOBODY;
   const careful = state.phase === "careful";
   let room = careful ? 1 - state.inFlight.size - state.burying.size : event.count;
   while (lot.length < room) {
@@ -29,14 +32,15 @@ export function handOut(state: Delivery, event: Of<"demand">, policy: GroupPolic
     }
     if (event.batch && entry.maxBatch > 0 && lot.length >= entry.maxBatch) break;
     state.ready.shift();
-    lot.push(entry);
+    // An empty array takes room for seventeen at its first push: too much where most lots have one.
+    if (lot.length === 0) lot = [entry];
+    else lot.push(entry);
     if (event.batch && !careful) room = addFollowers(state, entry, lot, room);
   }
   for (const entry of lot) handOutOne(state, entry, event, event.batch ? lot.length : 1);
-  if (lot.length > 0) effects.push({ type: "deliver", entries: lot });
-  if (!isWriting(state) && markIsNear(state, policy)) effects.push(commit(state, policy));
-  pushAll(effects, maybeWake(state));
-  return effects.length === 0 ? NOTHING : effects;
+  const handedOut: readonly Effect[] = lot.length === 0 ? NOTHING : [{ type: "deliver", entries: lot }];
+  const writes = !isWriting(state) && markIsNear(state, policy) ? [commit(state, policy)] : NOTHING;
+  return both(both(effects, handedOut), both(writes, maybeWake(state)));
 }
 
 /** Half a stride ahead, so that delivery seldom waits; and always when the next one waits for it. */
