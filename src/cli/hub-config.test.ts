@@ -22,6 +22,8 @@ describe("the settings of a hub", () => {
     [{ store: "bus.db", auth: AUTH, port: 70_000 }, "port"],
     [{ store: "bus.db", auth: AUTH, topics: [{ name: "t", partitions: 0 }] }, "topics.0.partitions"],
     [{ store: "bus.db", auth: AUTH, nonsense: 1 }, "nonsense"],
+    [{ store: "bus.db", auth: AUTH, limits: { maxBodyByte: 5 } }, "maxBodyByte"],
+    [{ store: "bus.db", auth: AUTH, limits: { maxBodyBytes: 0 } }, "limits.maxBodyBytes"],
   ])("are refused by the key that is wrong: %j", (draft, words) => {
     expect(() => checkConfig(draft, "hub.yaml")).toThrow(words);
     expect(() => checkConfig(draft, "hub.yaml")).toThrow("hub.yaml is not valid");

@@ -4,6 +4,7 @@
  */
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
+import { DEFAULT_HUB_LIMITS } from "../hub/limits.js";
 import { failure } from "./exit.js";
 import { redacted } from "./store-choice.js";
 
@@ -46,6 +47,7 @@ const Topic = z.strictObject({
 });
 
 const positive = z.number().positive().optional();
+const LIMITS = Object.keys(DEFAULT_HUB_LIMITS);
 
 export const HubConfigSchema = z.strictObject({
   store: z.string({ error: "is needed: a file, or mongodb://…" }).min(1),
@@ -60,7 +62,9 @@ export const HubConfigSchema = z.strictObject({
     .strictObject({ retention: z.boolean().default(true), compaction: z.boolean().default(true) })
     .prefault({}),
   bus: z.strictObject({ leaseMs: positive, drainMs: positive, publishTimeoutMs: positive }).default({}),
-  limits: z.record(z.string(), z.number().positive()).default({}),
+  limits: z.strictObject(Object.fromEntries(LIMITS.map((name) => [name, positive]))).default({}),
+  /** By OpenTelemetry, with the SDK that this process was started with. */
+  tracing: z.boolean().default(false),
   log: z
     .strictObject({ level: z.enum(["trace", "debug", "info", "warn", "error", "silent"]).default("info") })
     .prefault({}),

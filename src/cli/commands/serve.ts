@@ -58,16 +58,19 @@ async function serve(session: Session<ConfigFlags>): Promise<void> {
   });
   if (config.upkeep.retention) startRetention(bus);
   if (config.upkeep.compaction) startCompactor(bus);
-  const { host, port, name, origins, limits } = config;
+  const { host, port, name, origins, tracing } = config;
   const hub = await startHub({
     bus: await checkedBus(bus),
     host,
     port,
     name,
     origins,
-    limits,
+    tracing,
+    limits: present(config.limits),
     log,
     auth: authOf(config),
+    // Clients have as long to settle what they hold as handlers of this process would.
+    ...present({ drainMs: config.bus.drainMs }),
   } as HubOptions);
   session.onEnd(async () => {
     log.info("stopping: no new work is taken");
