@@ -79,6 +79,15 @@ describe("copies by shape", () => {
     });
   });
 
+  it("are made of a shape that comes often among many that begin alike and come once", () => {
+    const shapes = new Shapes(NOT_PLAIN);
+    for (let i = 0; i < 100_000; i++) {
+      shapes.of({ type: 1, [`id_${i}`]: i });
+      shapes.of({ type: 1, often: i });
+    }
+    expect(shapes.of({ type: 1, often: 1 })).toBeDefined();
+  });
+
   it("are bounded in number, and objects with ids for names do not keep others from them", () => {
     const shapes = new Shapes(NOT_PLAIN);
     for (let i = 0; i < 100_000; i++) shapes.of({ [`id_${i}`]: i });

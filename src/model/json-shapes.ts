@@ -31,7 +31,10 @@ const OFTEN = 100;
 /** Functions in a process, and shapes that are watched: objects with ids for names have a new one each time. */
 const MAX_FUNCTIONS = 128;
 const MAX_WATCHED = 512;
-const MAX_EVERY = 64;
+/** Shapes whose first member has the same name: they are looked through one by one. */
+const MAX_ALIKE = 32;
+/** Odd, so that shapes that come in turns are met in turns. */
+const MAX_EVERY = 63;
 const MAX_MEMBERS = 48;
 const PLAIN_WORD = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/;
 
@@ -63,10 +66,10 @@ export class Shapes {
   }
 
   #find(first: string, value: Members): Shape | undefined {
-    const there = this.#shapes.get(first);
-    if (there === undefined) return undefined;
-    for (let i = 0; i < there.length; i++) {
-      const shape = there[i] as Shape;
+    const alike = this.#shapes.get(first);
+    if (alike === undefined) return undefined;
+    for (let i = 0; i < alike.length; i++) {
+      const shape = alike[i] as Shape;
       if (hasNames(value, shape.names)) return shape;
     }
     return undefined;
@@ -79,29 +82,30 @@ export class Shapes {
 
   #watch(first: string, value: Members): void {
     if (this.#functions >= MAX_FUNCTIONS || ++this.#unknown % this.#every !== 0) return;
-    if (this.#watched >= MAX_WATCHED) this.#forgetRare();
-    const names = Object.keys(value);
-    if (names.length > MAX_MEMBERS || !names.every(isPlainWord)) return;
-    const shape = { names, uses: 1, copy: null };
-    const there = this.#shapes.get(first);
-    if (there === undefined) this.#shapes.set(first, [shape]);
-    else there.push(shape);
+    if (isLarge(value)) return;
+    if (this.#watched >= MAX_WATCHED) for (const name of this.#shapes.keys()) this.#forgetRare(name);
+    if ((this.#shapes.get(first)?.length ?? 0) >= MAX_ALIKE) this.#forgetRare(first);
+    const alike = this.#shapes.get(first) ?? [];
+    if (alike.length >= MAX_ALIKE) return;
+    this.#shapes.set(first, [...alike, { names: Object.keys(value), uses: 1, copy: null }]);
     this.#watched++;
   }
 
-  #forgetRare(): void {
-    for (const [first, there] of this.#shapes) {
-      const often = there.filter(({ uses }) => uses >= OFTEN);
-      if (often.length === 0) this.#shapes.delete(first);
-      else this.#shapes.set(first, often);
-    }
-    this.#watched = 0;
-    this.#every = Math.min(this.#every * 2, MAX_EVERY);
+  /** Room for others, among those that begin with this name. */
+  #forgetRare(first: string): void {
+    const alike = this.#shapes.get(first) ?? [];
+    const often = alike.filter(({ uses }) => uses >= OFTEN);
+    this.#every = Math.min(this.#every * 2 + 1, MAX_EVERY);
+    if (often.length === 0) this.#shapes.delete(first);
+    else this.#shapes.set(first, often);
+    this.#watched -= alike.length - often.length;
   }
 
   #make(shape: Shape): void {
     if (this.#functions >= MAX_FUNCTIONS) return;
+    // Counted also if it is left out: it stays among those that come often.
     this.#functions++;
+    if (!shape.names.every(isPlainWord)) return;
     try {
       shape.copy = new Function("notPlain", "freeze", textOf(shape.names))(this.#notPlain, Object.freeze);
     } catch {
@@ -113,6 +117,12 @@ export class Shapes {
 
 function isPlainWord(name: string): boolean {
   return PLAIN_WORD.test(name) && name !== "__proto__";
+}
+
+function isLarge(value: Members): boolean {
+  let members = 0;
+  for (const _ in value) if (++members > MAX_MEMBERS) return true;
+  return false;
 }
 
 /** Exactly these, in this order. */
