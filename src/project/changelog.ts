@@ -12,7 +12,7 @@ import type { TopicRef } from "../model/topic.js";
 import { checkTopicName, topicName } from "../model/topic.js";
 import type { DocumentWrite, ViewIndex } from "../ports/documents.js";
 import { BuildFollower } from "./build-follower.js";
-import type { Host } from "./host.js";
+import { checkHost, type Host } from "./host.js";
 import { checkFunctions, checkIndexes, checkObject, checkRange } from "./option-checks.js";
 import { subscribedTask } from "./running-task.js";
 import { TaskHealth } from "./task-health.js";
@@ -60,6 +60,7 @@ export async function startChangelogProjector<T>(
   host: Host,
   options: ChangelogOptions<T>,
 ): Promise<Handle<ChangelogStats>> {
+  checkHost(host);
   const view = checkedView(options);
   await rememberView(host, view, options);
   const stats = { events: 0, applied: 0, stale: 0, passedOver: 0, purged: 0 };

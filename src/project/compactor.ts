@@ -7,7 +7,7 @@ import { pause } from "../model/clock.js";
 import { BusError } from "../model/errors.js";
 import type { Handle } from "../model/task.js";
 import { snapshotTopic, type TopicConfig, type TopicRef } from "../model/topic.js";
-import type { Host } from "./host.js";
+import { checkHost, type Host } from "./host.js";
 import { compactPartition, type PartitionCompaction } from "./log-compactor.js";
 import { checkList, checkObject, checkRange } from "./option-checks.js";
 import { WorkSession } from "./partition-lease.js";
@@ -57,6 +57,7 @@ const STRETCH_BYTES = 32 * 1_048_576;
  * const compactor = startCompactor(bus, { everyMs: 60_000 });
  */
 export function startCompactor(host: Host, options: CompactorOptions = {}): Handle<CompactorStats> {
+  checkHost(host);
   checkOptions(options);
   const counts = newCounts();
   const { clock, tasks } = host;
@@ -76,6 +77,7 @@ export async function compactNow(
   host: Host,
   options: CompactionOptions & { readonly signal?: AbortSignal } = {},
 ): Promise<CompactorStats> {
+  checkHost(host);
   checkOptions(options);
   const counts = newCounts();
   const signal = options.signal ?? new AbortController().signal;

@@ -11,7 +11,7 @@ import { type Redriven, redriveHeaders, withoutRedrive } from "../model/redrive.
 import { checkTopicName, deadLetterTopic, type TopicRef, topicName } from "../model/topic.js";
 import type { Documents, ViewDocument } from "../ports/documents.js";
 import { Chains, endOf } from "./held-letters.js";
-import type { Host } from "./host.js";
+import { checkHost, type Host } from "./host.js";
 import { checkFunctions } from "./option-checks.js";
 
 export type LetterStatus = "open" | "redriven" | "discarded";
@@ -58,6 +58,7 @@ export async function* deadLetters(
   of: TopicRef,
   query: LetterQuery = {},
 ): AsyncGenerator<Letter> {
+  checkHost(host);
   const topic = topicName(of);
   checkTopicName(topic);
   checkFunctions({ filter: query.filter });

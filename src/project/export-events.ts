@@ -29,8 +29,8 @@ export async function* exportEvents(
   topic: TopicRef,
   options: ExportOptions = {},
 ): AsyncGenerator<string, void, undefined> {
-  const { log } = host.store;
   const { name, partitions } = await knownTopic(host, topic);
+  const { log } = host.store;
   const { from = "earliest", untilTs = Number.POSITIVE_INFINITY, filter, partition: only } = options;
   checkRange("limit", options.limit, 0);
   checkRange("untilTs", untilTs, 0);

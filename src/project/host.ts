@@ -1,5 +1,6 @@
 /** What projections need of a bus; the bus itself is such a host. */
 import type { Clock } from "../model/clock.js";
+import { BusError } from "../model/errors.js";
 import type { EventRecord } from "../model/event.js";
 import type {
   BatchContext,
@@ -48,4 +49,11 @@ export interface SettlingContext extends BatchContext {
   /** A hint that there is time to get ready as many events as come next. */
   prepare(count: number): void;
   settleBy(commit: (write: CursorWrite) => Promise<void>): Promise<void>;
+}
+
+/** For callers who leave the bus out, or hand something else in its place. */
+export function checkHost(host: unknown): void {
+  const { subscribeBatch, store } = Object(host) as Partial<Host>;
+  if (typeof subscribeBatch === "function" && store !== undefined) return;
+  throw new BusError("INVALID_OPTION", "the first argument is the bus");
 }

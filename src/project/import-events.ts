@@ -8,7 +8,7 @@ import { BusError } from "../model/errors.js";
 import type { PublishedRecord, PublishItem } from "../model/event-bus.js";
 import { derivedId } from "../model/ids.js";
 import { type TopicRef, topicName } from "../model/topic.js";
-import type { Host } from "./host.js";
+import { checkHost, type Host } from "./host.js";
 import { LineSplitter, lineError, type NdjsonLine } from "./ndjson.js";
 import { checkFunctions, checkObject, checkRange } from "./option-checks.js";
 import { ResumePoint } from "./resume-point.js";
@@ -59,6 +59,7 @@ export async function importEvents(
   source: NdjsonSource,
   options: ImportOptions = {},
 ): Promise<Imported> {
+  checkHost(host);
   checkSource(source);
   checkObject("importEvents", options);
   checkRange("maxLineBytes", options.maxLineBytes, 1);

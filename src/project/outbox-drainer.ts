@@ -207,7 +207,7 @@ function failedIndexes(error: unknown): ReadonlySet<number> | null {
  * Entries of one topic together, as long as that lets none of a key go before an earlier one: a key has one order,
  * whatever the topics of its entries.
  */
-export function inKeyOrder(claims: readonly OutboxClaim[]): OutboxClaim[][] {
+function inKeyOrder(claims: readonly OutboxClaim[]): OutboxClaim[][] {
   const all: OutboxClaim[][] = [];
   let wave = new Map<string, OutboxClaim[]>();
   let topicOf = new Map<string, string>();

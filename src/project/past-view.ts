@@ -9,7 +9,7 @@ import type { JsonObject } from "../model/json.js";
 import { snapshotTopic, type TopicConfig } from "../model/topic.js";
 import type { PartitionHead } from "../ports/log.js";
 import { lastWrites } from "./changelog.js";
-import type { Host } from "./host.js";
+import { checkHost, type Host } from "./host.js";
 import { KeyWindow } from "./key-window.js";
 import { compactionReached } from "./log-compactor.js";
 import { scanPages } from "./log-scan.js";
@@ -50,6 +50,7 @@ export async function viewAt<D = JsonObject, T = unknown>(
   view: string | ViewSource<T>,
   at: number | Date,
 ): Promise<PastView<D, T>> {
+  checkHost(host);
   const ts = timeOf(at);
   if (typeof view !== "object" || view === null) checkViewName(view);
   const source = typeof view === "string" ? await viewSource<T>(host, view) : view;

@@ -9,7 +9,7 @@ import { pause } from "../model/clock.js";
 import { BusError } from "../model/errors.js";
 import type { JsonObject } from "../model/json.js";
 import type { Handle } from "../model/task.js";
-import type { Host } from "./host.js";
+import { checkHost, type Host } from "./host.js";
 import { checkChoice, checkRange } from "./option-checks.js";
 import { type Projection, type ProjectorSource, projectionOf } from "./projection.js";
 import { finiteTask } from "./running-task.js";
@@ -86,6 +86,7 @@ export async function rebuildView<T>(
   view: string,
   options: RebuildOptions<T> = {},
 ): Promise<RebuildHandle> {
+  checkHost(host);
   checkViewName(view);
   checkChoice("from", options.from, ["log", "snapshot"]);
   checkRange("samples", options.samples, 0);
@@ -112,6 +113,7 @@ export async function rollbackView(
   view: string,
   actor = "bus",
 ): Promise<{ from: string; to: string }> {
+  checkHost(host);
   checkViewName(view);
   const { registry } = host.store;
   const pointer = await readPointer(registry, view);

@@ -24,7 +24,7 @@ import {
   settleLetter,
 } from "./dead-letters.js";
 import { type BroughtBack, type Chain, Chains, standingOf, turnsOf } from "./held-letters.js";
-import type { Host } from "./host.js";
+import { checkHost, type Host } from "./host.js";
 import { checkFunctions, checkObject, checkRange } from "./option-checks.js";
 import { GatheredWrites, type Transaction } from "./transaction.js";
 import { ViewPointers } from "./view-pointer.js";
@@ -77,6 +77,7 @@ export interface RedriveResult {
  * await redrive(bus, { topic: "orders.placed", group: "mailer", rate: 50 });
  */
 export async function redrive(host: Host, given: RedriveOptions): Promise<RedriveResult> {
+  checkHost(host);
   const options = checked(given);
   const run = new RedriveRun(host, options);
   const held = await run.all();

@@ -11,7 +11,7 @@ import type { PublishItem } from "../model/event-bus.js";
 import { derivedId } from "../model/ids.js";
 import { checkTopicName, type TopicRef, topicName } from "../model/topic.js";
 import { type MovedGroup, type MoveGroupOptions, moveGroup } from "./group-move.js";
-import type { Host } from "./host.js";
+import { checkHost, type Host } from "./host.js";
 import { type Stretch, scanMerged } from "./log-scan.js";
 import { checkFunctions, checkRange } from "./option-checks.js";
 import { pacer } from "./pacer.js";
@@ -68,6 +68,7 @@ export async function replay<T>(
   host: Host,
   options: CopyOptions<T> | MoveGroupOptions,
 ): Promise<Copied | MovedGroup> {
+  checkHost(host);
   const given = Object(options) as object;
   if ("group" in given && "topic" in given && "to" in given) {
     return moveGroup(host, options as MoveGroupOptions);

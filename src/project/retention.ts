@@ -9,7 +9,7 @@ import type { Handle } from "../model/task.js";
 import type { TopicConfig, TopicRef } from "../model/topic.js";
 import type { PartitionHead } from "../ports/log.js";
 import { cursorsAt, type GroupCursor, slowestFloor } from "./group-floors.js";
-import type { Host } from "./host.js";
+import { checkHost, type Host } from "./host.js";
 import { checkFunctions, checkList, checkObject, checkRange } from "./option-checks.js";
 import { cutByAge, cutsByBytes, unsettled } from "./retention-cut.js";
 import { roundsTask } from "./running-task.js";
@@ -93,6 +93,7 @@ class Retention {
   readonly #told = new Map<string, UnreadEvents["stage"]>();
 
   constructor(host: Host, options: RetentionRun) {
+    checkHost(host);
     checkObject("retention", options);
     checkList("topics", options.topics);
     checkRange("noticeMs", options.noticeMs, 0);

@@ -9,7 +9,7 @@ import { BusError } from "../model/errors.js";
 import type { EventRecord, Seq, StoredEvent } from "../model/event.js";
 import { checkTopicName, snapshotTopic, type TopicConfig, type TopicRef, topicName } from "../model/topic.js";
 import type { Log } from "../ports/log.js";
-import type { Host } from "./host.js";
+import { checkHost, type Host } from "./host.js";
 import { checkRange } from "./option-checks.js";
 import { sourceOf } from "./snapshot.js";
 import { isRepeat } from "./snapshotter.js";
@@ -78,6 +78,7 @@ export async function stateAt<T = unknown>(
 }
 
 export async function knownTopic(host: Host, topic: TopicRef): Promise<TopicConfig> {
+  checkHost(host);
   const name = topicName(topic);
   checkTopicName(name);
   const config = await host.store.registry.topic(name);

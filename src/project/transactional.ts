@@ -8,7 +8,7 @@ import type { EventRecord } from "../model/event.js";
 import type { Handle } from "../model/task.js";
 import { checkTopicName, type TopicRef, topicName } from "../model/topic.js";
 import { BuildFollower } from "./build-follower.js";
-import type { Host } from "./host.js";
+import { checkHost, type Host } from "./host.js";
 import { keeperName, rememberKeeper } from "./kept-views.js";
 import { checkChoice, checkName, checkObject, checkRange } from "./option-checks.js";
 import { subscribedTask } from "./running-task.js";
@@ -53,6 +53,7 @@ export async function startTransactionalProjector<T>(
   host: Host,
   options: TransactionalOptions<T>,
 ): Promise<Handle<TransactionalStats>> {
+  checkHost(host);
   checkProjector(options);
   const { store, clock, tasks } = host;
   if (!store.capabilities.transactions) {

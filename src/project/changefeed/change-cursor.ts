@@ -14,6 +14,8 @@ import {
   Timestamp,
 } from "mongodb";
 
+import { BusError } from "../../model/errors.js";
+
 /** What a stream begins behind: a token, or a time of the server's own clock. */
 export type StreamStart = { readonly after: ResumeToken } | { readonly at: Timestamp };
 
@@ -137,10 +139,15 @@ function batchOf({ cursor }: Reply): ChangeBatch {
   return { changes: cursor.firstBatch ?? cursor.nextBatch ?? [], token: cursor.postBatchResumeToken };
 }
 
-/** The server's own time, now; whatever was committed before is at or below it. */
+/** The server's own time, now; whatever was committed before is at or below it. UNSUPPORTED where it has none. */
 export async function clusterTime(db: Db): Promise<Timestamp> {
   const reply = await db.command({ ping: 1 }, { readPreference: "primary" });
-  return (reply.$clusterTime?.clusterTime ?? reply.operationTime) as Timestamp;
+  const time = (reply.$clusterTime?.clusterTime ?? reply.operationTime) as Timestamp | undefined;
+  if (time !== undefined) return time;
+  throw new BusError(
+    "UNSUPPORTED",
+    `the MongoDB server of "${db.databaseName}" is a standalone one: a change feed needs a replica set (one node is enough)`,
+  );
 }
 
 export async function keepsImages(db: Db, collection: string): Promise<boolean> {

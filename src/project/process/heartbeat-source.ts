@@ -4,7 +4,7 @@
  */
 import { hostname } from "node:os";
 import type { Handle } from "../../model/task.js";
-import type { Host } from "../host.js";
+import { checkHost, type Host } from "../host.js";
 import { roundsTask } from "../running-task.js";
 import { chooseProcesses } from "./process-choice.js";
 import { withDefaults } from "./process-options.js";
@@ -38,6 +38,7 @@ export function startHeartbeatSource(
   host: Host,
   options: HeartbeatSourceOptions = {},
 ): Handle<HeartbeatSourceStats> {
+  checkHost(host);
   const { everyMs, limit } = withDefaults("startHeartbeatSource", options, { everyMs: 2_000, limit: 40 });
   const reader = processReader();
   const machine = hostname();

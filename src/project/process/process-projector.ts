@@ -12,7 +12,7 @@ import type { DeliveryContext } from "../../model/event-bus.js";
 import { derivedId } from "../../model/ids.js";
 import { jumpHash } from "../../model/partition.js";
 import type { Handle } from "../../model/task.js";
-import type { Host } from "../host.js";
+import { checkHost, type Host } from "../host.js";
 import { roundsTask } from "../running-task.js";
 import { withDefaults } from "./process-options.js";
 import {
@@ -73,6 +73,7 @@ export async function startProcessProjector(
   host: Host,
   options: ProcessProjectorOptions = {},
 ): Promise<Handle<ProcessProjectorStats>> {
+  checkHost(host);
   const lookMs = (options.staleAfterMs ?? DEFAULTS.staleAfterMs) / 10;
   const policy = withDefaults("startProcessProjector", options, { ...DEFAULTS, lookMs });
   const { partitions } = await host.defineTopic(heartbeatTopic);

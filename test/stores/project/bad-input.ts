@@ -115,6 +115,14 @@ export function describeBadInput(bench: ProjectBench): void {
       expect(bus.tasks.reports()).toHaveLength(before);
     });
 
+    it("is said of a bus that was left out", async () => {
+      const topic = await bench.topic();
+      const calls = new Set(casesOf(topic).map(([call]) => call as Call));
+      for (const call of calls)
+        for (const args of [[], [topic, "k", 1], [{ topic }, bench.bus]])
+          expect(await codeOf(async () => call(...args)), call.name).toBe("INVALID_OPTION");
+    });
+
     it("is said of questions to a view: a condition that is misspelt does not match everything", async () => {
       const { bus } = bench;
       const topic = await bench.topic();

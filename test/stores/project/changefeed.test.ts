@@ -15,7 +15,7 @@ import { startChangelogProjector } from "../../../src/project/changelog.js";
 import { memoryStore } from "../../../src/stores/memory/index.js";
 import { TestDatabase } from "../../support/mongo/database.js";
 import { FailPoint } from "../../support/mongo/fail-point.js";
-import { ReplicaSet } from "../../support/mongo/replica-set.js";
+import { ReplicaSet, StandaloneServer } from "../../support/mongo/replica-set.js";
 
 let database: TestDatabase;
 let bus: Bus;
@@ -345,3 +345,24 @@ async function overwriteLog(source: MongoClient): Promise<void> {
     )
     .toBe(null);
 }
+
+describe("on a standalone server", () => {
+  it("says that it needs a replica set, and publishes nothing", async () => {
+    const server = await StandaloneServer.start();
+    const alone = new MongoClient(server.url);
+    const other = await createBus({ store: memoryStore() });
+    const lone = startMongoChangefeed(alone.db("shop"), other, { collection: "orders", from: "earliest" });
+    try {
+      await alone.db("shop").collection("orders").insertOne({ n: 1 });
+      await expect
+        .poll(() => other.tasks.reports())
+        .toMatchObject([{ state: "retrying", lastError: expect.stringContaining("replica set") }]);
+      expect(lone.stats()).toMatchObject({ published: 0 });
+    } finally {
+      await lone.stop();
+      await other.close();
+      await alone.close();
+      await server.dispose();
+    }
+  });
+});

@@ -7,6 +7,7 @@ import type { Bus } from "../../../src/bus/bus.js";
 import { createBus } from "../../../src/bus/create-bus.js";
 import { BusError } from "../../../src/model/errors.js";
 import type { Handle } from "../../../src/model/task.js";
+import type { TopicLayout } from "../../../src/model/topic.js";
 import type { Store } from "../../../src/ports/store.js";
 import { compactNow, startCompactor } from "../../../src/project/compactor.js";
 import { startRetention } from "../../../src/project/retention.js";
@@ -47,11 +48,11 @@ export class RemovalLoad {
     this.#bus = bus;
   }
 
-  static async start(store: Store): Promise<RemovalLoad> {
+  static async start(store: Store, layout: TopicLayout): Promise<RemovalLoad> {
     const bus = await createBus({ store, onTrouble: () => undefined });
     const load = new RemovalLoad(bus);
-    await bus.defineTopic({ name: TRIMMED, partitions: PARTITIONS, retentionMs: RETENTION_MS });
-    await bus.defineTopic({ name: COMPACTED, partitions: PARTITIONS, compaction: true });
+    await bus.defineTopic({ name: TRIMMED, partitions: PARTITIONS, retentionMs: RETENTION_MS, layout });
+    await bus.defineTopic({ name: COMPACTED, partitions: PARTITIONS, compaction: true, layout });
     load.#removing.push(
       startRetention(bus, { topics: [TRIMMED], everyMs: EVERY_MS }),
       // Two at once, as two processes would have them: they meet over the same partitions.
