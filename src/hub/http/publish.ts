@@ -163,7 +163,7 @@ function guarded(desk: PublishDesk, caller: Caller, traceparent: string | undefi
     desk.allow(caller, name);
     desk.take(caller, name, events);
   };
-  const parts: Pick<Host, "store" | "clock" | "tasks" | "publish" | "publishMany"> = {
+  const parts: Pick<Host, "store" | "clock" | "tasks" | "publish" | "publishMany" | "subscribeBatch"> = {
     store: bus.store,
     clock: bus.clock,
     tasks: bus.tasks,
@@ -177,6 +177,9 @@ function guarded(desk: PublishDesk, caller: Caller, traceparent: string | undefi
         topic,
         items.map((item) => traced(item, traceparent)),
       );
+    },
+    subscribeBatch: async () => {
+      throw new HubError("FORBIDDEN", "an import reads nothing");
     },
   };
   // An import uses no more than these.
