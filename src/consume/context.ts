@@ -205,15 +205,9 @@ export class DeliveredBatch implements BatchContext {
     };
   }
 
-  /** The same for some of its events, by their places in the batch. */
-  part(from: number, to: number): DeliveredBatch {
-    return new DeliveredBatch(this.#all.slice(from, to));
-  }
-
-  /** Makes the records of events that wait behind these, while there is time: it is most of what handing out costs. */
-  prepare(count: number): void {
-    const waiting = this.#first.entry.lane?.queue ?? [];
-    for (const { event } of waiting.slice(0, count)) event?.record;
+  /** The events are to be delivered again, through no fault of theirs. */
+  giveBack(reason: string): void {
+    for (const delivery of this.#all) delivery.source.failed(delivery, { error: reason, counts: false });
   }
 
   /** Settles the batch by a transaction that writes the given cursor and whatever belongs to it (P9). */

@@ -1,4 +1,5 @@
 /** When the cursor is written, and when delivery wants to be woken. Part of the pure step (delivery.ts). */
+import type { Seq } from "../model/event.js";
 import { both, type Effect, NOTHING } from "./delivery-events.js";
 import { cursorOf, type Delivery, floorOf, type GroupPolicy, lastCursorOf } from "./delivery-state.js";
 
@@ -57,10 +58,14 @@ export function commit(state: Delivery, policy: GroupPolicy): Effect {
   state.committing = true;
   state.dirty = 0;
   state.commitAtMs = Number.POSITIVE_INFINITY;
+  return { type: "commit", cursor: cursorOf(state, markAhead(state, policy)) };
+}
+
+/** The mark that a cursor written now should carry. */
+export function markAhead(state: Delivery, policy: GroupPolicy): Seq {
   const furthest = Math.max(state.reached, floorOf(state), (state.ready.peek()?.seq ?? 1) - 1);
   // What an earlier owner may have handed out stays below the mark until it is settled (P5).
-  const mark = Math.max(state.mark, state.redeliverThrough, furthest + strideOf(state, policy));
-  return { type: "commit", cursor: cursorOf(state, mark) };
+  return Math.max(state.mark, state.redeliverThrough, furthest + strideOf(state, policy));
 }
 
 /** Asks for a wake-up if something falls due before the one that is set. */

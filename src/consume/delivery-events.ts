@@ -52,6 +52,8 @@ export type DeliveryEvent =
       readonly nowMs: number;
       readonly tookMs?: number;
     }
+  /** Their commit is under way: those behind them in their lanes may go out, to be ready when it is through. */
+  | { readonly type: "passing"; readonly entries: readonly Entry[]; readonly nowMs: number }
   /** From now on a transaction decides what the cursor becomes. */
   | { readonly type: "hold" }
   /** It is over; with the cursor it wrote, if it did. */

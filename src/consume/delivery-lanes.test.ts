@@ -97,6 +97,76 @@ describe("other orderings", () => {
   });
 });
 
+describe("events whose commit is under way", () => {
+  const pass = (driver: DeliveryDriver, ...seqs: number[]) =>
+    driver.send({ type: "passing", entries: seqs.map((seq) => driver.entry(seq)), nowMs: driver.nowMs });
+
+  it("P4: let those behind them go out; these wait in their turn", () => {
+    const driver = keyed("aaaaaa");
+    expect(driver.seqs(2, true)).toEqual([1, 2]);
+    expect(driver.seqs(2, true)).toEqual([]);
+    pass(driver, 1, 2);
+    expect(driver.seqs(2, true)).toEqual([3, 4]);
+    expect(driver.seqs(2, true)).toEqual([]);
+    for (const seq of [1, 2]) driver.ack(seq);
+    expect(driver.floor).toBe(2);
+    pass(driver, 3, 4);
+    expect(driver.seqs(2, true)).toEqual([5, 6]);
+  });
+
+  it("P4: when they fail, they come before those they let pass, whoever is given back first", () => {
+    for (const order of [
+      [1, 2, 3, 4],
+      [3, 4, 1, 2],
+      [4, 1, 3, 2],
+    ]) {
+      const driver = keyed("aaaa");
+      driver.demand(2, true);
+      pass(driver, 1, 2);
+      driver.demand(2, true);
+      for (const seq of order) {
+        expect(driver.seqs(10, true)).toEqual([]);
+        driver.fail(seq, { counts: false });
+      }
+      expect(driver.seqs(1)).toEqual([1]);
+    }
+  });
+
+  it("P4: when they fail before the next one went out, they come before it", () => {
+    const driver = keyed("aaa");
+    driver.demand(1);
+    pass(driver, 1);
+    driver.fail(1, { counts: false });
+    expect(driver.seqs(10, true)).toEqual([1]);
+    driver.ack(1);
+    expect(driver.seqs(10, true)).toEqual([2, 3]);
+  });
+
+  it("P4, P8: when one is given up before the next one went out, that one waits for the dead letter", () => {
+    const driver = keyed("aa");
+    driver.demand(1);
+    pass(driver, 1);
+    driver.fail(1, { fatal: true });
+    expect(driver.seqs()).toEqual([]);
+    driver.buried(1);
+    expect(driver.seqs()).toEqual([2]);
+  });
+
+  it("P4: one that was let pass and failed comes again only when those before it are settled", () => {
+    const driver = keyed("aab");
+    driver.demand(1);
+    pass(driver, 1);
+    expect(driver.seqs(1)).toEqual([3]);
+    expect(driver.seqs(1)).toEqual([2]);
+    driver.fail(2, { counts: false });
+    expect(driver.seqs()).toEqual([]);
+    driver.arrive([storedEvent(4, { key: "a" })]);
+    expect(driver.seqs()).toEqual([]);
+    driver.ack(1);
+    expect(driver.seqs()).toEqual([2]);
+  });
+});
+
 describe("batches", () => {
   it("events of one key travel together, in order, up to the size of the batch", () => {
     const driver = keyed("aabaa");

@@ -243,6 +243,7 @@ describe("stopping", () => {
     const stray = { cursor: driver.stored, nowMs: driver.nowMs };
     driver.send({ type: "committed", ...stray });
     driver.send({ type: "unread" });
+    driver.send({ type: "passing", entries: [driver.entry(2)], nowMs: driver.nowMs });
     driver.send({ type: "hold" });
     driver.send({ type: "unhold", ...stray });
     driver.send({ type: "stop" });

@@ -17,6 +17,7 @@ type Move =
   | { readonly op: "fail"; readonly n: number }
   | { readonly op: "fatal"; readonly n: number }
   | { readonly op: "giveBack"; readonly n: number }
+  | { readonly op: "pass"; readonly n: number }
   | { readonly op: "advance"; readonly ms: number }
   | { readonly op: "crash" }
   | { readonly op: "leave"; readonly patient: boolean };
@@ -41,7 +42,10 @@ const move: fc.Arbitrary<Move> = fc.oneof(
     }),
   },
   { weight: 12, arbitrary: fc.record({ op: fc.constant("ack" as const), n }) },
-  { weight: 6, arbitrary: fc.record({ op: fc.constantFrom("stale", "fail", "fatal", "giveBack"), n }) },
+  {
+    weight: 6,
+    arbitrary: fc.record({ op: fc.constantFrom("stale", "fail", "fatal", "giveBack", "pass"), n }),
+  },
   {
     weight: 5,
     arbitrary: fc.record({ op: fc.constant("advance" as const), ms: fc.constantFrom(1, 10, 60, 1_000) }),
@@ -84,6 +88,7 @@ const PLAYS: Plays = {
   fail: (world, m) => world.fail(picked(world, m.n)),
   fatal: (world, m) => world.fail(picked(world, m.n), { fatal: true }),
   giveBack: (world, m) => world.fail(picked(world, m.n), { counts: false }),
+  pass: (world, m) => world.pass(picked(world, m.n)),
   advance: (world, m) => world.advance(m.ms),
   crash: (world) => world.crash(),
   leave: (world, m) => world.leave(m.patient),

@@ -11,6 +11,7 @@ import type { Meters } from "../model/meter.js";
 import { backoffMs, DEFAULT_RETRY } from "../model/retry.js";
 import type { Claim, Cursor, CursorWrite, GroupPartition, Groups } from "../ports/groups.js";
 import { Delivered, type Failed, HandOut, type Source } from "./context.js";
+import { markAhead } from "./cursor-writes.js";
 import type { GivenUp } from "./dead-letter.js";
 import { begin, isCurrent } from "./delivery.js";
 import type { DeliveryEvent, Effect, Step } from "./delivery-events.js";
@@ -189,7 +190,8 @@ export class DeliveryShell implements Source {
 
   /**
    * Settles these events by a transaction of the caller's: `commit` writes the cursor it is given together with
-   * whatever belongs to it, all or nothing (P9). No other cursor write comes between.
+   * whatever belongs to it, all or nothing (P9). No other cursor write comes between. Meanwhile the events behind these are
+   * handed out; whoever gets them must wait for this commit before the next.
    */
   async settleBy(
     deliveries: readonly Delivered[],
@@ -210,8 +212,11 @@ export class DeliveryShell implements Source {
           `partition ${this.ref.partition} of ${this.ref.topic} moved, or a deadline passed`,
         );
       }
-      const cursor = cursorOf(this.#state, this.#state.mark, { settling });
-      await commit({ ref: this.ref, epoch: this.epoch, cursor, expectedFloor: this.#storedFloor });
+      const cursor = cursorOf(this.#state, markAhead(this.#state, this.#options.policy), { settling });
+      const write = { ref: this.ref, epoch: this.epoch, cursor, expectedFloor: this.#storedFloor };
+      const committing = commit(write);
+      this.#send({ type: "passing", entries: [...settling], nowMs: this.#options.clock.steady() });
+      await committing;
       written = cursor;
       this.#storedFloor = cursor.floor;
     });

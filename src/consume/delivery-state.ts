@@ -86,6 +86,8 @@ export interface Entry {
   holder: unknown;
   policy: HandlingPolicy | null;
   lane: Lane | null;
+  /** Those behind it in its lane need not wait for it any more. */
+  passed: boolean;
   /** Its neighbours among those in flight. */
   before: Entry | null;
   behind: Entry | null;
@@ -96,8 +98,9 @@ export interface Entry {
 /** Events that must go one after the other. It may be empty: see lanes.ts. */
 export interface Lane {
   readonly name: string;
-  /** Entries that are out of the queue and not settled. */
+  /** Entries that are out of the queue and not settled; those that let others pass are counted apart. */
   active: number;
+  passed: number;
   /** Waiting entries by seq; null if there are none. */
   queue: Entry[] | null;
 }

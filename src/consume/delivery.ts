@@ -5,7 +5,7 @@
  *   careful --the doubtful stretch is settled--> running
  *   any --fenced--> stopped
  *
- * P4  an event goes out only when no earlier one of its lane is active (lanes.ts).
+ * P4  an event goes out only when no earlier one of its lane is active, or when all that are let it pass (lanes.ts).
  * P5  nothing above the committed mark goes out, so whoever follows an owner that crashed knows what may be a second
  *     delivery and says so with attempt > 1.
  * P6  handled, failed and extended name an attempt; any but the present one changes nothing.
@@ -48,7 +48,7 @@ import {
 import { bury, buryEffect } from "./giving-up.js";
 import { handOut } from "./hand-out.js";
 import { mayGiveUp, noteBuried, noteHandled } from "./hold.js";
-import { enqueue, leaveLane, lookAgain, requeue } from "./lanes.js";
+import { enqueue, leaveLane, letPass, lookAgain, requeue, stopPassing } from "./lanes.js";
 
 type Transition<T extends DeliveryEvent["type"]> = (
   state: Delivery,
@@ -69,6 +69,7 @@ const ACTIVE: Row = {
   extended,
   buried,
   committed,
+  passing,
   hold,
   unhold,
   tick,
@@ -101,6 +102,7 @@ const TABLE: { readonly [P in Phase]: Row } = {
     extended: ignore,
     buried: ignore,
     committed: ignore,
+    passing: ignore,
     hold: ignore,
     unhold: ignore,
     tick: ignore,
@@ -185,6 +187,7 @@ function newEntry(state: Delivery, event: StoredEvent, policy: GroupPolicy): Ent
     holder: null,
     policy: null,
     lane: null,
+    passed: false,
     before: null,
     behind: null,
     redriven: redriven && { ...redriven, foreign: redriven.group !== policy.hold?.group },
@@ -267,6 +270,7 @@ interface Failure {
 function retryOrBury(state: Delivery, failure: Failure, policy: GroupPolicy): readonly Effect[] {
   const { entry, nowMs } = failure;
   const handling = entry.policy as HandlingPolicy;
+  stopPassing(entry);
   entry.error = failure.error;
   entry.detail = failure.detail;
   if (failure.counts) entry.failures++;
@@ -333,6 +337,11 @@ function committed(state: Delivery, event: Of<"committed">, policy: GroupPolicy)
   if (state.mark > 0 && (state.ready.peek()?.seq ?? 0) > state.mark) lengthenStride(state, policy);
   state.mark = event.cursor.mark;
   return afterChange(state, policy, event.nowMs);
+}
+
+function passing(state: Delivery, { entries, nowMs }: Of<"passing">): readonly Effect[] {
+  for (const entry of entries) if (entry.standing === "in-flight") letPass(state, entry, nowMs);
+  return maybeWake(state);
 }
 
 function hold(state: Delivery): readonly Effect[] {

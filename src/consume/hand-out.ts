@@ -7,7 +7,7 @@ import { both, type Effect, NOTHING, type Of } from "./delivery-events.js";
 import type { Delivery, Entry, GroupPolicy } from "./delivery-state.js";
 import { bury, isSpent } from "./giving-up.js";
 import { mayGiveUp } from "./hold.js";
-import { takeFollower } from "./lanes.js";
+import { isPreceded, requeue, takeFollower } from "./lanes.js";
 
 /** Never added to. */
 const NOBODY: Entry[] = [];
@@ -20,6 +20,11 @@ export function handOut(state: Delivery, event: Of<"demand">, policy: GroupPolic
   while (lot.length < room) {
     const entry = state.ready.peek();
     if (entry === undefined || entry.seq > state.mark) break;
+    if (isPreceded(entry)) {
+      state.ready.shift();
+      requeue(state, entry, event.nowMs);
+      continue;
+    }
     if (isSpent(entry, event.handling) && mayGiveUp(state, entry, policy)) {
       state.ready.shift();
       effects.push(bury(state, entry, event.handling, policy));

@@ -1,6 +1,7 @@
 /**
  * Order inside a partition (P4): entries of one lane go out one after the other; the next one only when no earlier
- * one is active. Keyed events have a lane per key, others none, unless the whole partition is one lane. Lanes that became
+ * one is active. Entries whose commit is under way may let the next ones pass: these go out, and if they come back, they wait
+ * until those before them are settled or have come back too. Keyed events have a lane per key, others none, unless the whole partition is one lane. Lanes that became
  * empty stay, up to a bound, for the next event of their key; a partition without events lets go of them.
  */
 import type { StoredEvent } from "../model/event.js";
@@ -26,7 +27,7 @@ export function enqueue(
   }
   let lane = state.lanes.get(name);
   if (lane === undefined) {
-    lane = { name, active: 0, queue: null };
+    lane = { name, active: 0, passed: 0, queue: null };
     state.lanes.set(name, lane);
   }
   entry.lane = lane;
@@ -46,7 +47,23 @@ export function lookAgain(state: Delivery, key: string, nowMs: number): void {
 
 /** The entry is settled: whoever waits behind it may go. */
 export function leaveLane(state: Delivery, entry: Entry, nowMs: number): void {
-  if (entry.lane !== null) release(state, entry.lane, nowMs);
+  const { lane } = entry;
+  if (lane === null) return;
+  if (entry.passed) {
+    entry.passed = false;
+    lane.passed--;
+    if (lane.active === 0 && lane.passed === 0) advance(state, lane, nowMs);
+  } else {
+    release(state, lane, nowMs);
+  }
+}
+
+/** Whoever waits behind the entry may go although it is not settled yet. */
+export function letPass(state: Delivery, entry: Entry, nowMs: number): void {
+  if (entry.lane === null || entry.passed) return;
+  entry.passed = true;
+  entry.lane.passed++;
+  release(state, entry.lane, nowMs);
 }
 
 /** The entry will be tried again: before everything that waits behind it. */
@@ -57,6 +74,21 @@ export function requeue(state: Delivery, entry: Entry, nowMs: number): void {
     putBack(entry.lane, entry);
     release(state, entry.lane, nowMs);
   }
+}
+
+/** The entry failed after all: from now on those behind it wait again. */
+export function stopPassing(entry: Entry): void {
+  if (entry.lane === null || !entry.passed) return;
+  entry.passed = false;
+  entry.lane.passed--;
+  entry.lane.active++;
+}
+
+/** Whether one that had let the entry pass has failed since: it goes first. */
+export function isPreceded({ lane, seq }: Entry): boolean {
+  if (lane === null) return false;
+  const first = lane.queue?.[0];
+  return lane.active > 1 || (first !== undefined && first.policy !== null && first.seq < seq);
 }
 
 /** Entries of the same lane that may travel in one batch with `entry`, which was just handed out. */
@@ -85,9 +117,11 @@ function advance(state: Delivery, lane: Lane, nowMs: number): void {
   const next = lane.queue?.[0];
   if (next === undefined) {
     lane.queue = null;
-    if (state.lanes.size > MAX_LANES) state.lanes.delete(lane.name);
+    if (state.lanes.size > MAX_LANES && lane.passed === 0) state.lanes.delete(lane.name);
     return;
   }
+  // It has come back: those before it may do so as well.
+  if (lane.passed > 0 && next.policy !== null) return;
   const verdict = verdictOn(state, next, nowMs);
   if (verdict === "wait") return;
   lane.queue?.shift();

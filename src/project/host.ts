@@ -44,10 +44,11 @@ export interface Host {
 
 /** The context of a batch that may be settled by a transaction; the bus gives nothing less. */
 export interface SettlingContext extends BatchContext {
-  /** The context of some of the events, by their places in the batch: they are settled by themselves. */
-  part(from: number, to: number): SettlingContext;
-  /** A hint that there is time to get ready as many events as come next. */
-  prepare(count: number): void;
+  /** Which lease the events are delivered under. */
+  readonly fence: { readonly partition: number; readonly epoch: number };
+  /** The events are to be delivered again, through no fault of theirs. */
+  giveBack(reason: string): void;
+  /** The events behind these are delivered as soon as `commit` is under way. */
   settleBy(commit: (write: CursorWrite) => Promise<void>): Promise<void>;
 }
 

@@ -4,8 +4,9 @@
  *   batch 1: handler · commit
  *   batch 2:           handler · (waits for commit 1) · commit
  *
- * While one batch commits, the handler runs on the next. What the commit under way writes can be read only once it is
- * through; if it has to be run again, so has the one after it. So each batch sees what all before it did.
+ * While one batch commits, the next is delivered and the handler runs on it. What the commit under way writes can be
+ * read only once it is through; if it has to be run again, so has the one after it. So each batch sees what all before
+ * it did. If a commit fails for good, the batch behind it is given back, to come again after the one before it.
  */
 import { pause } from "../model/clock.js";
 import { BusError } from "../model/errors.js";
@@ -24,9 +25,9 @@ import { contextOf } from "./transactional-context.js";
 import { suffixOf } from "./view-pointer.js";
 
 const BATCH_SIZE = 500;
-/** Batches taken at once, to be handled one after the other: the next one is at hand while one commits. */
-const BATCHES_AT_ONCE = 8;
 const ACK_TIMEOUT_MS = 30_000;
+/** Longer than any commit is tried for. */
+const WAIT_MS = 2 ** 40;
 
 export interface BuildOptions<T> {
   readonly projector: TransactionalOptions<T>;
@@ -47,12 +48,11 @@ export function buildGroup<T>({ topic, group }: TransactionalOptions<T>, build: 
 export function feedBuild<T>(host: Host, options: BuildOptions<T>): Promise<Stop> {
   const { projector, build, replaying } = options;
   const batchSize = projector.batchSize ?? BATCH_SIZE;
-  const batches = projector.session ? 1 : BATCHES_AT_ONCE;
-  const run = new TransactionalBuild(host, options, batchSize);
+  const run = new TransactionalBuild(host, options);
   return host.subscribeBatch<T>(projector.topic, buildGroup(projector, build), run.project, {
     from: replaying ? "earliest" : (projector.from ?? "earliest"),
     ordering: "partition",
-    batchSize: batchSize * batches,
+    batchSize,
     maxInFlight: batchSize * 64,
     ackTimeoutMs: ACK_TIMEOUT_MS,
     ...(projector.maxAttempts !== undefined && { maxAttempts: projector.maxAttempts }),
@@ -63,73 +63,93 @@ export function feedBuild<T>(host: Host, options: BuildOptions<T>): Promise<Stop
 interface Batch<T> {
   readonly events: readonly EventRecord<T>[];
   readonly ctx: SettlingContext;
+  /** When it was delivered, on the steady clock. */
+  readonly startedMs: number;
 }
 
-/** A commit under way. `done` tells whether the handler had to run again. */
+/** How a commit ended: with what was first written, with what the handler wrote when it had to run again, or not at all. */
+type End = "as sent" | "again" | "failed";
+
+/** A commit under way. `done` tells whether the handler had to run again; `end` is the same for those who wait behind. */
 interface Commit {
-  readonly writes: GatheredWrites;
+  readonly writes: GatheredWrites | undefined;
   readonly done: Promise<{ readonly again: boolean }>;
+  readonly end: Promise<End>;
 }
+
+type Begun = Commit | undefined;
+
+/** Makes a commit known before anybody can be behind it. */
+type Tell = (commit: Commit) => unknown;
 
 type Outcome = { readonly writes: GatheredWrites } | { readonly thrown: unknown };
 
 class TransactionalBuild<T> {
   readonly #host: Host;
   readonly #options: BuildOptions<T>;
-  readonly #batchSize: number;
   readonly #tables: BuildTables;
+  /** The newest commit under way of each lease. */
+  readonly #commits = new Map<string, Commit>();
 
-  constructor(host: Host, options: BuildOptions<T>, batchSize: number) {
+  constructor(host: Host, options: BuildOptions<T>) {
     const { topic, group } = options.projector;
     const keeper = { topic: topicName(topic), group };
     this.#host = host;
     this.#options = options;
-    this.#batchSize = batchSize;
     this.#tables = new BuildTables(host, keeper, suffixOf(options.build, keeperName(keeper)));
   }
 
+  /** Called for the next batch of a partition as soon as the commit of the one before is under way. */
   readonly project = async (events: readonly EventRecord<T>[], context: unknown): Promise<void> => {
-    const batches = this.#cut(events, context as SettlingContext);
-    let underWay: Commit | undefined;
-    let renewedMs = this.#host.clock.steady();
+    const batch = { events, ctx: context as SettlingContext, startedMs: this.#host.clock.steady() };
+    const { partition, epoch } = batch.ctx.fence;
+    const lease = `${partition}:${epoch}`;
+    const before = this.#commits.get(lease);
+    const begin = this.#options.projector.session ? this.#beginInside : this.#begin;
+    const commit = await begin(batch, before, (begun) => this.#commits.set(lease, begun));
     try {
-      for (const [i, batch] of batches.entries()) {
-        if (this.#host.clock.steady() - renewedMs > ACK_TIMEOUT_MS / 4) {
-          // Those that had to wait for their turn have all their time again.
-          for (const later of batches.slice(i)) later.ctx.extend(ACK_TIMEOUT_MS);
-          renewedMs = this.#host.clock.steady();
-        }
-        if (this.#options.projector.session) await this.#commitInside(batch);
-        else underWay = await this.#begin(batch, underWay);
-        batch.ctx.prepare((i + 1) * this.#batchSize);
-      }
-      await underWay?.done;
-    } catch (error) {
-      // Whatever it ends with, nothing of it may go on behind the next delivery.
-      await underWay?.done.catch(() => undefined);
-      throw error;
+      await commit?.done;
+    } finally {
+      if (this.#commits.get(lease) === commit) this.#commits.delete(lease);
     }
   };
 
-  #cut(events: readonly EventRecord<T>[], ctx: SettlingContext): Batch<T>[] {
-    const size = this.#batchSize;
-    if (events.length <= size) return [{ events, ctx }];
-    return Array.from({ length: Math.ceil(events.length / size) }, (_, i) => {
-      const [from, to] = [i * size, Math.min((i + 1) * size, events.length)];
-      return { events: events.slice(from, to), ctx: ctx.part(from, to) };
-    });
-  }
-
-  /** Runs the handler beside the commit under way; then that one must be through. */
-  async #begin(batch: Batch<T>, before: Commit | undefined): Promise<Commit> {
+  /** Runs the handler beside the commit under way; when that is through, begins the next. Undefined if it failed. */
+  readonly #begin = async (batch: Batch<T>, before: Commit | undefined, tell: Tell): Promise<Begun> => {
     let outcome = await this.#outcome(batch, before);
-    if (before !== undefined && (await before.done).again) outcome = await this.#outcome(batch, undefined);
+    if (before !== undefined) {
+      const end = await this.#endOf(before, batch);
+      if (end === "failed") return undefined;
+      if (end === "again") outcome = await this.#outcome(batch, undefined);
+    }
     if ("thrown" in outcome) throw outcome.thrown;
-    const { writes } = outcome;
-    const done = this.#commit(batch, writes);
-    // Looked at when the next one is ready, or at the end.
-    done.catch(() => undefined);
-    return { writes, done };
+    return begun(outcome.writes, this.#commit(batch, outcome.writes), tell);
+  };
+
+  /** The handler waits as well: it may look at what the commit before it wrote with the session. */
+  readonly #beginInside = async (batch: Batch<T>, before: Commit | undefined, tell: Tell): Promise<Begun> => {
+    if (before !== undefined && (await this.#endOf(before, batch)) === "failed") return undefined;
+    return begun(undefined, this.#commitInside(batch), tell);
+  };
+
+  /** However long that takes, it is not this batch that is late: halfway to its deadline it gets more time. */
+  async #endOf(before: Commit, { ctx, startedMs }: Batch<T>): Promise<End> {
+    const { clock } = this.#host;
+    let isLong = false;
+    const cancel = clock.setTimer(Math.max(0, startedMs + ACK_TIMEOUT_MS / 2 - clock.steady()), () => {
+      isLong = true;
+      try {
+        ctx.extend(WAIT_MS);
+      } catch {
+        // Its lease is gone already: it cannot be settled any more.
+      }
+    });
+    const end = await before.end;
+    cancel();
+    // What came behind a batch that failed must not be settled before it.
+    if (end === "failed") ctx.giveBack("the events before it could not be committed");
+    else if (isLong) ctx.extend(ACK_TIMEOUT_MS);
+    return end;
   }
 
   async #outcome(batch: Batch<T>, after: Commit | undefined): Promise<Outcome> {
@@ -145,7 +165,7 @@ class TransactionalBuild<T> {
     const writes = new GatheredWrites(this.#host.store.documents, {
       tableOf: this.#tables.tableOf,
       ts: (batch.events.at(-1) as EventRecord).ts,
-      ...(after !== undefined && { after }),
+      ...(after?.writes !== undefined && { after: { writes: after.writes, done: after.end } }),
       ...(session !== undefined && { session }),
     });
     await projector.handler(batch.events, writes, contextOf(batch.ctx, replaying));
@@ -169,11 +189,11 @@ class TransactionalBuild<T> {
   }
 
   /** The handler inside the transaction, so that it can use its session. */
-  async #commitInside(batch: Batch<T>): Promise<void> {
+  async #commitInside(batch: Batch<T>): Promise<{ again: boolean }> {
     for (let conflicts = 0; ; ) {
       try {
         await this.#inside(batch);
-        return;
+        return { again: conflicts > 0 };
       } catch (error) {
         await this.#afterConflict(error, ++conflicts, batch);
       }
@@ -240,6 +260,16 @@ class TransactionalBuild<T> {
       }
     }
   }
+}
+
+function begun(writes: Commit["writes"], done: Commit["done"], tell: Tell): Commit {
+  const end = done.then(
+    ({ again }): End => (again ? "again" : "as sent"),
+    (): End => "failed",
+  );
+  const commit = { writes, done, end };
+  tell(commit);
+  return commit;
 }
 
 /** Ends the transaction without the doubt that other errors leave: nothing has happened. */

@@ -45,6 +45,8 @@ export class PartitionWorld {
   #company = 0;
   /** How often each event was handed out, over all owners. */
   readonly handedOut = new Map<number, number>();
+  /** Handed out by the owner of the moment. */
+  readonly #known = new Set<number>();
   /** Acked by a handler or written to the dead letters, committed or not. */
   readonly settled = new Set<number>();
   readonly buried = new Set<number>();
@@ -118,9 +120,22 @@ export class PartitionWorld {
     this.#send({ type: "demand", count, batch, handling, nowMs });
   }
 
+  /** The commit of an event, and of those it travels with, is under way. */
+  pass(seq: number): void {
+    const company = this.#out.get(seq)?.company;
+    const fellows = [...this.#out.values()].filter((out) => out.company === company);
+    if (fellows.some(({ entry }) => this.#comesBehind(entry.seq))) return;
+    this.#send({ type: "passing", entries: fellows.map(({ entry }) => entry), nowMs: this.nowMs });
+  }
+
+  /** Whoever was let pass by events that are not settled yet must not be settled before them: it is given back. */
   ack(seq: number): void {
     const out = this.#out.get(seq);
     if (out === undefined) return;
+    if (this.#comesBehind(seq)) {
+      this.fail(seq, { counts: false });
+      return;
+    }
     this.#out.delete(seq);
     this.settled.add(seq);
     this.#send({ type: "handled", entry: out.entry, attempt: out.attempt, nowMs: this.nowMs });
@@ -199,6 +214,7 @@ export class PartitionWorld {
 
   #takeOver(): void {
     this.#out.clear();
+    this.#known.clear();
     this.#commits = [];
     this.#burials = [];
     this.#fetchAfter = undefined;
@@ -260,6 +276,9 @@ export class PartitionWorld {
     if (this.#state.phase === "careful" && this.#cursor.suspect !== seq)
       throw new Error(`P8: ${seq} goes out in careful mode before it is named in the cursor`);
     if (before === 0) this.#checkPredecessors(seq);
+    else if (this.#known.has(seq) && this.#comesBehind(seq))
+      throw new Error(`P4: ${seq} comes again before those it was behind`);
+    this.#known.add(seq);
     this.handedOut.set(seq, before + 1);
     this.#out.set(seq, { entry, attempt, company: this.#company });
     this.#checkLane(seq);
@@ -269,16 +288,31 @@ export class PartitionWorld {
   #checkPredecessors(seq: number): void {
     for (const { seq: earlier } of this.log.slice(0, seq - 1)) {
       if (!this.#sameLane(earlier, seq) || this.settled.has(earlier) || this.#removed.has(earlier)) continue;
-      if (this.#out.get(earlier)?.company !== this.#company)
+      const out = this.#out.get(earlier);
+      if (out?.company !== this.#company && out?.entry.passed !== true)
         throw new Error(`P4: ${seq} goes out before ${earlier} of its lane is settled`);
     }
   }
 
   #checkLane(seq: number): void {
-    for (const [other, { company }] of this.#out) {
+    for (const [other, { company, entry }] of this.#out) {
+      if (other < seq && entry.passed) continue;
       if (other !== seq && this.#sameLane(other, seq) && company !== this.#company)
         throw new Error(`P4: ${other} and ${seq} of one lane are out at once`);
     }
+  }
+
+  /** Whether an earlier one of its lane, in other company, is neither settled nor removed. */
+  #comesBehind(seq: number): boolean {
+    const company = this.#out.get(seq)?.company ?? this.#company;
+    return this.log
+      .slice(0, seq - 1)
+      .some(
+        ({ seq: earlier }) =>
+          this.#sameLane(earlier, seq) &&
+          !this.#isDone(earlier) &&
+          this.#out.get(earlier)?.company !== company,
+      );
   }
 
   #sameLane(a: number, b: number): boolean {

@@ -192,6 +192,32 @@ export function describeProjectors(bench: ProjectBench): void {
       await handle.stop();
     });
 
+    it("P4, P9: a batch that is handled while the one before it commits sees what that one wrote, whatever fails", async () => {
+      const { bus } = bench;
+      const topic = await bench.topic({ partitions: 1 });
+      let runs = 0;
+      const handle = await startTransactionalProjector<number>(bus, {
+        topic,
+        group: "lists",
+        batchSize: 3,
+        handler: async (events, tx) => {
+          const lists = tx.view(`lists-${topic}`);
+          const seen = await lists.get<{ items: number[] }>("all");
+          const items = [...(seen?.items ?? []), ...events.map(({ payload }) => payload)];
+          await lists.upsert("all", { items });
+          if (++runs % 4 === 0) throw new Error("every fourth run fails after it wrote");
+        },
+      });
+      const numbers = Array.from({ length: 60 }, (_, i) => i);
+      await bench.publish(
+        topic,
+        numbers.map((payload) => ({ payload, key: `k${payload % 7}` })),
+      );
+      await bench.drained(topic, "lists");
+      expect(await bus.view(`lists-${topic}`).get("all")).toMatchObject({ items: numbers });
+      await handle.stop();
+    });
+
     it("P7, P9: two buses share the partitions and hand them over while events flow; each event counts once", async () => {
       const topic = await bench.topic({ partitions: 4 });
       const second = await bench.secondBus();
