@@ -137,7 +137,7 @@ it("P2, P3, P11: whatever the order of appends, repeats, trims and removals, it 
         }
         await model.close();
       }),
-      { numRuns: Number(process.env.BATCHES_RUNS ?? 15) },
+      { numRuns: 15 },
     );
   } finally {
     await database.dispose();

@@ -13,7 +13,7 @@
  * is inserted below the floor does not count, at no moment; so a writer that came late looks where the floor is before
  * it answers, takes out what it brought, and appends it again at the true end.
  */
-import type { ClientSession, FindOptions, Timestamp } from "mongodb";
+import type { ClientSession, Timestamp } from "mongodb";
 import { BusError } from "../../../model/errors.js";
 import type { EventDraft, Seq, StoredEvent } from "../../../model/event.js";
 import type { AppendResult } from "../../../ports/log.js";
@@ -24,7 +24,13 @@ import type { FindElsewhere, Place } from "../event-lookup.js";
 import { answered, DURABLE, type Inserted, stoppedBy } from "../insert-outcome.js";
 import { removedSince } from "../removed-ranges.js";
 import { isTrusted, laterOf } from "../trust.js";
-import { type BatchTail, documentsAfter, EMPTY_TAIL, type NewBatchDocument } from "./batch-document.js";
+import {
+  type BatchDocument,
+  type BatchTail,
+  documentsAfter,
+  EMPTY_TAIL,
+  type NewBatchDocument,
+} from "./batch-document.js";
 import type { BatchLookup } from "./lookup.js";
 
 /** How long an append goes on through failovers before it gives up: an election and a bit. */
@@ -59,10 +65,10 @@ export class BatchAppender {
   async append(place: Place, drafts: readonly EventDraft[]): Promise<AppendResult> {
     const batch = new AppendBatch(drafts);
     const untilMs = performance.now() + PATIENCE_MS;
-    while (batch.waiting.length > 0) {
+    for (let round = 0; batch.waiting.length > 0; round++) {
       let trouble: BusError | undefined;
       try {
-        trouble = await this.#insertWaiting(place, batch);
+        trouble = await this.#insertWaiting(place, batch, round);
       } catch (error) {
         this.#tails.delete(nameOf(place));
         trouble = busError(error, batch.inDoubt ? "possible" : "none");
@@ -78,13 +84,9 @@ export class BatchAppender {
   }
 
   /** One round: as many of the waiting drafts as go in. Returns what keeps the rest out, if it is more than a rival. */
-  async #insertWaiting(place: Place, batch: AppendBatch): Promise<BusError | undefined> {
+  async #insertWaiting(place: Place, batch: AppendBatch, round: number): Promise<BusError | undefined> {
     const name = nameOf(place);
-    const remembered = this.#tails.get(name);
-    const tail = remembered ?? (await this.#readTail(place, batch.lostAt));
-    // After the end is known, see above; an end that was known before the append began needs no such look at new ids.
-    const fresh = remembered === undefined ? batch.freshWaitingIds() : [];
-    batch.found(await this.#known(batch.unsureWaitingIds(), fresh));
+    const tail = await this.#learn(place, batch, round);
     if (batch.waiting.length === 0) return undefined;
     const documents = documentsAfter(tail, place, batch.waitingDrafts());
     batch.inDoubt = true;
@@ -113,6 +115,26 @@ export class BatchAppender {
     batch.lostAt = stop === "seq taken" ? at : undefined;
     if (stop === "id taken") batch.found(await this.#lookup.settled(batch.waitingIds()));
     return stop === "refused" ? busError(error, "none") : undefined;
+  }
+
+  /**
+   * The end of the partition, and then what is known of the waiting ids. An end that was known before the append began
+   * needs no look at new ones: had anybody brought one since, its place would be taken.
+   */
+  async #learn(place: Place, batch: AppendBatch, round: number): Promise<BatchTail> {
+    const remembered = this.#tails.get(nameOf(place));
+    if (remembered !== undefined) {
+      batch.found(await this.#known(batch.unsureWaitingIds(), round === 0 ? [] : batch.freshWaitingIds()));
+      return remembered;
+    }
+    const newest = await this.#newestAfter(place, batch.lostAt);
+    // Both at once: whoever lost a race is to be quick.
+    const [tail, known] = await Promise.all([
+      this.#tailAt(place, newest),
+      this.#known(batch.unsureWaitingIds(), batch.freshWaitingIds()),
+    ]);
+    batch.found(known);
+    return tail;
   }
 
   /**
@@ -187,26 +209,37 @@ export class BatchAppender {
     await this.#connection.collections.batches.deleteMany({ topic, partition, first: { $in: below } });
   }
 
+  async tail(place: Place, session?: ClientSession): Promise<BatchTail> {
+    return await this.#tailAt(place, await this.#newest(place, session), session);
+  }
+
   /**
-   * The end of the partition, as a majority holds it: a writer that counted on more could leave a hole behind when the
+   * The batch that begins last, as a majority holds it: a writer that counted on more could leave a hole behind when the
    * primary changes. After losing a race it waits until a majority has what was in the way.
    */
-  async #readTail(place: Place, lostAt: Timestamp | undefined): Promise<BatchTail> {
-    if (lostAt === undefined) return await this.tail(place);
+  async #newestAfter(place: Place, lostAt: Timestamp | undefined): Promise<BatchDocument | null> {
+    if (lostAt === undefined) return await this.#newest(place);
     return await this.#connection.client.withSession(async (session) => {
       session.advanceOperationTime(lostAt);
-      return await this.tail(place, session);
+      return await this.#newest(place, session);
     });
   }
 
-  async tail({ topic, partition }: Place, session?: ClientSession): Promise<BatchTail> {
-    const options: FindOptions = { projection: { first: 1, last: 1, maxTs: 1, sumBytes: 1, at: 1 } };
-    const newest = await this.#connection.collections.batches.findOne(
+  async #newest({ topic, partition }: Place, session?: ClientSession): Promise<BatchDocument | null> {
+    return await this.#connection.collections.batches.findOne(
       { topic, partition },
-      { ...options, sort: { first: -1 }, ...(session && { session }) },
+      {
+        projection: { first: 1, last: 1, maxTs: 1, sumBytes: 1, at: 1 },
+        sort: { first: -1 },
+        ...(session && { session }),
+      },
     );
+  }
+
+  /** Where a partition ends whose newest batch is this, or was just now. */
+  async #tailAt(place: Place, newest: BatchDocument | null, session?: ClientSession): Promise<BatchTail> {
     if (newest === null) return EMPTY_TAIL;
-    const anchor = await this.#lookup.anchor({ topic, partition }, session && { session });
+    const anchor = await this.#lookup.anchor(place, session && { session });
     const { floor = 0, floorTs = 0, floorBytes = 0 } = anchor ?? {};
     if (newest.first <= floor) return { seq: floor, maxTs: floorTs, sumBytes: floorBytes };
     return { seq: newest.last, maxTs: newest.maxTs, sumBytes: newest.sumBytes, since: newest.at };
