@@ -47,8 +47,9 @@ class Bench {
     return this.store.log.append("t.a", partition, drafts);
   }
 
-  /** This bus appends. */
+  /** This bus appends, and somebody in it reads the partition. */
   async publish(count: number, partition = 0, payload?: unknown): Promise<void> {
+    this.tail.listen("t.a", partition, () => undefined);
     this.tail.appended((await this.append(count, partition, payload)).events);
   }
 
@@ -74,6 +75,15 @@ describe("reading", () => {
     expect(bench.tail.read("t.a", 0, 4, 2)).toMatchObject({ events: [{ seq: 5 }], through: 5, atHead: true });
     expect(bench.tail.read("t.a", 0, 5, 2)).toMatchObject({ events: [], through: 5, atHead: true });
     expect(bench.reads).toBe(0);
+  });
+
+  it("keeps nothing for a partition that nobody here reads, and whoever comes later reads the log", async () => {
+    const bench = new Bench();
+    bench.tail.appended((await bench.append(5)).events);
+    expect(bench.tail.read("t.a", 0, 2, 9)).toBeInstanceOf(Promise);
+    expect(await bench.seqs(2)).toEqual([3, 4, 5]);
+    await bench.publish(3);
+    expect(bench.tail.read("t.a", 0, 5, 9)).toMatchObject({ events: [{ seq: 6 }, { seq: 7 }, { seq: 8 }] });
   });
 
   it("ten groups that ask for the same at once cost one read", async () => {
@@ -240,7 +250,7 @@ describe("growth", () => {
 
   it("names the topics that somebody listens to", async () => {
     const bench = new Bench();
-    await bench.publish(1);
+    bench.tail.appended((await bench.append(1)).events);
     expect(bench.tail.topics).toEqual([]);
     const stop = bench.tail.listen("t.a", 3, () => undefined);
     expect(bench.tail.topics).toEqual(["t.a"]);
@@ -273,6 +283,7 @@ describe("bounds", () => {
 
   it("P13: the count of bytes stays right when events turn out smaller than they were taken for", async () => {
     const bench = new Bench({ maxTailBytes: 30_000, maxTailEvents: 20 });
+    bench.tail.listen("t.a", 0, () => undefined);
     for (let i = 0; i < 2_000; i++) {
       const { events } = await bench.append(1, 0, new Array(10).fill(1));
       bench.tail.appended(events);

@@ -61,12 +61,13 @@ export class Tail {
     return reading;
   }
 
-  /** Events that this bus has just added, of one partition, in log order. */
+  /** Events that this bus has just added, of one partition, in log order; kept if anybody here reads it. */
   appended(events: readonly StoredEvent[]): void {
     const first = events[0];
     if (first === undefined) return;
     const tail = this.#tail(first.topic, first.partition);
-    for (const event of events) this.#keep(tail, event);
+    // A process that only publishes keeps nothing: what outlives a few appends costs the collector most.
+    if (tail.listeners.size > 0) for (const event of events) this.#keep(tail, event);
     this.#hear(tail, (events.at(-1) as StoredEvent).seq);
   }
 
