@@ -3,7 +3,7 @@
  * cursor, one write at a time and again until it is done or the lease is lost, buries dead letters, and keeps one
  * timer.
  */
-import { type CancelTimer, type Clock, pause } from "../model/clock.js";
+import { type CancelTimer, type Clock, pause, recentMs } from "../model/clock.js";
 import { BusError } from "../model/errors.js";
 import type { StoredEvent } from "../model/event.js";
 import type { CursorPosition } from "../model/event-bus.js";
@@ -146,7 +146,7 @@ export class DeliveryShell implements Source {
   handled(delivery: Delivered): boolean {
     const { entry, attempt } = delivery;
     const current = isCurrent(entry, attempt) && this.#state.phase !== "stopped";
-    this.#send({ type: "handled", entry, attempt, nowMs: this.#options.clock.recent() });
+    this.#send({ type: "handled", entry, attempt, nowMs: recentMs(this.#options.clock) });
     if (current) {
       delivery.over();
       this.#measure(delivery, "acked");

@@ -12,13 +12,18 @@ export interface Clock {
   /** Like now(), but only ever grows, at the pace of time: for deadlines and waits. */
   steady(): number;
   /** Like steady(), but it may stand still for a turn of the event loop: for those who ask with every event. */
-  recent(): number;
+  recent?(): number;
   /** Runs `fire` once after `delayMs`; the returned function cancels it. */
   setTimer(delayMs: number, fire: () => void): CancelTimer;
   /** A number in [0, 1). */
   random(): number;
   /** A new event id: UUIDv7, growing within the process. `nowMs`: the time, if it was just asked for. */
   newId(nowMs?: number): string;
+}
+
+/** The time for what is done with every event. */
+export function recentMs(clock: Clock): number {
+  return clock.recent?.() ?? clock.steady();
 }
 
 const pool = new Uint8Array(8_192);
@@ -39,9 +44,9 @@ const ids = new IdSource(fillFromPool);
 const ORIGIN_MS = performance.timeOrigin;
 
 /** The time as it was read in this turn of the event loop; 0: not yet. */
-let recentMs = 0;
-const forgetRecent = (): void => {
-  recentMs = 0;
+let readMs = 0;
+const forgetRead = (): void => {
+  readMs = 0;
 };
 
 /** The machine's own clock. */
@@ -49,11 +54,11 @@ export const systemClock: Clock = {
   now: () => Date.now(),
   steady: () => ORIGIN_MS + performance.now(),
   recent() {
-    if (recentMs === 0) {
-      recentMs = ORIGIN_MS + performance.now();
-      setImmediate(forgetRecent);
+    if (readMs === 0) {
+      readMs = ORIGIN_MS + performance.now();
+      setImmediate(forgetRead);
     }
-    return recentMs;
+    return readMs;
   },
   setTimer(delayMs, fire) {
     const timer = setTimeout(fire, Math.min(delayMs, 2_147_483_647));

@@ -4,47 +4,46 @@
  * again, strictly, with a path for the error message.
  */
 import { BusError, describeThrown } from "./errors.js";
-import { type MemberCopier, Shapes } from "./json-shapes.js";
+
+export interface JsonCopy {
+  readonly copy: unknown;
+  /** Characters of the JSON text, give or take escapes. */
+  readonly size: number;
+}
+
+/** Throws INVALID_PAYLOAD with the path of what JSON cannot keep. */
+export function copyJson(value: unknown, maxDepth: number): JsonCopy {
+  const quick = new PlainCopier(maxDepth);
+  const copy = quick.copyWhole(value);
+  if (copy !== NOT_PLAIN) return { copy, size: quick.size };
+  const strict = new StrictCopier(maxDepth);
+  return { copy: strict.copyWhole(value), size: strict.size };
+}
 
 /** Instead of a copy: this needs a closer look. Nothing that a caller can hand in. */
 const NOT_PLAIN = Symbol("not plain");
 
-/**
- * Gives the copy to `make`, with the characters of its JSON text, give or take escapes. Throws INVALID_PAYLOAD with the path of
- * what JSON cannot keep.
- */
-export function copyJson<T>(value: unknown, maxDepth: number, make: (copy: unknown, size: number) => T): T {
-  const copy = plain.copyWhole(value, maxDepth);
-  if (copy !== NOT_PLAIN) return make(copy, plain.size);
-  const strict = new StrictCopier(maxDepth);
-  return make(strict.copyWhole(value), strict.size);
-}
-
 /** Copies values, arrays and plain objects of them; gives NOT_PLAIN for anything else. */
-class PlainCopier implements MemberCopier {
+class PlainCopier {
   size = 0;
-  #maxDepth = 0;
-  #busy = false;
+  readonly #maxDepth: number;
 
-  copyWhole(value: unknown, maxDepth: number): unknown {
-    // A getter of the caller's that publishes in turn.
-    if (this.#busy) return NOT_PLAIN;
+  constructor(maxDepth: number) {
+    this.#maxDepth = maxDepth;
+  }
+
+  copyWhole(value: unknown): unknown {
     // Loops over members see inherited ones as well. Somebody who gives all objects of the process a member pays for it.
     for (const _ in Object.prototype) return NOT_PLAIN;
-    this.size = 0;
-    this.#maxDepth = maxDepth;
-    this.#busy = true;
     try {
-      return this.copy(value, 0);
+      return this.#copy(value, 0);
     } catch {
       // Getters and proxies are the caller's code.
       return NOT_PLAIN;
-    } finally {
-      this.#busy = false;
     }
   }
 
-  copy(value: unknown, depth: number): unknown {
+  #copy(value: unknown, depth: number): unknown {
     switch (typeof value) {
       case "string":
         this.size += value.length + 3;
@@ -67,26 +66,18 @@ class PlainCopier implements MemberCopier {
 
   #copyObject(value: object, depth: number): unknown {
     if (depth >= this.#maxDepth || (value as { toJSON?: unknown }).toJSON !== undefined) return NOT_PLAIN;
+    this.size += 2;
     if (Array.isArray(value)) return this.#copyArray(value, depth);
     const prototype: unknown = Object.getPrototypeOf(value);
-    if (prototype !== Object.prototype && prototype !== null) return NOT_PLAIN;
-    const members = value as Readonly<Record<string, unknown>>;
-    const shape = shapes.of(members);
-    if (shape === undefined) return this.#copyMembers(members, depth);
-    const { size } = this;
-    const copy = shape.copy(members, this, depth + 1);
-    if (copy !== NOT_PLAIN) return copy;
-    // A member that is undefined, most likely: such a shape is not worth its function.
-    shapes.giveUp(shape);
-    this.size = size;
-    return this.#copyMembers(members, depth);
+    return prototype === Object.prototype || prototype === null
+      ? this.#copyMembers(value as Record<string, unknown>, depth)
+      : NOT_PLAIN;
   }
 
   #copyArray(value: readonly unknown[], depth: number): unknown {
-    this.size += 2;
     const copy = new Array<unknown>(value.length);
     for (let i = 0; i < value.length; i++) {
-      const copied = this.copy(value[i] ?? null, depth + 1);
+      const copied = this.#copy(value[i] ?? null, depth + 1);
       if (copied === NOT_PLAIN) return NOT_PLAIN;
       copy[i] = copied;
     }
@@ -94,7 +85,6 @@ class PlainCopier implements MemberCopier {
   }
 
   #copyMembers(value: Readonly<Record<string, unknown>>, depth: number): unknown {
-    this.size += 2;
     const copy: Record<string, unknown> = {};
     for (const name in value) {
       const member = value[name];
@@ -102,16 +92,13 @@ class PlainCopier implements MemberCopier {
       // Plain assignment to that one would change the copy's prototype.
       if (name === "__proto__") return NOT_PLAIN;
       this.size += name.length + 4;
-      const copied = this.copy(member, depth + 1);
+      const copied = this.#copy(member, depth + 1);
       if (copied === NOT_PLAIN) return NOT_PLAIN;
       copy[name] = copied;
     }
     return Object.freeze(copy);
   }
 }
-
-const plain = new PlainCopier();
-const shapes = new Shapes(NOT_PLAIN);
 
 /** Takes everything that JSON can keep, and says of anything else where it stands and what it is. */
 class StrictCopier {

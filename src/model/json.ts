@@ -123,20 +123,23 @@ export interface JsonLimits {
  * A frozen copy of `value` as JSON would keep it, or INVALID_PAYLOAD with the path of what JSON cannot keep.
  * Stricter than JSON.stringify where that would lose data in silence: NaN, functions, Map, cycles are refused.
  */
-export function jsonBody(value: unknown, { maxBytes, maxDepth }: JsonLimits): JsonBody {
-  const body = copyJson(value, maxDepth, JsonBody.ofFrozen);
+export function jsonBody(value: unknown, limits: JsonLimits): JsonBody {
+  const { copy, size } = copyJson(value, limits.maxDepth);
+  const body = JsonBody.ofFrozen(copy, size);
   // Escapes take at most 6 bytes a character, so only texts near the limit need to be measured.
-  if (body.size * 6 > maxBytes) checkBytes(Buffer.byteLength(body.text, "utf8"), maxBytes);
+  if (size * 6 > limits.maxBytes) {
+    const bytes = Buffer.byteLength(body.text, "utf8");
+    if (bytes > limits.maxBytes) {
+      throw new BusError(
+        "PAYLOAD_TOO_LARGE",
+        `the payload has ${bytes} bytes of JSON; at most ${limits.maxBytes} are allowed`,
+        {
+          details: { bytes, maxBytes: limits.maxBytes },
+        },
+      );
+    }
+  }
   return body;
-}
-
-function checkBytes(bytes: number, maxBytes: number): void {
-  if (bytes <= maxBytes) return;
-  throw new BusError(
-    "PAYLOAD_TOO_LARGE",
-    `the payload has ${bytes} bytes of JSON; at most ${maxBytes} are allowed`,
-    { details: { bytes, maxBytes } },
-  );
 }
 
 /** Texts that are handed in beside their values are nested at most this deep. */

@@ -5,7 +5,7 @@
  * An append whose outcome is unknown is repeated with the same ids until it is known or time is up (P1, P3).
  */
 
-import { type Clock, pause } from "../model/clock.js";
+import { type Clock, pause, recentMs } from "../model/clock.js";
 import { BusError } from "../model/errors.js";
 import { type EventDraft, type Seq, type StoredEvent, saysTheSame } from "../model/event.js";
 import type { Limits } from "../model/limits.js";
@@ -68,7 +68,7 @@ export class PartitionWriter {
   }
 
   add(draft: EventDraft, bytes: number, waiter: Waiter): void {
-    const pending = { draft, waiter, bytes, ownId: draft.freshId, addedMs: this.#options.clock.recent() };
+    const pending = { draft, waiter, bytes, ownId: draft.freshId, addedMs: recentMs(this.#options.clock) };
     // An empty array takes room for seventeen at its first push: too much where each event is a batch.
     if (this.#queue.length === 0) this.#queue = [pending];
     else this.#queue.push(pending);

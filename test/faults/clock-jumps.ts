@@ -20,7 +20,6 @@ const HOUR_MS = 3_600_000;
 /** The machine's clock, put forward or back; the steady one goes on, as it does in a kernel. */
 export class JumpingClock implements Clock {
   readonly steady = systemClock.steady;
-  readonly recent = systemClock.recent;
   readonly setTimer = systemClock.setTimer;
   readonly random = systemClock.random;
   readonly newId = (): string => systemClock.newId();
