@@ -102,7 +102,12 @@ async function runPart(part, amount) {
 }
 
 function failure(code, words) {
-  return { class: "run-failed", says: `it ended with ${code}: ${words.trim().slice(-600)}` };
+  return { class: "run-failed", says: `it ended with ${code}: ${shortened(words.trim())}` };
+}
+
+/** What happened stands at the beginning, where it led to at the end. */
+function shortened(words) {
+  return words.length < 2_400 ? words : `${words.slice(0, 1_600)}\n…\n${words.slice(-600)}`;
 }
 
 function run(args) {

@@ -7,6 +7,7 @@ export class ToldProcess<Line extends { readonly type: string }> {
   readonly #process: ChildProcess;
   readonly #seen = new Set<string>();
   readonly #ended: Promise<unknown>;
+  #told = 0;
   #errors = "";
   #onChange: () => void = () => undefined;
 
@@ -21,6 +22,7 @@ export class ToldProcess<Line extends { readonly type: string }> {
       const line = parse<Line>(text);
       if (line === null) return;
       this.#seen.add(line.type);
+      this.#told++;
       onLine(line);
       this.#onChange();
     });
@@ -54,9 +56,13 @@ export class ToldProcess<Line extends { readonly type: string }> {
     if (signalCode !== "SIGKILL") throw new Error(`it ended with ${exitCode}: ${this.#errors}`);
   }
 
-  /** Waits until it has come to its end in good order. */
-  async finished(withinMs: number): Promise<void> {
-    await this.#end(withinMs);
+  /** Waits until it has come to its end in good order; fails if it does not, or tells nothing for so long. */
+  async finished(silentMs: number): Promise<void> {
+    const told = this.#told;
+    await this.#end(silentMs).catch(async (error: unknown) => {
+      if (this.#told === told) throw error;
+      await this.finished(silentMs);
+    });
     this.#demandSuccess();
   }
 

@@ -16,7 +16,7 @@ const [place = "{}", member = "", mode = "run", death = "null"] = process.argv.s
 /** A server cannot see that a member is dead, and waits for its lease; a store file can. */
 const LEASE_MS = 1_500;
 
-function tell(event: HistoryEvent | { readonly type: "ready" }): void {
+function tell(event: HistoryEvent | { readonly type: "ready" | "draining" }): void {
   writeSync(1, `${JSON.stringify(event)}\n`);
 }
 
@@ -89,18 +89,23 @@ if (mode === "run") {
 
 // To drain: publish nothing, wait until both groups have settled everything, end in good order.
 const { log, groups } = bus.store;
-for (;;) {
-  const heads = await log.heads(TOPIC);
-  const states = await Promise.all(
-    [CONSUMERS, PROJECTION].map((group) => groups.state({ topic: TOPIC, group }, { nowMs: bus.clock.now() })),
-  );
-  const isDrained = states.every((state) =>
-    heads.every(
-      ({ partition, head }) => state?.leases.find((l) => l.partition === partition)?.cursor.floor === head,
-    ),
-  );
-  if (isDrained) break;
+for (let left = Number.POSITIVE_INFINITY; left > 0; ) {
+  const leftNow = await unsettled();
+  if (leftNow < left) tell({ type: "draining" });
+  left = leftNow;
   await new Promise((resolve) => setTimeout(resolve, 20));
 }
 tell({ type: "drained" });
 await bus.close();
+
+/** Events that either group has before it. */
+async function unsettled(): Promise<number> {
+  const heads = await log.heads(TOPIC);
+  let left = 0;
+  for (const group of [CONSUMERS, PROJECTION]) {
+    const state = await groups.state({ topic: TOPIC, group }, { nowMs: bus.clock.now() });
+    for (const { partition, head } of heads)
+      left += head - (state?.leases.find((lease) => lease.partition === partition)?.cursor.floor ?? 0);
+  }
+  return left;
+}

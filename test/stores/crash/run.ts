@@ -38,11 +38,12 @@ export interface CrashOptions {
   readonly lifeMs?: readonly [number, number];
 }
 
-type Line = HistoryEvent | { readonly type: "ready" };
+type Line = HistoryEvent | { readonly type: "ready" } | { readonly type: "draining" };
 type Delivered = Extract<HistoryEvent, { type: "delivered" }>;
 
 const WORKING_MS = 60_000;
-const DRAINED_MS = 120_000;
+/** Without any progress. */
+const DRAINING_MS = 60_000;
 
 export async function runCrashes(options: CrashOptions): Promise<CrashRun> {
   const run = new Run(options);
@@ -91,7 +92,7 @@ class Run {
   async drain(): Promise<void> {
     const last = this.#start("m0", "drain", null);
     try {
-      await last.finished(DRAINED_MS);
+      await last.finished(DRAINING_MS);
     } finally {
       await last.kill();
     }
@@ -128,7 +129,7 @@ class Run {
     const args = [JSON.stringify(place), member, mode, JSON.stringify(death)];
     return new ToldProcess<Line>(fileURLToPath(program), args, (line) => {
       look(line);
-      if (line.type !== "ready") this.history.push(line);
+      if (line.type !== "ready" && line.type !== "draining") this.history.push(line);
     });
   }
 
