@@ -108,6 +108,8 @@ class Run {
     try {
       if (whenJoined) {
         await child.seen("ready", WORKING_MS);
+        // Before that nothing may be its own, and the joiner might take its share without anybody giving it back.
+        await child.seen("delivered", WORKING_MS);
         joining = this.#start(joiner, "run", null);
       }
       await child.killed(WORKING_MS);
