@@ -211,10 +211,12 @@ export const PARTS = [
       return [script("hub-crowd.mjs"), ...sizes, "--json"];
     },
     read: (output) => {
-      const { delivered, expected, cutOff, connectedMiB, peakMiB } = JSON.parse(lastLine(output));
+      const { delivered, expected, readOn, readNever, connectedMiB, peakMiB } = JSON.parse(lastLine(output));
       return report(
         {
-          "consumer that stops reading": Object.values(cutOff).reduce((sum, times) => sum + Number(times), 0),
+          "consumer that stops reading": [readOn, readNever]
+            .flatMap((codes) => Object.values(codes))
+            .reduce((sum, times) => sum + times, 0),
         },
         { "deliveries to the others": delivered },
         delivered === expected ? [] : [`lost: ${expected - delivered} of ${expected} deliveries`],
