@@ -31,8 +31,29 @@ const EXPECTED: readonly ErrorCode[] = [
   "LEASE_LOST",
 ];
 
-/** Whether a fault of the store's surroundings explains such an error. */
-export const isExplained = (code: ErrorCode): boolean => EXPECTED.includes(code);
+/**
+ * Asks until it is answered ok, through errors that a fault explains; these are counted by code. At any other it tells and
+ * gives up.
+ */
+export async function untilAnswered<T>(
+  ask: () => Promise<T>,
+  errors: Record<string, number>,
+  tell: (unexpected: string) => void,
+): Promise<T | undefined> {
+  for (;;) {
+    try {
+      return await ask();
+    } catch (error) {
+      const { code, message } = BusError.from(error);
+      errors[code] = (errors[code] ?? 0) + 1;
+      if (!EXPECTED.includes(code)) {
+        tell(`${code} ${message}`);
+        return undefined;
+      }
+      await pause(20);
+    }
+  }
+}
 
 export interface LoadVerdict {
   readonly acked: number;
@@ -167,22 +188,15 @@ export class BusLoad {
       type: "publish-asked",
       ...{ op, producer: `${this.#name}-${writer}-${n}`, topic: TOPIC, id, key },
     });
-    for (;;) {
-      try {
-        const { partition, seq, duplicate = false } = await bus.publish(TOPIC, { n, writer }, { id, key });
-        this.#history.push({ type: "publish-ok", op, partition, seq, duplicate });
-        this.#ack();
-        return;
-      } catch (error) {
-        const { code, message } = BusError.from(error);
-        this.#errors[code] = (this.#errors[code] ?? 0) + 1;
-        if (!isExplained(code)) {
-          this.#unexpected.push({ class: "unexpected-error", says: `publish of ${id}: ${code} ${message}` });
-          return;
-        }
-        await pause(20);
-      }
-    }
+    const published = await untilAnswered(
+      () => bus.publish(TOPIC, { n, writer }, { id, key }),
+      this.#errors,
+      (error) => this.#unexpected.push({ class: "unexpected-error", says: `publish of ${id}: ${error}` }),
+    );
+    if (published === undefined) return;
+    const { partition, seq, duplicate = false } = published;
+    this.#history.push({ type: "publish-ok", op, partition, seq, duplicate });
+    this.#ack();
   }
 
   #ack(): void {

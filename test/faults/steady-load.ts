@@ -4,11 +4,10 @@
  * grows is not the judge's own.
  */
 import type { Bus } from "../../src/bus/bus.js";
-import { BusError } from "../../src/model/errors.js";
 import type { EventRecord } from "../../src/model/event.js";
 import type { DeliveryContext } from "../../src/model/event-bus.js";
 import { deadLetterTopic } from "../../src/model/topic.js";
-import { isExplained, openWork, pause } from "./bus-load.js";
+import { openWork, pause, untilAnswered } from "./bus-load.js";
 import type { Tally } from "./report.js";
 import { countingProjector, STEADY } from "./steady-projector.js";
 
@@ -106,22 +105,15 @@ export class SteadyLoad {
 
   /** Until it is answered ok: the same id again is harmless (P3). */
   async #publish(n: number): Promise<void> {
-    for (;;) {
-      try {
-        await this.#bus.publish(STEADY.topic, { n, at: Date.now() }, { id: `e${n}`, key: `k${n % KEYS}` });
-        this.#know(n, ACKED);
-        this.#ack();
-        return;
-      } catch (error) {
-        const { code, message } = BusError.from(error);
-        this.#errors[code] = (this.#errors[code] ?? 0) + 1;
-        if (!isExplained(code)) {
-          this.#tally.anomaly("unexpected-error", `publish of e${n}: ${code} ${message}`);
-          return;
-        }
-        await pause(20);
-      }
-    }
+    const payload = { n, at: Date.now() };
+    const published = await untilAnswered(
+      () => this.#bus.publish(STEADY.topic, payload, { id: `e${n}`, key: `k${n % KEYS}` }),
+      this.#errors,
+      (error) => this.#tally.anomaly("unexpected-error", `publish of e${n}: ${error}`),
+    );
+    if (published === undefined) return;
+    this.#know(n, ACKED);
+    this.#ack();
   }
 
   #ack(): void {

@@ -10,6 +10,7 @@
  * there; or that its own seqs lie in no removed range; or that they were removed after they were inserted, by the server's
  * logical time. Else they count as removed already, so they are taken out and appended again at the true end.
  */
+import { setTimeout as pause } from "node:timers/promises";
 import type { ClientSession, FindOptions, Timestamp } from "mongodb";
 import type { BusError } from "../../model/errors.js";
 import type { EventDraft, Seq } from "../../model/event.js";
@@ -19,8 +20,8 @@ import type { EventDocument } from "./collections.js";
 import type { Connection } from "./connection.js";
 import { busError } from "./errors.js";
 import { documentAfter, EMPTY_TAIL, type Tail, tailOf } from "./event-document.js";
-import type { EventLookup, Place } from "./event-lookup.js";
-import { answered, DURABLE, type Inserted, stoppedBy } from "./insert-outcome.js";
+import { type EventLookup, nameOf, type Place } from "./event-lookup.js";
+import { type Inserted, insertByCommand, insertByDriver } from "./insert-outcome.js";
 import { removedSince } from "./removed-ranges.js";
 import { isTrusted, laterOf, STAMP } from "./trust.js";
 
@@ -108,16 +109,11 @@ export class Appender {
   }
 
   async #insert(documents: readonly EventDocument[]): Promise<Inserted> {
-    const { client, collections } = this.#connection;
-    if (this.#fitsOneCommand(documents)) return await this.#insertByCommand(documents);
-    return await client.withSession(async (session) => {
-      try {
-        await collections.events.insertMany(documents, { ordered: true, session });
-        return { count: documents.length, stop: "none", at: session.operationTime };
-      } catch (error) {
-        return { ...stoppedBy(error), at: session.operationTime };
-      }
-    });
+    const { client, db, collections } = this.#connection;
+    const { events } = collections;
+    return this.#fitsOneCommand(documents)
+      ? await insertByCommand(db, events.collectionName, documents)
+      : await insertByDriver(client, events, documents);
   }
 
   /** A command is one document for the server, of 16 MiB at most; a character takes up to three bytes. */
@@ -126,18 +122,6 @@ export class Appender {
     const last = documents.at(-1) as EventDocument;
     const characters = last.sumBytes - first.sumBytes + (first.payload?.length ?? 0);
     return !this.#queryable && characters <= COMMAND_CHARACTERS;
-  }
-
-  /** The driver's own way measures every document before it writes it, and retries what is resolved by id here. */
-  async #insertByCommand(documents: readonly EventDocument[]): Promise<Inserted> {
-    const { db, collections } = this.#connection;
-    const insert = collections.events.collectionName;
-    try {
-      const reply = await db.command({ insert, documents, ordered: true, writeConcern: DURABLE });
-      return { ...answered(reply, documents.length), at: reply.operationTime as Timestamp | undefined };
-    } catch (error) {
-      return stoppedBy(error);
-    }
   }
 
   /** Whether what was inserted after `tail`, no later than `at`, stands where nothing had been removed by then. */
@@ -225,12 +209,4 @@ function documentsAfter(
   const end = documents.at(-1);
   if (end !== undefined) documents[documents.length - 1] = { ...end, last: true, at: STAMP };
   return documents;
-}
-
-function nameOf(place: Place): string {
-  return `${place.topic}/${place.partition}`;
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

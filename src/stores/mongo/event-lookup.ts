@@ -15,6 +15,10 @@ export interface Place {
   readonly partition: number;
 }
 
+export function nameOf({ topic, partition }: Place): string {
+  return `${topic}/${partition}`;
+}
+
 /** Removed seqs, both ends included. */
 export interface RemovedRange {
   readonly from: Seq;

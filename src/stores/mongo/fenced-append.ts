@@ -1,18 +1,50 @@
-/** Appends that happen only while a lease is held (P7). */
+/** Appends to the log in whatever layout, also those that happen only while a lease is held (P7). */
 import type { ClientSession } from "mongodb";
+import type { EventDraft } from "../../model/event.js";
 import type { Fence } from "../../ports/groups.js";
 import type { AppendResult } from "../../ports/log.js";
+import type { Signal } from "../../ports/store.js";
 import type { Connection } from "./connection.js";
 import { holdLease } from "./cursor-document.js";
 import { isDuplicateKey } from "./errors.js";
+import type { Place } from "./event-lookup.js";
 
 const MAX_TRIES = 20;
+
+export interface AnyAppender {
+  append(place: Place, drafts: readonly EventDraft[]): Promise<AppendResult>;
+  /** In a transaction of the caller's. */
+  appendIn(session: ClientSession, place: Place, drafts: readonly EventDraft[]): Promise<AppendResult>;
+}
+
+export interface AppendCall {
+  readonly place: Place;
+  readonly drafts: readonly EventDraft[];
+  readonly fence: Fence | undefined;
+}
+
+/** Appends, and tells listeners in this process where the partition ends now. */
+export function appendAndTell(
+  connection: Connection,
+  appender: AnyAppender,
+  { place, drafts, fence }: AppendCall,
+  signal: (signal: Signal) => void,
+): Promise<AppendResult> {
+  return connection.gate.write(async () => {
+    const append = (session?: ClientSession): Promise<AppendResult> =>
+      session === undefined ? appender.append(place, drafts) : appender.appendIn(session, place, drafts);
+    const result = fence === undefined ? await append() : await appendFenced(connection, fence, append);
+    const head = result.events.findLast((_, i) => !result.duplicates.has(i))?.seq;
+    if (head !== undefined) signal({ type: "appended", ...place, head });
+    return result;
+  });
+}
 
 /**
  * The lease is held by the same commit that adds the events, so that no later owner can exist before them. Without
  * transactions, it is held just before.
  */
-export async function appendFenced(
+async function appendFenced(
   connection: Connection,
   fence: Fence,
   append: (session?: ClientSession) => Promise<AppendResult>,

@@ -1,7 +1,10 @@
-/** What became of one ordered insert into the log, told from the server's answer or from what the driver threw. */
+/** One ordered insert into the log, and what became of it, told from the server's answer or from what the driver threw. */
 import {
+  type Collection,
+  type Db,
   type Document,
   MongoBulkWriteError,
+  type MongoClient,
   MongoServerError,
   MongoWriteConcernError,
   type Timestamp,
@@ -18,11 +21,41 @@ export interface Inserted {
   readonly error?: unknown;
 }
 
-export const DURABLE = { w: "majority", j: true } as const;
+const DURABLE = { w: "majority", j: true } as const;
 type WriteConcernReply = ConstructorParameters<typeof MongoWriteConcernError>[0];
 
+/** The driver's own way measures every document before it writes it, and retries what is resolved by id here. */
+export async function insertByCommand(
+  db: Db,
+  insert: string,
+  documents: readonly object[],
+): Promise<Inserted> {
+  try {
+    const reply = await db.command({ insert, documents, ordered: true, writeConcern: DURABLE });
+    return { ...answered(reply, documents.length), at: reply.operationTime as Timestamp | undefined };
+  } catch (error) {
+    return stoppedBy(error);
+  }
+}
+
+/** As many commands as it takes. */
+export async function insertByDriver<T extends Document>(
+  client: MongoClient,
+  collection: Collection<T>,
+  documents: Parameters<Collection<T>["insertMany"]>[0],
+): Promise<Inserted> {
+  return await client.withSession(async (session) => {
+    try {
+      await collection.insertMany(documents, { ordered: true, session });
+      return { count: documents.length, stop: "none", at: session.operationTime };
+    } catch (error) {
+      return { ...stoppedBy(error), at: session.operationTime };
+    }
+  });
+}
+
 /** What the server says of an insert that it went through. */
-export function answered(reply: Document, count: number): Inserted {
+function answered(reply: Document, count: number): Inserted {
   if (reply.writeConcernError !== undefined) {
     return { count: 0, stop: "unknown", error: new MongoWriteConcernError(reply as WriteConcernReply) };
   }
@@ -30,7 +63,7 @@ export function answered(reply: Document, count: number): Inserted {
   return first === undefined ? { count, stop: "none" } : stoppedAt(first, new MongoServerError(first));
 }
 
-export function stoppedBy(error: unknown): Inserted {
+function stoppedBy(error: unknown): Inserted {
   if (mayHaveHappened(error)) return { count: 0, stop: "unknown", error };
   if (!(error instanceof MongoBulkWriteError)) return { count: 0, stop: "refused", error };
   const [first] = [error.writeErrors].flat();

@@ -14,7 +14,7 @@ import type { EventDocument } from "./collections.js";
 import type { Connection } from "./connection.js";
 import { storedEvent } from "./event-document.js";
 import { EventLookup, type FindElsewhere, type Place } from "./event-lookup.js";
-import { appendFenced } from "./fenced-append.js";
+import { appendAndTell } from "./fenced-append.js";
 import { pageOf } from "./page.js";
 import { headOf, headsPipeline, type PartitionEnds } from "./partition-head.js";
 import { DOCUMENTS_AS_BYTES, type Row, rowsIn } from "./raw-row.js";
@@ -57,20 +57,8 @@ export class MongoLog implements Log {
     drafts: readonly EventDraft[],
     fence?: Fence,
   ): Promise<AppendResult> {
-    return this.#connection.gate.write(async () => {
-      const place = { topic, partition };
-      const result =
-        fence === undefined
-          ? await this.#appender.append(place, drafts)
-          : await appendFenced(this.#connection, fence, (session) =>
-              session === undefined
-                ? this.#appender.append(place, drafts)
-                : this.#appender.appendIn(session, place, drafts),
-            );
-      const head = result.events.findLast((_, i) => !result.duplicates.has(i))?.seq;
-      if (head !== undefined) this.#signal({ type: "appended", topic, partition, head });
-      return result;
-    });
+    const call = { place: { topic, partition }, drafts, fence };
+    return appendAndTell(this.#connection, this.#appender, call, this.#signal);
   }
 
   read(topic: string, partition: number, options: ReadOptions): Promise<Page> {

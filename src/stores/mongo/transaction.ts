@@ -9,6 +9,7 @@
  * The driver's own loop trusts labels alone, and the driver leaves them off when a connection breaks just after another
  * one to the same server did.
  */
+import { setTimeout as pause } from "node:timers/promises";
 import type { ClientSession, MongoClient, TransactionOptions } from "mongodb";
 import { busError, isCommitUnknown, isTransient } from "./errors.js";
 
@@ -58,8 +59,4 @@ async function commit(session: ClientSession, untilMs: number): Promise<boolean>
     }
     await pause(20);
   }
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

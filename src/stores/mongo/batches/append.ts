@@ -13,6 +13,7 @@
  * is inserted below the floor does not count, at no moment; so a writer that came late looks where the floor is before
  * it answers, takes out what it brought, and appends it again at the true end.
  */
+import { setTimeout as pause } from "node:timers/promises";
 import type { ClientSession, Timestamp } from "mongodb";
 import { BusError } from "../../../model/errors.js";
 import type { EventDraft, Seq, StoredEvent } from "../../../model/event.js";
@@ -20,8 +21,8 @@ import type { AppendResult } from "../../../ports/log.js";
 import { AppendBatch } from "../append-batch.js";
 import type { Connection } from "../connection.js";
 import { busError } from "../errors.js";
-import type { FindElsewhere, Place } from "../event-lookup.js";
-import { answered, DURABLE, type Inserted, stoppedBy } from "../insert-outcome.js";
+import { type FindElsewhere, nameOf, type Place } from "../event-lookup.js";
+import { type Inserted, insertByCommand, insertByDriver } from "../insert-outcome.js";
 import { removedSince } from "../removed-ranges.js";
 import { isTrusted, laterOf } from "../trust.js";
 import {
@@ -165,23 +166,9 @@ export class BatchAppender {
     if (tooLarge === 0) return { count: 0, stop: "refused", error: tooLargeError() };
     const documents = tooLarge < 0 ? all : all.slice(0, tooLarge);
     const bytes = documents.reduce((sum, { data }) => sum + (data?.length() ?? 0), 0);
-    if (bytes <= COMMAND_BYTES) {
-      const insert = batches.collectionName;
-      try {
-        const reply = await db.command({ insert, documents, ordered: true, writeConcern: DURABLE });
-        return { ...answered(reply, documents.length), at: reply.operationTime as Timestamp | undefined };
-      } catch (error) {
-        return stoppedBy(error);
-      }
-    }
-    return await client.withSession(async (session) => {
-      try {
-        await batches.insertMany(documents as never[], { ordered: true, session });
-        return { count: documents.length, stop: "none", at: session.operationTime };
-      } catch (error) {
-        return { ...stoppedBy(error), at: session.operationTime };
-      }
-    });
+    return bytes <= COMMAND_BYTES
+      ? await insertByCommand(db, batches.collectionName, documents)
+      : await insertByDriver(client, batches, documents as never[]);
   }
 
   /** Whether what was inserted after `tail`, no later than `at`, stood above the floor when it was. */
@@ -273,12 +260,4 @@ function tooLargeError(): BusError {
     "PAYLOAD_TOO_LARGE",
     "the event is too large: MongoDB takes 16 MiB per document at most",
   );
-}
-
-function nameOf(place: Place): string {
-  return `${place.topic}/${place.partition}`;
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

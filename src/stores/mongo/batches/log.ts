@@ -2,7 +2,6 @@
  * The log of topics whose events are kept in batches: one document for each append to a partition. Same promises as for
  * single documents (../log.ts); what is different is told in append.ts, pages.ts and removal.ts.
  */
-import type { ClientSession } from "mongodb";
 import { BusError } from "../../../model/errors.js";
 import type { EventDraft, Seq, StoredEvent } from "../../../model/event.js";
 import type { Fence } from "../../../ports/groups.js";
@@ -17,7 +16,7 @@ import type {
 import type { Signal } from "../../../ports/store.js";
 import type { Connection } from "../connection.js";
 import type { FindElsewhere, Place } from "../event-lookup.js";
-import { appendFenced } from "../fenced-append.js";
+import { appendAndTell } from "../fenced-append.js";
 import { BatchAppender } from "./append.js";
 import { BYTES, storedEvents } from "./batch-document.js";
 import { type BatchEnds, headOf, headsPipeline } from "./heads.js";
@@ -62,18 +61,8 @@ export class BatchLog implements Omit<Log, "find"> {
     drafts: readonly EventDraft[],
     fence?: Fence,
   ): Promise<AppendResult> {
-    return this.#connection.gate.write(async () => {
-      const place = { topic, partition };
-      const append = (session?: ClientSession): Promise<AppendResult> =>
-        session === undefined
-          ? this.#appender.append(place, drafts)
-          : this.#appender.appendIn(session, place, drafts);
-      const result =
-        fence === undefined ? await append() : await appendFenced(this.#connection, fence, append);
-      const head = result.events.findLast((_, i) => !result.duplicates.has(i))?.seq;
-      if (head !== undefined) this.#signal({ type: "appended", topic, partition, head });
-      return result;
-    });
+    const call = { place: { topic, partition }, drafts, fence };
+    return appendAndTell(this.#connection, this.#appender, call, this.#signal);
   }
 
   /** Of this layout, the events under these ids that a majority holds and that were not removed. */
