@@ -1,12 +1,14 @@
 /**
- * Batches out of the file, checked. Nothing of a damaged batch leaves here (P14): a checksum that does not fit ends in
- * STORE_DAMAGED with the place and a way out. Used by the writing thread and by readers alike, each on a connection
- * of its own.
+ * Batches out of the file, checked, whether they are rows or still stand in sheets. Nothing of a damaged batch leaves here
+ * (P14): a checksum that does not fit ends in STORE_DAMAGED with the place and a way out. Used by the writing thread and
+ * by readers alike, each on a connection of its own.
  */
 import { BusError } from "../../model/errors.js";
 import type { Seq, StoredEvent } from "../../model/event.js";
 import { type Batch, BatchCursor, checksum } from "../batch-codec.js";
 import { SEQS } from "./schema.js";
+import type { Piece } from "./sheet-codec.js";
+import { Sheets } from "./sheets.js";
 import type { Connection } from "./sqlite.js";
 import type { Topics } from "./topics.js";
 
@@ -16,7 +18,7 @@ export const posOf = (part: string, seq: string): string =>
 const FIRST_SEQ = `pos & ${SEQS - 1}`;
 const PART = "pos >> 40";
 
-/** What a batch row says of itself, without its bytes. */
+/** What a batch says of itself, without its bytes. */
 export interface BatchHead {
   readonly part: number;
   readonly firstSeq: Seq;
@@ -30,6 +32,9 @@ export interface BatchHead {
   readonly indexed: number;
   readonly crc: number;
 }
+
+/** A batch on its way into the file. */
+export interface BatchToWrite extends Omit<BatchHead, "crc">, Batch {}
 
 type HeadColumns = [
   part: number,
@@ -61,6 +66,7 @@ type CachedBatch = Batch & { readonly crc: number };
 export type OnDamage = (part: number, firstSeq: Seq, lastSeq: Seq, error: BusError) => void;
 
 export class Batches {
+  readonly sheets: Sheets;
   readonly #connection: Connection;
   readonly #topics: Topics;
   readonly #onDamage: OnDamage;
@@ -71,18 +77,23 @@ export class Batches {
     this.#connection = connection;
     this.#topics = topics;
     this.#onDamage = onDamage;
+    this.sheets = new Sheets(connection);
   }
 
   /** Heads of the batches with events above `after`, in order. */
   above(part: number, after: Seq, limit: number): BatchHead[] {
-    return this.#connection
+    const rows = this.#connection
       .sql(`SELECT ${HEAD} FROM batch WHERE ${FROM_AFTER} ORDER BY pos LIMIT ?3`)
       .all<HeadColumns>(part, after, limit)
       .map(headOf);
+    const pieces = this.sheets.of(part).filter(({ lastSeq }) => lastSeq > after);
+    return pieces.length === 0 ? rows : [...rows, ...pieces].sort(bySeq).slice(0, limit);
   }
 
   /** The batch whose span holds `seq`, if there is one. */
   holding(part: number, seq: Seq): BatchHead | undefined {
+    const piece = this.sheets.of(part).find(({ firstSeq, lastSeq }) => firstSeq <= seq && lastSeq >= seq);
+    if (piece !== undefined) return piece;
     const row = this.#connection
       .sql(
         `SELECT ${HEAD} FROM batch WHERE pos > ${posOf("?1", "0")} AND pos <= ${posOf("?1", "?2")} ORDER BY pos DESC LIMIT 1`,
@@ -99,7 +110,8 @@ export class Batches {
         `SELECT ${HEAD} FROM batch WHERE pos >= ${posOf("?1", "?2")} AND pos < ${posOf("?1 + 1", "0")} ORDER BY pos LIMIT 1`,
       )
       .get<HeadColumns>(part, seq);
-    return row === undefined ? undefined : headOf(row);
+    const piece = this.sheets.of(part).find(({ firstSeq }) => firstSeq >= seq);
+    return firstOf(row === undefined ? undefined : headOf(row), piece);
   }
 
   /** The newest batch that starts below `seq`. */
@@ -109,11 +121,17 @@ export class Batches {
         `SELECT ${HEAD} FROM batch WHERE pos > ${posOf("?1", "0")} AND pos < ${posOf("?1", "?2")} ORDER BY pos DESC LIMIT 1`,
       )
       .get<HeadColumns>(part, seq);
-    return row === undefined ? undefined : headOf(row);
+    const piece = this.sheets.of(part).findLast(({ firstSeq }) => firstSeq < seq);
+    return lastOf(row === undefined ? undefined : headOf(row), piece);
   }
 
   /** The bytes of a batch, checked. */
   load(head: BatchHead): Batch {
+    if (isPiece(head)) {
+      const batch = this.sheets.load(head);
+      if (batch === undefined) throw this.#damaged(head);
+      return batch;
+    }
     const name = nameOf(head);
     const cached = this.#cache.get(name);
     if (cached !== undefined && cached.crc === head.crc) return cached;
@@ -124,7 +142,7 @@ export class Batches {
 
   /** Loads the bytes of consecutive batches with one query. Damage shows when the batch is asked for. */
   prefetch(heads: readonly BatchHead[]): void {
-    const missing = heads.filter((head) => this.#cache.get(nameOf(head))?.crc !== head.crc);
+    const missing = heads.filter((head) => !isPiece(head) && this.#cache.get(nameOf(head))?.crc !== head.crc);
     const bytes = missing.reduce((sum, head) => sum + head.bytes, 0);
     const [first, last] = [missing[0], missing.at(-1)];
     if (first === undefined || last === undefined || first === last || bytes > CACHE_BYTES / 2) return;
@@ -199,6 +217,23 @@ export class Batches {
     this.#cache.delete(name);
     this.#cachedBytes -= sizeOf(batch);
   }
+}
+
+/** It stands in a sheet and is no row yet. */
+export function isPiece(head: BatchHead): head is Piece {
+  return "sheet" in head;
+}
+
+function bySeq(a: BatchHead, b: BatchHead): number {
+  return a.firstSeq - b.firstSeq;
+}
+
+function firstOf(a: BatchHead | undefined, b: BatchHead | undefined): BatchHead | undefined {
+  return a === undefined || (b !== undefined && b.firstSeq < a.firstSeq) ? b : a;
+}
+
+function lastOf(a: BatchHead | undefined, b: BatchHead | undefined): BatchHead | undefined {
+  return a === undefined || (b !== undefined && b.firstSeq > a.firstSeq) ? b : a;
 }
 
 function nameOf({ part, firstSeq }: BatchHead): string {

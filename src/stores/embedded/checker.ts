@@ -7,6 +7,7 @@ import type { Seq } from "../../model/event.js";
 import { type Batch, BatchCursor } from "../batch-codec.js";
 import { Batches, type BatchHead, posOf } from "./batches.js";
 import { isSpanned } from "./id-lookup.js";
+import { SEQS } from "./schema.js";
 import type { Connection } from "./sqlite.js";
 import { KEYS_READY, Topics } from "./topics.js";
 
@@ -41,11 +42,20 @@ export class Checker {
 
   /** What the engine itself finds wrong with pages, rows and indexes. */
   structure(): string[] {
-    return this.#connection
+    const problems = this.#connection
       .sql(`PRAGMA integrity_check(${MAX_STRUCTURE_PROBLEMS})`)
       .all<[string]>()
       .map(([line]) => line)
       .filter((line) => line !== "ok");
+    return [...problems, ...this.#unreadableSheets()];
+  }
+
+  /** Those of now, and those that were set aside under a negative number. */
+  #unreadableSheets(): string[] {
+    const { sheets } = this.#batches;
+    sheets.refresh();
+    const aside = this.#connection.sql("SELECT -id FROM sheet WHERE id < 0").all<[number]>();
+    return [...sheets.unreadable, ...aside.flat()].map((id) => `the directory of sheet ${id} is damaged`);
   }
 
   partitions(): { stretches: Stretch[]; events: number } {
@@ -81,18 +91,29 @@ export class Checker {
       .get<[head: number, events: number, bytes: number]>(part);
     const found = this.#connection
       .sql(
-        `SELECT coalesce(max(last_seq), 0), coalesce(sum(count), 0), coalesce(sum(bytes), 0) FROM batch
+        `SELECT coalesce(max(last_seq), 0), coalesce(sum(count), 0), coalesce(sum(bytes), 0),
+           coalesce(sum(last_seq < (pos & ${SEQS - 1})), 0) FROM batch
          WHERE pos > ${posOf("?1", "0")} AND pos < ${posOf("?1 + 1", "0")}`,
       )
-      .get<[head: number, events: number, bytes: number]>(part);
+      .get<[head: number, events: number, bytes: number, reversed: number]>(part);
     if (said === undefined || found === undefined) return [`partition number ${part} has no state`];
-    const [head, ...counts] = found;
-    // What stood at the end may have been removed since.
-    if (said[0] >= head && said[1] === counts[0] && said[2] === counts[1]) return [];
+    let [head, events, bytes] = found;
+    const [, , , reversed] = found;
+    for (const piece of this.#batches.sheets.of(part)) {
+      head = Math.max(head, piece.lastSeq);
+      events += piece.count;
+      bytes += piece.bytes;
+    }
     const { topic, partition } = this.#topics.owner(part);
-    return [
-      `partition ${partition} of "${topic}" says head ${said[0]}, ${said[1]} events, ${said[2]} bytes; found are ${head}, ${counts[0]}, ${counts[1]}`,
-    ];
+    const name = `partition ${partition} of "${topic}"`;
+    // Whoever goes through the batches by their ends does not meet those.
+    const problems = reversed === 0 ? [] : [`${name} has ${reversed} batches that end before they begin`];
+    // What stood at the end may have been removed since.
+    if (said[0] < head || said[1] !== events || said[2] !== bytes)
+      problems.push(
+        `${name} says head ${said[0]}, ${said[1]} events, ${said[2]} bytes; found are ${head}, ${events}, ${bytes}`,
+      );
+    return problems;
   }
 
   #batch(head: BatchHead, keyedTopic: number | null): string[] {
@@ -122,7 +143,10 @@ export class Checker {
   #hasId(head: BatchHead, batch: Batch, cursor: BatchCursor): boolean {
     if (isSpanned(batch, head, cursor)) return true;
     const found = this.#connection
-      .sql("SELECT 1 FROM id_index WHERE id = ? AND part = ? AND seq = ?")
+      .sql(
+        `SELECT 1 FROM id_index WHERE id = ?1 AND part = ?2 AND seq = ?3
+         UNION ALL SELECT 1 FROM filed_id WHERE id = ?1 AND part = ?2 AND seq = ?3`,
+      )
       .get(cursor.indexKey, head.part, cursor.seq);
     return found !== undefined;
   }

@@ -1,18 +1,20 @@
 /**
- * Where an id stands (P3). Two ways, and every id of the log is in exactly one of them:
+ * Where an id stands (P3). Three ways, and every id of the log is in exactly one of them:
  *
  * - A UUIDv7 carries its time. A batch notes the span of the times of its ids (SPAN_MS wide at most), so an id is found by
  *   looking into the few batches whose span covers its time: no index entry per event.
  * - All other ids, and UUIDv7 whose time is off (much older than their neighbours', or far from the clock), have
  *   an entry in the index of ids.
+ * - UUIDv7 of batches that were in sheets and have been joined (sheet-filer) have an entry in the index of filed ids.
  *
- * Which of the two holds follows from the batch alone: a UUIDv7 with a time inside [min_idt, max_idt] has no entry.
+ * Whether there is an entry follows from the batch alone: a UUIDv7 with a time inside [min_idt, max_idt] has none.
  */
 import type { Seq } from "../../model/event.js";
-import { type Batch, BatchCursor } from "../batch-codec.js";
+import type { Batch, BatchCursor } from "../batch-codec.js";
 import { ID_BYTES, textIndexKey, uuidIndexKey, uuidTimeMs, writeUuid } from "../id-key.js";
 import type { Batches, BatchHead } from "./batches.js";
 import { SEQS } from "./schema.js";
+import { seqOfUuid } from "./sheets.js";
 import type { Connection } from "./sqlite.js";
 
 /** Widest span of id times in one batch. */
@@ -44,10 +46,22 @@ export function locate(connection: Connection, batches: Batches, id: string): Pl
   const uuid = Buffer.allocUnsafe(ID_BYTES);
   if (!writeUuid(id, uuid, 0)) return indexed(connection, batches, textIndexKey(id), id);
   const timeMs = uuidTimeMs(uuid, 0);
+  const key = uuidIndexKey(uuid, 0);
   return (
-    (timeMs < 0 ? undefined : spanned(connection, batches, uuid, timeMs)) ??
-    indexed(connection, batches, uuidIndexKey(uuid, 0), id)
+    (timeMs < 0
+      ? undefined
+      : (spanned(connection, batches, uuid, timeMs) ??
+        inSheet(batches, uuid, timeMs) ??
+        indexed(connection, batches, key, id, "filed_id"))) ?? indexed(connection, batches, key, id)
   );
+}
+
+function inSheet(batches: Batches, uuid: Buffer, timeMs: number): Place | undefined {
+  const found = batches.sheets.holding(uuid, timeMs);
+  if (found === undefined) return undefined;
+  const { piece, at } = found;
+  const seq = seqOfUuid(batches.load(piece), at);
+  return seq === undefined ? undefined : { part: piece.part, seq };
 }
 
 function spanned(connection: Connection, batches: Batches, uuid: Buffer, timeMs: number): Place | undefined {
@@ -60,9 +74,8 @@ function spanned(connection: Connection, batches: Batches, uuid: Buffer, timeMs:
     const at = indexOfUuid(ids, uuid);
     if (at < 0) continue;
     const head = batches.holding(part, firstSeq);
-    if (head === undefined) continue;
-    const cursor = new BatchCursor(batches.load(head));
-    while (cursor.next()) if (cursor.uuidAt === at) return { part, seq: cursor.seq };
+    const seq = head === undefined ? undefined : seqOfUuid(batches.load(head), at);
+    if (seq !== undefined) return { part, seq };
   }
   return undefined;
 }
@@ -74,9 +87,15 @@ function indexOfUuid(ids: Buffer, uuid: Buffer): number {
   return -1;
 }
 
-function indexed(connection: Connection, batches: Batches, key: Buffer, id: string): Place | undefined {
+function indexed(
+  connection: Connection,
+  batches: Batches,
+  key: Buffer,
+  id: string,
+  index: "id_index" | "filed_id" = "id_index",
+): Place | undefined {
   const row = connection
-    .sql("SELECT part, seq FROM id_index WHERE id = ?")
+    .sql(`SELECT part, seq FROM ${index} WHERE id = ?`)
     .get<[part: number, seq: number]>(key);
   if (row === undefined) return undefined;
   const [part, seq] = row;

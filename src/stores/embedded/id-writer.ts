@@ -5,6 +5,7 @@
 
 import { type Batch, BatchCursor } from "../batch-codec.js";
 import { firstIndexKeyAt, ID_BYTES, uuidTimeMs } from "../id-key.js";
+import type { BatchWriter } from "./batch-writer.js";
 import type { Batches } from "./batches.js";
 import { isInSpan, isSpanned, locate, MAX_CLOCK_GAP_MS, type Place, SPAN_MS } from "./id-lookup.js";
 import { RecentIds } from "./recent-ids.js";
@@ -29,21 +30,27 @@ const MAX_STRAYS = 10_000;
 export class IdWriter {
   readonly #connection: Connection;
   readonly #batches: Batches;
+  readonly #rows: BatchWriter;
   readonly #now: () => number;
   readonly #recent = new RecentIds((sinceMs) => this.#recall(sinceMs));
 
-  constructor(connection: Connection, batches: Batches, now: () => number) {
+  constructor(connection: Connection, batches: Batches, rows: BatchWriter, now: () => number) {
     this.#connection = connection;
     this.#batches = batches;
+    this.#rows = rows;
     this.#now = now;
   }
 
   /** Called at the start, and when another process has written: what is remembered is not all there is. */
   restart(): void {
-    const newest = this.#connection
-      .sql("SELECT max(min_idt) FROM batch WHERE min_idt IS NOT NULL")
-      .get<[number | null]>()?.[0];
-    const sinceMs = (newest ?? 0) + SPAN_MS + 1;
+    const [newest, filed] = this.#connection
+      .sql(
+        "SELECT (SELECT max(min_idt) FROM batch WHERE min_idt IS NOT NULL), (SELECT max(id) FROM filed_id WHERE id < x'08')",
+      )
+      .get<[newest: number | null, filed: Buffer | null]>() ?? [null, null];
+    this.#batches.sheets.refresh();
+    const filedMs = filed === null ? 0 : uuidTimeMs(filed, 1);
+    const sinceMs = Math.max(newest ?? 0, filedMs, this.#batches.sheets.newestIdMs) + SPAN_MS + 1;
     this.#recent.restart(sinceMs);
     this.#recall(sinceMs);
   }
@@ -88,9 +95,12 @@ export class IdWriter {
   /** Removes the index entry of the event that the cursor stands on, if it has one. */
   remove(part: number, batch: Batch, span: Pick<IdSpan, "minIdt" | "maxIdt">, cursor: BatchCursor): boolean {
     if (isSpanned(batch, span, cursor)) return false;
-    this.#connection
-      .sql("DELETE FROM id_index WHERE id = ? AND part = ? AND seq = ?")
-      .run(cursor.indexKey, part, cursor.seq);
+    const key = cursor.indexKey;
+    const drop = (index: string): boolean =>
+      this.#connection
+        .sql(`DELETE FROM ${index} WHERE id = ? AND part = ? AND seq = ?`)
+        .run(key, part, cursor.seq) > 0;
+    if (!drop("id_index")) drop("filed_id");
     return true;
   }
 
@@ -104,6 +114,8 @@ export class IdWriter {
   }
 
   #locate(id: string): Place | undefined {
+    // It may have come with an earlier request of the same group.
+    this.#rows.flush();
     return locate(this.#connection, this.#batches, id);
   }
 

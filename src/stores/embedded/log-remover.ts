@@ -7,11 +7,12 @@
  */
 import type { Seq } from "../../model/event.js";
 import { type Batch, BatchCursor, checksum, pack } from "../batch-codec.js";
-import { type Batches, type BatchHead, posOf } from "./batches.js";
+import { type Batches, type BatchHead, isPiece, posOf } from "./batches.js";
 import type { IdWriter } from "./id-writer.js";
 import type { KeyIndex } from "./key-index.js";
 import type { PartitionState, Partitions } from "./partitions.js";
 import type { Slice } from "./protocol.js";
+import type { SheetFiler } from "./sheet-filer.js";
 import type { Connection } from "./sqlite.js";
 import { KEYS_NONE, type TopicRow, type Topics } from "./topics.js";
 
@@ -25,6 +26,7 @@ export interface LogRemoverParts {
   readonly batches: Batches;
   readonly ids: IdWriter;
   readonly keys: KeyIndex;
+  readonly filer: SheetFiler;
 }
 
 export class LogRemover {
@@ -39,6 +41,7 @@ export class LogRemover {
     const { topic, part } = topics.part(name, partition);
     const state = partitions.get(part);
     const last = Math.min(through, state.head);
+    this.#fileThrough(part, last);
     const heads = batches.above(part, 0, TRIM_BATCHES).filter((head) => head.firstSeq <= last);
     const before = state.events;
     for (const head of heads) {
@@ -67,6 +70,7 @@ export class LogRemover {
     const { topic, part } = topics.part(name, partition);
     const state = partitions.get(part);
     const unwanted = new Set(seqs);
+    this.#fileThrough(part, state.head);
     const before = state.events;
     let covered = 0;
     for (const seq of [...unwanted].sort((a, b) => a - b)) {
@@ -86,6 +90,12 @@ export class LogRemover {
     const state = this.#parts.partitions.get(part);
     state.damage ??= [firstSeq, lastSeq];
     this.#parts.partitions.save(state);
+  }
+
+  /** What is removed has to be a row: pieces of sheets never change. */
+  #fileThrough(part: number, last: Seq): void {
+    const piece = this.#parts.batches.sheets.of(part)[0];
+    if (piece !== undefined && piece.firstSeq <= last) this.#parts.filer.all();
   }
 
   /** A whole batch goes. One that is damaged goes too: its entries lead nowhere, which readers of them bear. */
@@ -166,6 +176,11 @@ export class LogRemover {
     while (head !== undefined) {
       newest = Math.max(newest ?? head.maxTs, head.maxTs);
       if (newest === head.runTs) return;
+      if (isPiece(head)) {
+        this.#parts.filer.all();
+        head = batches.startingAt(state.part, head.firstSeq);
+        continue;
+      }
       update.run(state.part, head.firstSeq, newest);
       head = batches.startingAt(state.part, head.firstSeq + 1);
     }

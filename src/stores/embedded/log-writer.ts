@@ -4,9 +4,10 @@
  * refuses an append (a BusError) does so before anything of it is written.
  */
 import type { Seq } from "../../model/event.js";
-import { type Batch, checksum, pack } from "../batch-codec.js";
+import { type Batch, pack } from "../batch-codec.js";
 import { batchesIn, type NewBatch } from "../batch-encoder.js";
-import { type Batches, damagedError, posOf } from "./batches.js";
+import type { BatchWriter } from "./batch-writer.js";
+import { type Batches, damagedError } from "./batches.js";
 import type { FoundDuplicate, IdWriter } from "./id-writer.js";
 import type { KeyIndex } from "./key-index.js";
 import type { LeaseWriter } from "./lease-writer.js";
@@ -20,6 +21,7 @@ export interface LogWriterParts {
   readonly topics: Topics;
   readonly partitions: Partitions;
   readonly batches: Batches;
+  readonly rows: BatchWriter;
   readonly ids: IdWriter;
   readonly keys: KeyIndex;
   readonly leases: LeaseWriter;
@@ -48,39 +50,28 @@ export class LogWriter {
     const batches = found.length === 0 ? incoming : without(incoming, found);
     for (const { ids, data, count, maxTs } of batches) {
       const batch = { ids, data, firstSeq: state.head + 1 };
-      this.#insert(state, batch, count, maxTs);
+      // Entries by key lead to the first seq of a row, so keyed batches are rows from the beginning; so are those of a
+      // partition with holes: see sheets.
+      this.#add(state, batch, count, maxTs, topic.keys === KEYS_NONE && isDense(state));
       if (topic.keys !== KEYS_NONE) keys.add(topic.id, part, batch);
     }
     if (batches.length > 0) partitions.save(state);
     return duplicates.length === 0 ? { firstSeq } : { firstSeq, duplicates };
   }
 
-  #insert(state: PartitionState, batch: Batch, count: number, maxTs: number): void {
+  #add(state: PartitionState, batch: Batch, count: number, maxTs: number, mayWait: boolean): void {
     const { part } = state;
     const lastSeq: Seq = state.head + count;
     const bytes = batch.ids.length + batch.data.length;
     const span = this.#parts.ids.add(part, batch, count);
     state.runTs = Math.max(state.runTs ?? maxTs, maxTs);
-    this.#parts.connection
-      .sql(
-        `INSERT INTO batch (pos, last_seq, count, bytes, max_ts, run_ts, min_idt, max_idt, indexed, crc, ids, data)
-         VALUES (${posOf("?1", "?2")}, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)`,
-      )
-      .run(
-        part,
-        batch.firstSeq,
-        lastSeq,
-        count,
-        bytes,
-        maxTs,
-        state.runTs,
-        span.minIdt,
-        span.maxIdt,
-        span.indexed,
-        checksum(part, lastSeq, count, batch),
-        batch.ids,
-        batch.data,
-      );
+    const { firstSeq, ids, data } = batch;
+    const { minIdt, maxIdt, indexed } = span;
+    const { runTs } = state;
+    this.#parts.rows.add(
+      { part, firstSeq, lastSeq, count, bytes, maxTs, runTs, minIdt, maxIdt, indexed, ids, data },
+      mayWait,
+    );
     state.head = lastSeq;
     state.events += count;
     state.bytes += bytes;
@@ -97,6 +88,10 @@ export class LogWriter {
     const { ids, data } = alone;
     return { index, event: { ...topics.owner(first.part), seq: first.seq, ids, data } };
   }
+}
+
+function isDense({ head, low, events }: PartitionState): boolean {
+  return events === head - low + 1;
 }
 
 /** The batches without the drafts that are duplicates. */

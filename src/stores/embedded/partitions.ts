@@ -1,7 +1,10 @@
-/** What the writing thread knows of each partition: read once, kept while nobody else writes. */
+/**
+ * What the writing thread knows of each partition: read once, kept while nobody else writes. What changes is written by
+ * `flush`, together, before its transaction ends.
+ */
 import { BusError } from "../../model/errors.js";
 import type { Seq } from "../../model/event.js";
-import type { Connection } from "./sqlite.js";
+import type { Connection, SqlValue } from "./sqlite.js";
 
 export interface PartitionState {
   readonly part: number;
@@ -24,9 +27,17 @@ type Columns = [
   damage: string | null,
 ];
 
+/** States written by one statement. */
+const TOGETHER = 32;
+const REPLACE = "INSERT OR REPLACE INTO part (id, head, low, events, bytes, run_ts, damage) VALUES";
+const ONE_ROW = "(?, ?, ?, ?, ?, ?, ?)";
+const REPLACE_ONE = `${REPLACE} ${ONE_ROW}`;
+const REPLACE_MANY = `${REPLACE} ${new Array(TOGETHER).fill(ONE_ROW).join(", ")}`;
+
 export class Partitions {
   readonly #connection: Connection;
   readonly #known = new Map<number, PartitionState>();
+  readonly #changed = new Set<PartitionState>();
 
   constructor(connection: Connection) {
     this.#connection = connection;
@@ -41,14 +52,25 @@ export class Partitions {
     return state;
   }
 
-  save({ part, head, low, events, bytes, runTs, damage }: PartitionState): void {
-    this.#connection
-      .sql("UPDATE part SET head = ?, low = ?, events = ?, bytes = ?, run_ts = ?, damage = ? WHERE id = ?")
-      .run(head, low, events, bytes, runTs, damage === null ? null : JSON.stringify(damage), part);
+  /** Will be written by the next `flush`. */
+  save(state: PartitionState): void {
+    this.#changed.add(state);
   }
 
+  flush(): void {
+    if (this.#changed.size === 0) return;
+    const rows = [...this.#changed].map(columnsOf);
+    this.#changed.clear();
+    let at = 0;
+    for (; at + TOGETHER <= rows.length; at += TOGETHER)
+      this.#connection.sql(REPLACE_MANY).run(...rows.slice(at, at + TOGETHER).flat());
+    for (; at < rows.length; at++) this.#connection.sql(REPLACE_ONE).run(...(rows[at] as SqlValue[]));
+  }
+
+  /** Also what was not written yet. */
   forget(): void {
     this.#known.clear();
+    this.#changed.clear();
   }
 
   #load(part: number): PartitionState {
@@ -59,4 +81,8 @@ export class Partitions {
     const [head, low, events, bytes, runTs, damage] = row;
     return { part, head, low, events, bytes, runTs, damage: damage === null ? null : JSON.parse(damage) };
   }
+}
+
+function columnsOf({ part, head, low, events, bytes, runTs, damage }: PartitionState): SqlValue[] {
+  return [part, head, low, events, bytes, runTs, damage === null ? null : JSON.stringify(damage)];
 }

@@ -6,6 +6,9 @@
  * A batch row holds consecutive events of one partition. Its key `pos` is partition number × 2^40 + first seq, so that
  * one B-tree serves reads in order and look-ups by seq, and an append touches one leaf. The bytes come last in the row:
  * a look at the other columns does not load them.
+ *
+ * Small batches of many partitions that are committed together stand in sheets first, many to a row, and are filed as
+ * batch rows later: see sheets. `filing` has one row: how far that has come.
  */
 import { BusError } from "../../model/errors.js";
 import { busError } from "./errors.js";
@@ -109,6 +112,13 @@ const STEPS: readonly string[] = [
   CREATE TABLE token (name BLOB PRIMARY KEY, value TEXT NOT NULL, revision INTEGER NOT NULL) WITHOUT ROWID;
   CREATE TABLE audit (number INTEGER PRIMARY KEY AUTOINCREMENT, entry TEXT NOT NULL);
   ${OUTBOX_TABLE}
+  `,
+  // Numbers of sheets are never used again: readers tell by them what is new.
+  `
+  CREATE TABLE sheet (id INTEGER PRIMARY KEY AUTOINCREMENT, directory BLOB NOT NULL, data BLOB NOT NULL);
+  CREATE TABLE filing (through INTEGER NOT NULL, below INTEGER NOT NULL);
+  INSERT INTO filing (through, below) VALUES (0, 0);
+  CREATE TABLE filed_id (id BLOB PRIMARY KEY, part INTEGER NOT NULL, seq INTEGER NOT NULL) WITHOUT ROWID;
   `,
 ];
 

@@ -94,7 +94,7 @@ describe("a group of writes", () => {
   it("an append that fails halfway is undone alone, and leaves nothing behind", () => {
     sqlite((other) =>
       other.exec(
-        `CREATE TRIGGER halfway BEFORE UPDATE ON part WHEN NEW.events >= 3
+        `CREATE TRIGGER halfway BEFORE INSERT ON part WHEN NEW.events >= 3
          BEGIN SELECT RAISE(ABORT, 'not today'); END`,
       ),
     );

@@ -7,10 +7,14 @@
  * Requests that refuse before they write anything, or not at all, need no savepoint: there is nothing to undo. Should
  * one of them fail halfway after all (the disk, the engine), the group begins again with a savepoint for each.
  *
+ * Batches and states of partitions are gathered and written together (`#flush`): at the end of the group, and around every
+ * savepoint, so that what is undone is always in the file.
+ *
  * What is remembered between groups (heads, topics, recent ids) is dropped whenever it may be wrong: another process has
  * written, or something was rolled back.
  */
 import { BusError, describeThrown } from "../../model/errors.js";
+import { BatchWriter } from "./batch-writer.js";
 import { Batches } from "./batches.js";
 import { DocumentWriter } from "./document-writer.js";
 import { busError, isBusy, isFull, isUncertain, packError } from "./errors.js";
@@ -25,8 +29,12 @@ import { ProcessWatch } from "./process-identity.js";
 import type { OperationName, Operations, Reply, Request, WriterOptions } from "./protocol.js";
 import { RegistryWriter } from "./registry-writer.js";
 import { checkFile, prepareSchema } from "./schema.js";
+import { SheetFiler } from "./sheet-filer.js";
 import { Connection, type SqlValue } from "./sqlite.js";
 import { Topics } from "./topics.js";
+
+/** Bytes that are filed in one transaction, so that appends are not kept waiting. */
+const FILE_SLICE_BYTES = 262_144;
 
 /** Batches whose keys are indexed in one request, so that appends are not kept waiting. */
 const FILL_BATCHES = 64;
@@ -42,6 +50,8 @@ export class WriteEngine {
   readonly #topics: Topics;
   readonly #partitions: Partitions;
   readonly #batches: Batches;
+  readonly #rows: BatchWriter;
+  readonly #filer: SheetFiler;
   readonly #ids: IdWriter;
   readonly #operations: Operations;
   readonly #patienceMs: number;
@@ -54,7 +64,14 @@ export class WriteEngine {
     this.#topics = new Topics(connection);
     this.#partitions = new Partitions(connection);
     this.#batches = new Batches(connection, this.#topics, () => {});
-    this.#ids = new IdWriter(connection, this.#batches, Date.now);
+    this.#rows = new BatchWriter(connection);
+    this.#filer = new SheetFiler({
+      connection,
+      sheets: this.#batches.sheets,
+      rows: this.#rows,
+      partitions: this.#partitions,
+    });
+    this.#ids = new IdWriter(connection, this.#batches, this.#rows, Date.now);
     this.#operations = this.#wire();
   }
 
@@ -97,6 +114,27 @@ export class WriteEngine {
     return false;
   }
 
+  /** Whether sheets wait to be filed. */
+  get isFilingDue(): boolean {
+    return this.#filer.isDue;
+  }
+
+  /** Files a slice of the sheets. Says whether another process has written; throws if nothing was done. */
+  file(sliceBytes = FILE_SLICE_BYTES): { foreign: boolean } {
+    this.#begin();
+    try {
+      const foreign = this.#checkOthers();
+      this.#filer.slice(sliceBytes);
+      this.#flush();
+      this.#connection.exec("COMMIT");
+      return { foreign };
+    } catch (error) {
+      if (this.#connection.inTransaction) this.#connection.exec("ROLLBACK");
+      this.#forgetUndone();
+      throw error;
+    }
+  }
+
   /** Folds the log beside the main file into it, as far as nobody reads what stands there now. */
   fold(): void {
     this.#connection.exec("PRAGMA wal_checkpoint(PASSIVE)");
@@ -134,17 +172,23 @@ export class WriteEngine {
   }
 
   #performAll(requests: readonly Request[]): Reply[] {
-    if (requests.length === 1)
-      return requests.map(({ number, name, argument }) => ({ number, answer: this.#call(name, argument) }));
+    if (requests.length === 1) {
+      const [{ number, name, argument }] = requests as [Request];
+      const answer = this.#call(name, argument);
+      this.#flush();
+      return [{ number, answer }];
+    }
     try {
-      return requests.map((request) =>
+      const replies = requests.map((request) =>
         REFUSES_FIRST.has(request.name) ? this.#performBare(request) : this.#perform(request),
       );
+      this.#flush();
+      return replies;
     } catch (error) {
       // SQLite itself ends the whole transaction on some faults, a full disk for one: then all have failed.
       if (!this.#connection.inTransaction) throw error;
       this.#connection.exec("ROLLBACK");
-      this.#forget();
+      this.#forgetUndone();
       this.#begin();
       this.#checkOthers();
       return requests.map((request) => this.#perform(request));
@@ -161,15 +205,17 @@ export class WriteEngine {
   }
 
   #perform({ number, name, argument }: Request): Reply {
+    this.#flush();
     this.#connection.exec("SAVEPOINT request");
     try {
       const answer = this.#call(name, argument);
+      this.#flush();
       this.#connection.exec("RELEASE request");
       return { number, answer };
     } catch (error) {
       if (!this.#connection.inTransaction) throw error;
       this.#connection.exec("ROLLBACK TO request; RELEASE request");
-      this.#forget();
+      this.#forgetUndone();
       return { number, error: packError(busError(error, this.#connection.path)) };
     }
   }
@@ -181,7 +227,7 @@ export class WriteEngine {
   /** Nothing of the group happened, as far as is known. */
   #undo(requests: readonly Request[], error: unknown, uncertain: boolean): Reply[] {
     if (this.#connection.inTransaction) this.#connection.exec("ROLLBACK");
-    this.#forget();
+    this.#forgetUndone();
     // Without room for all of them there may be room for some: a cursor or a removal need not fail with a large append.
     if (requests.length > 1 && isFull(error))
       return requests.flatMap((request) => this.run([request]).replies);
@@ -206,6 +252,18 @@ export class WriteEngine {
     return !first;
   }
 
+  #flush(): void {
+    this.#rows.flush();
+    this.#partitions.flush();
+  }
+
+  /** Something was rolled back. */
+  #forgetUndone(): void {
+    this.#rows.forget();
+    this.#batches.sheets.forget();
+    this.#forget();
+  }
+
   #forget(): void {
     this.#topics.forget();
     this.#partitions.forget();
@@ -217,11 +275,13 @@ export class WriteEngine {
     const topics = this.#topics;
     const partitions = this.#partitions;
     const batches = this.#batches;
+    const rows = this.#rows;
+    const filer = this.#filer;
     const ids = this.#ids;
     const keys = new KeyIndex(connection);
     const leases = new LeaseWriter(connection, new ProcessWatch());
-    const log = new LogWriter({ connection, topics, partitions, batches, ids, keys, leases });
-    const remover = new LogRemover({ connection, topics, partitions, batches, ids, keys });
+    const log = new LogWriter({ connection, topics, partitions, batches, rows, ids, keys, leases });
+    const remover = new LogRemover({ connection, topics, partitions, batches, ids, keys, filer });
     const documents = new DocumentWriter(connection, leases);
     const registry = new RegistryWriter(connection, topics, keys);
     const outbox = new OutboxTable({
@@ -235,6 +295,8 @@ export class WriteEngine {
       markDamage: (o) => remover.markDamage(o),
       fillKeys: ({ topic, part, after }) => {
         const row = topics.find(topic);
+        // Entries by key lead to rows.
+        if (batches.sheets.of(part).length > 0) filer.all();
         return { through: row === undefined ? null : keys.fill(row.id, part, after, batches, FILL_BATCHES) };
       },
       keysFilled: (o) => registry.keysFilled(o),

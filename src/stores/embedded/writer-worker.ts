@@ -26,6 +26,8 @@ const FOLD_AFTER = 256;
 /** Free pages that may stay for later use, and how many go back at a time. */
 const KEEP_FREE_PAGES = 256;
 const RECLAIM_PAGES = 512;
+/** Groups after which filing is tried again that has failed. */
+const FILE_AGAIN_AFTER = 256;
 /** Operations that leave free pages behind. */
 const FREEING = new Set<Request["name"]>(["trim", "remove", "dropView", "purgeView", "outboxPurge"]);
 
@@ -44,6 +46,8 @@ function serve(port: MessagePort, options: WriterOptions): void {
   let reclaiming: NodeJS.Immediate | undefined;
   let folding: NodeJS.Immediate | undefined;
   let unfolded = 0;
+  let filing: NodeJS.Immediate | undefined;
+  let groupsToRest = 0;
 
   /** Work nobody waits for: if it fails (the file is locked just now), the next occasion will do. */
   const spare = (work: () => void): void => {
@@ -69,11 +73,26 @@ function serve(port: MessagePort, options: WriterOptions): void {
     engine.fold();
   };
 
+  const file = (): void => {
+    filing = undefined;
+    // Until it has worked.
+    groupsToRest = FILE_AGAIN_AFTER;
+    if (engine.file().foreign) post({ type: "foreign" });
+    groupsToRest = 0;
+    fileSoon();
+  };
+
+  const fileSoon = (): void => {
+    if (groupsToRest > 0) groupsToRest--;
+    else if (filing === undefined && engine.isFilingDue) filing = setImmediate(spare, file);
+  };
+
   const run = (requests: readonly Request[]): void => {
     const { replies, foreign } = engine.run(requests);
     post(packReplies(replies));
     if (++unfolded >= FOLD_AFTER) folding ??= setImmediate(spare, fold);
     if (foreign) post({ type: "foreign" });
+    spare(fileSoon);
     if (reclaiming === undefined && requests.some(({ name }) => FREEING.has(name))) {
       reclaiming = setImmediate(spare, reclaim);
     }
@@ -83,6 +102,7 @@ function serve(port: MessagePort, options: WriterOptions): void {
     clearInterval(watching);
     clearImmediate(reclaiming);
     clearImmediate(folding);
+    clearImmediate(filing);
     spare(() => engine.close());
     port.close();
   };

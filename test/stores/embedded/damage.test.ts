@@ -138,6 +138,15 @@ describe("a check of the whole file", () => {
     expect(problems[0]).toContain("events 11 to 20 of partition 0");
   });
 
+  it("P14: finds a batch that says it ends before it begins, however many there are", async () => {
+    const store = await work.open();
+    for (let n = 1; n <= 70; n++) await append(store, [draft(n)]);
+    await store.close();
+    spoil("UPDATE batch SET last_seq = 3 WHERE last_seq = 66");
+    const { problems } = await (await work.open()).check();
+    expect(problems).toContain(`partition 0 of "${TOPIC}" has 1 batches that end before they begin`);
+  });
+
   it("P14: names events that are in the log but not in the indexes by id and by key", async () => {
     const store = await work.open({}, { keyed: true });
     await append(store, [draft(1, { id: "mine", key: "k" })]);

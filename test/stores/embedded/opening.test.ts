@@ -49,15 +49,29 @@ describe("opening a store", () => {
     await append(store, drafts(3));
     await store.close();
     const newer = new Database(work.path);
+    const [version] = newer.prepare("PRAGMA user_version").raw(true).get() as [number];
     newer.exec("PRAGMA user_version = 99");
     newer.close();
     const error = await failsWith("STORE_INCOMPATIBLE", embeddedStore({ path: work.path }).open());
     expect(error.message).toContain("newer release");
     expect(error.details).toMatchObject({ fileVersion: 99 });
     const back = new Database(work.path);
-    back.exec("PRAGMA user_version = 1");
+    back.exec(`PRAGMA user_version = ${version}`);
     back.close();
     expect(await readAll(await work.open())).toHaveLength(3);
+  });
+
+  it("brings a file of the first format up to date, with all that is in it", async () => {
+    const store = await work.open();
+    await append(store, drafts(3));
+    await store.close();
+    const older = new Database(work.path);
+    older.exec("DROP TABLE sheet; DROP TABLE filing; DROP TABLE filed_id; PRAGMA user_version = 1");
+    older.close();
+    const again = await work.open();
+    await append(again, drafts(2));
+    expect(await readAll(again)).toHaveLength(5);
+    expect((await again.check()).problems).toEqual([]);
   });
 
   it("says so when another program holds the file, and opens once that is over", async () => {

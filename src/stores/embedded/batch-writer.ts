@@ -1,0 +1,92 @@
+/**
+ * Batches into the file, in the writing thread. They are gathered until `flush`: only then it is known how many small ones
+ * of different partitions are committed together. Many go into sheets, few become rows at once.
+ *
+ * Whoever reads batches on this connection flushes first.
+ */
+import { checksum } from "../batch-codec.js";
+import { type BatchToWrite, posOf } from "./batches.js";
+import { encodeSheet } from "./sheet-codec.js";
+import type { Connection } from "./sqlite.js";
+
+/** A row of this size or more fills a good part of a page: nothing is gained by a sheet. */
+const SMALL_BYTES = 2_048;
+/** Fewer small batches than this are written as rows. */
+const MIN_PIECES = 8;
+/** A sheet is closed once it has this many bytes: whoever reads a piece loads all of it. */
+const SHEET_BYTES = 65_536;
+
+export class BatchWriter {
+  readonly #connection: Connection;
+  #gathered: BatchToWrite[] = [];
+  #small: BatchToWrite[] = [];
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  /** `mayWait`: it may stand in a sheet first. */
+  add(batch: BatchToWrite, mayWait: boolean): void {
+    if (mayWait && batch.bytes < SMALL_BYTES) this.#small.push(batch);
+    else this.#gathered.push(batch);
+  }
+
+  flush(): void {
+    const rows = this.#gathered;
+    const small = this.#small;
+    this.forget();
+    for (const batch of rows) this.insert(batch);
+    if (small.length < MIN_PIECES) for (const batch of small) this.insert(batch);
+    else this.#insertSheets(small);
+  }
+
+  /** What was gathered is not to be written. */
+  forget(): void {
+    if (this.#gathered.length > 0) this.#gathered = [];
+    if (this.#small.length > 0) this.#small = [];
+  }
+
+  /** Writes a row at once. Its checksum is a wrong one if its bytes are known to be damaged: they stay so (P14). */
+  insert(batch: BatchToWrite, isSound = true): void {
+    const crc = checksum(batch.part, batch.lastSeq, batch.count, batch);
+    this.#connection
+      .sql(
+        `INSERT INTO batch (pos, last_seq, count, bytes, max_ts, run_ts, min_idt, max_idt, indexed, crc, ids, data)
+         VALUES (${posOf("?1", "?2")}, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)`,
+      )
+      .run(
+        batch.part,
+        batch.firstSeq,
+        batch.lastSeq,
+        batch.count,
+        batch.bytes,
+        batch.maxTs,
+        batch.runTs,
+        batch.minIdt,
+        batch.maxIdt,
+        batch.indexed,
+        isSound ? crc : crc ^ 1,
+        batch.ids,
+        batch.data,
+      );
+  }
+
+  #insertSheets(batches: readonly BatchToWrite[]): void {
+    let sheet: BatchToWrite[] = [];
+    let bytes = 0;
+    for (const batch of batches) {
+      sheet.push(batch);
+      bytes += batch.bytes;
+      if (bytes < SHEET_BYTES) continue;
+      this.#insertSheet(sheet);
+      sheet = [];
+      bytes = 0;
+    }
+    if (sheet.length > 0) this.#insertSheet(sheet);
+  }
+
+  #insertSheet(batches: readonly BatchToWrite[]): void {
+    const { directory, data } = encodeSheet(batches);
+    this.#connection.sql("INSERT INTO sheet (directory, data) VALUES (?, ?)").run(directory, data);
+  }
+}

@@ -1,0 +1,241 @@
+/**
+ * Sheets, as one connection sees them. Among a thousand partitions a commit holds about one event of each: as rows of
+ * their own they would dirty a page each. So small batches of many partitions that are committed together go into few
+ * rows, the sheets, and are filed later (sheet-filer): the batches of a partition are joined and become ordinary rows.
+ *
+ * Invariants:
+ * - every batch is either a row or a living piece of a sheet, in every state of the file;
+ * - a piece lives unless a round of filing has passed it: sheet <= `through` and partition number < `below`;
+ * - sheets end in the order of their numbers, which only grow. So what is known here is brought up to date by a look
+ *   at the lowest, the highest, and the round;
+ * - only partitions without holes have pieces: should a directory be damaged, the gap is noticed (P14).
+ *
+ * A sheet whose directory is damaged is kept under its negative number when its turn to be filed comes.
+ */
+import { crc32 } from "node:zlib";
+import type { Seq } from "../../model/event.js";
+import { type Batch, BatchCursor } from "../batch-codec.js";
+import { ID_BYTES } from "../id-key.js";
+import { type DecodedSheet, decodeDirectory, type Piece } from "./sheet-codec.js";
+import type { Connection } from "./sqlite.js";
+
+const STATE = `SELECT (SELECT id FROM sheet WHERE id > 0 ORDER BY id LIMIT 1),
+  (SELECT id FROM sheet ORDER BY id DESC LIMIT 1), through, below FROM filing`;
+type StateRow = [oldest: number | null, newest: number, through: number, below: number];
+
+const NO_PIECES: readonly Piece[] = [];
+
+interface KnownSheet extends DecodedSheet {
+  /** Span of the times of its ids. */
+  readonly minIdt: number;
+  readonly maxIdt: number;
+}
+
+interface SheetBytes {
+  readonly data: Buffer;
+  readonly isSound: boolean;
+}
+
+export class Sheets {
+  readonly #connection: Connection;
+  readonly #known = new Map<number, KnownSheet>();
+  readonly #unreadable = new Set<number>();
+  readonly #byPart = new Map<number, Piece[]>();
+  readonly #loaded = new Map<number, SheetBytes>();
+  #loadedBytes = 0;
+  #pieces = 0;
+  #bytes = 0;
+  #oldest = 0;
+  #newest = 0;
+  #through = 0;
+  #below = 0;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  /** Living pieces of a partition, in order. */
+  of(part: number): readonly Piece[] {
+    this.refresh();
+    const pieces = this.#byPart.get(part);
+    if (pieces === undefined) return NO_PIECES;
+    if (part >= this.#below) return pieces;
+    const first = pieces.findIndex(({ sheet }) => sheet > this.#through);
+    return first < 0 ? NO_PIECES : pieces.slice(first);
+  }
+
+  /** The bytes of a piece, or undefined if those of its sheet are damaged. */
+  load(piece: Piece): Batch | undefined {
+    const sheet = this.#open(piece.sheet);
+    return sheet?.isSound ? cut(piece, sheet.data) : undefined;
+  }
+
+  /** The bytes of a piece as they are, damaged or not. */
+  raw(piece: Piece): Batch {
+    return cut(piece, this.#open(piece.sheet)?.data ?? Buffer.alloc(0));
+  }
+
+  /** The living piece that may hold an id, by the time in the id, and the id's place in the piece's ids. */
+  holding(uuid: Buffer, timeMs: number): { piece: Piece; at: number } | undefined {
+    this.refresh();
+    for (const [number, { pieces, minIdt, maxIdt, idsBytes }] of this.#known) {
+      if (timeMs < minIdt || timeMs > maxIdt) continue;
+      const ids = this.#open(number)?.data.subarray(0, idsBytes);
+      if (ids === undefined) continue;
+      for (let at = ids.indexOf(uuid); at >= 0; at = ids.indexOf(uuid, at + 1)) {
+        const piece = pieces.find(({ idsFrom, idsTo }) => at >= idsFrom && at < idsTo);
+        if (piece === undefined || !this.#isAlive(piece) || (at - piece.idsFrom) % ID_BYTES !== 0) continue;
+        return { piece, at: at - piece.idsFrom };
+      }
+    }
+    return undefined;
+  }
+
+  /** Partition numbers from `below` on, in order, that have pieces in sheets up to `through`. */
+  partsFrom(below: number, through: number): number[] {
+    const parts: number[] = [];
+    for (const [part, [first]] of this.#byPart)
+      if (part >= below && first !== undefined && first.sheet <= through) parts.push(part);
+    return parts.sort((a, b) => a - b);
+  }
+
+  /** The round of filing that is under way: zeros if there is none. */
+  get round(): { readonly through: number; readonly below: number } {
+    return { through: this.#through, below: this.#below };
+  }
+
+  get newest(): number {
+    return this.#newest;
+  }
+
+  /** How many there are, readable or not, and the pieces and bytes of those that are. */
+  get size(): { readonly sheets: number; readonly pieces: number; readonly bytes: number } {
+    return {
+      sheets: this.#known.size + this.#unreadable.size,
+      pieces: this.#pieces,
+      bytes: this.#bytes,
+    };
+  }
+
+  get unreadable(): readonly number[] {
+    return [...this.#unreadable];
+  }
+
+  /** The newest time that pieces note of their ids; 0 without any. */
+  get newestIdMs(): number {
+    let newest = 0;
+    for (const { maxIdt } of this.#known.values()) newest = Math.max(newest, maxIdt);
+    return newest;
+  }
+
+  /** Brings what is known in line with the state that the connection sees now. */
+  refresh(): void {
+    const [oldest, newest, through, below] = this.#connection.sql(STATE).get<StateRow>() ?? [null, 0, 0, 0];
+    this.#through = through;
+    this.#below = below;
+    if (oldest === null) {
+      if (this.#newest > 0) this.forget();
+      return;
+    }
+    if (newest > this.#newest) this.#learn();
+    if (oldest > this.#oldest) this.#dropBelow(oldest);
+  }
+
+  /** After something was rolled back: numbers may come again. */
+  forget(): void {
+    this.#known.clear();
+    this.#unreadable.clear();
+    this.#byPart.clear();
+    this.#loaded.clear();
+    this.#loadedBytes = 0;
+    this.#pieces = 0;
+    this.#bytes = 0;
+    this.#oldest = 0;
+    this.#newest = 0;
+  }
+
+  #learn(): void {
+    const rows = this.#connection
+      .sql("SELECT id, directory FROM sheet WHERE id > ? ORDER BY id")
+      .all<[id: number, directory: Buffer]>(this.#newest);
+    for (const [id, directory] of rows) {
+      this.#newest = id;
+      const sheet = decodeDirectory(id, directory);
+      if (sheet === undefined) this.#unreadable.add(id);
+      else this.#add(id, sheet);
+    }
+  }
+
+  #add(id: number, sheet: DecodedSheet): void {
+    let minIdt = Number.POSITIVE_INFINITY;
+    let maxIdt = 0;
+    for (const piece of sheet.pieces) {
+      const pieces = this.#byPart.get(piece.part);
+      if (pieces === undefined) this.#byPart.set(piece.part, [piece]);
+      else pieces.push(piece);
+      if (piece.minIdt === null || piece.maxIdt === null) continue;
+      minIdt = Math.min(minIdt, piece.minIdt);
+      maxIdt = Math.max(maxIdt, piece.maxIdt);
+    }
+    this.#known.set(id, { ...sheet, minIdt, maxIdt });
+    this.#pieces += sheet.pieces.length;
+    this.#bytes += sheet.bytes;
+  }
+
+  #dropBelow(oldest: number): void {
+    this.#oldest = oldest;
+    for (const [id, { pieces, bytes }] of this.#known) {
+      if (id >= oldest) break;
+      this.#known.delete(id);
+      this.#pieces -= pieces.length;
+      this.#bytes -= bytes;
+      this.#unload(id);
+    }
+    for (const id of this.#unreadable) if (id < oldest) this.#unreadable.delete(id);
+    for (const [part, pieces] of this.#byPart) {
+      const rest = pieces.filter(({ sheet }) => sheet >= oldest);
+      if (rest.length === 0) this.#byPart.delete(part);
+      else if (rest.length < pieces.length) this.#byPart.set(part, rest);
+    }
+  }
+
+  #isAlive({ sheet, part }: Piece): boolean {
+    return sheet > this.#through || part >= this.#below;
+  }
+
+  #open(id: number): SheetBytes | undefined {
+    const loaded = this.#loaded.get(id);
+    const known = this.#known.get(id);
+    if (loaded !== undefined || known === undefined) return loaded;
+    const data = this.#connection.sql("SELECT data FROM sheet WHERE id = ?").get<[Buffer]>(id)?.[0];
+    // A row whose shape is damaged may hold anything.
+    if (!Buffer.isBuffer(data)) return undefined;
+    const sheet = { data, isSound: data.length === known.bytes && crc32(data) === known.crc };
+    this.#loaded.set(id, sheet);
+    this.#loadedBytes += data.length;
+    for (const oldest of this.#loaded.keys()) {
+      if (this.#loadedBytes <= MAX_LOADED_BYTES || oldest === id) break;
+      this.#unload(oldest);
+    }
+    return sheet;
+  }
+
+  #unload(id: number): void {
+    this.#loadedBytes -= this.#loaded.get(id)?.data.length ?? 0;
+    this.#loaded.delete(id);
+  }
+}
+
+/** All that is not filed yet, as a rule: readers of a thousand partitions ask for the same sheets again and again. */
+const MAX_LOADED_BYTES = 12 * 1_048_576;
+
+function cut({ firstSeq, idsFrom, idsTo, dataFrom, dataTo }: Piece, data: Buffer): Batch {
+  return { firstSeq, ids: data.subarray(idsFrom, idsTo), data: data.subarray(dataFrom, dataTo) };
+}
+
+/** The seq of the event whose id stands at a place among the ids of a batch. */
+export function seqOfUuid(batch: Batch, at: number): Seq | undefined {
+  const cursor = new BatchCursor(batch);
+  while (cursor.next()) if (cursor.uuidAt === at) return cursor.seq;
+  return undefined;
+}
