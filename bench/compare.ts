@@ -19,6 +19,7 @@ export async function comparisonOf(name: string, here: Side, there: Side): Promi
   });
   return {
     name: `${name}, ${here.label} and ${there.label}`,
+    ...(mine.warmUps !== undefined && { warmUps: mine.warmUps }),
     cases: pairs.map(([one, other]) => pairCase(one, other, here.label, there.label)),
     ratios: pairs.flatMap(([one]) => ratiosOf(one, here.label, there.label)),
     close: async () => {

@@ -13,7 +13,7 @@ import { filledPage } from "./report-markdown.js";
 import { reportText } from "./report-text.js";
 import { type Report, runSuite } from "./run-suite.js";
 import type { Suite } from "./suite.js";
-import { loadSuite, suiteNames } from "./suites.js";
+import { suiteNames } from "./suites.js";
 
 const CLEAR_LINE = "\r\x1b[K";
 const PROGRAM = new URL("./suite-process.js", import.meta.url);
@@ -50,13 +50,9 @@ async function measured(suite: Suite, rounds: number): Promise<Report> {
   }
 }
 
-/** Each suite of `all` has a process of its own. One that fails is named, and the others go on. */
+/** A suite that fails is named, and the others go on. */
 async function* reportsOf(name: string, rounds: number): AsyncGenerator<Report> {
-  if (name !== "all") {
-    yield await measured(await loadSuite(name), rounds);
-    return;
-  }
-  for (const each of suiteNames()) {
+  for (const each of name === "all" ? suiteNames() : [name]) {
     try {
       yield await measured(await remoteSuite({ program: PROGRAM, name: each }), rounds);
     } catch (error) {
@@ -74,7 +70,8 @@ async function bench(name: string, { json, out, rounds, long }: OutputOptions): 
     if (!json) process.stdout.write(`${reportText(report)}\n\n`);
     if (out !== undefined) writeFileSync(out, `${JSON.stringify(reports)}\n`);
   }
-  if (json) process.stdout.write(`${JSON.stringify(name === "all" ? reports : reports[0])}\n`);
+  if (json && reports.length > 0)
+    process.stdout.write(`${JSON.stringify(name === "all" ? reports : reports[0])}\n`);
 }
 
 async function compare(

@@ -1,4 +1,7 @@
-/** A suite that runs in a process of its own: a heap and compiled code that no other suite has touched. */
+/**
+ * A suite in processes of its own: heaps and compiled code that no other suite has touched, and of its cases only those of
+ * the same place.
+ */
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import type { Suite } from "./suite.js";
@@ -10,26 +13,52 @@ export interface RemoteOptions {
   readonly name: string;
 }
 
-export async function remoteSuite({ program, name }: RemoteOptions): Promise<Suite> {
-  const child = fork(program, [name], { execArgv: ["--expose-gc"], stdio: ["ignore", 2, 2, "ipc"] });
-  const suite = await readySuite(child);
+export async function remoteSuite(o: RemoteOptions): Promise<Suite> {
+  const first = start(o);
+  const suite = await readySuite(first);
+  const places = new Map<string, Promise<ChildProcess>>();
+  const childFor = (place: string | undefined): Promise<ChildProcess> => {
+    const key = place ?? "";
+    const child = places.get(key) ?? (places.size === 0 ? Promise.resolve(first) : started(o));
+    places.set(key, child);
+    return child;
+  };
   return {
     ...suite,
     cases: suite.cases.map((one, index) => ({
       ...one,
       measure: async () => {
+        const child = await childFor(one.place);
         ask(child, { type: "measure", index });
         const reply = await replyOf(child);
         return reply.type === "measured" ? reply.values : [];
       },
     })),
     close: async () => {
-      if (child.exitCode !== null) return;
-      const ended = once(child, "exit");
-      ask(child, { type: "close" });
-      await ended;
+      const children = await Promise.allSettled(places.values());
+      const running = children.flatMap((child) => (child.status === "fulfilled" ? [child.value] : []));
+      await Promise.all([...new Set([first, ...running])].map(close));
     },
   };
+}
+
+/** With the flags of this process: a profile of it is one of the suite, too. */
+function start({ program, name }: RemoteOptions): ChildProcess {
+  const execArgv = [...new Set(["--expose-gc", ...process.execArgv])];
+  return fork(program, [name], { execArgv, stdio: ["ignore", 2, 2, "ipc"] });
+}
+
+async function started(o: RemoteOptions): Promise<ChildProcess> {
+  const child = start(o);
+  await readySuite(child);
+  return child;
+}
+
+async function close(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, "exit");
+  ask(child, { type: "close" });
+  await ended;
 }
 
 /** A process that does not get ready is of no use to anybody. */

@@ -1,5 +1,5 @@
 /**
- * Measures a suite: a round to warm up, then rounds in which every case has its turn, so that what slows the machine
+ * Measures a suite: a round or more to warm up, then rounds in which every case has its turn, so that what slows the machine
  * down for a while slows all of them down. The case that begins changes from round to round. Ratios are taken inside a
  * round, and the median of them counts.
  */
@@ -45,7 +45,7 @@ type Samples = ReadonlyMap<string, readonly number[]>;
 export async function runSuite(suite: Suite, { rounds, onProgress }: RunOptions): Promise<Report> {
   const { name, cases, ratios, absent = [] } = suite;
   try {
-    const samples = await sampled(cases, rounds, onProgress);
+    const samples = await sampled(suite, rounds, onProgress);
     return {
       suite: name,
       node: process.versions.node,
@@ -63,17 +63,17 @@ export async function runSuite(suite: Suite, { rounds, onProgress }: RunOptions)
 }
 
 async function sampled(
-  cases: readonly Case[],
+  { cases, warmUps = 1 }: Suite,
   rounds: number,
   onProgress: RunOptions["onProgress"],
 ): Promise<Samples> {
   const samples = new Map<string, number[]>(cases.flatMap(figuresOf).map(({ name }) => [name, []]));
-  const total = (rounds + 1) * cases.length;
-  for (let round = 0; round <= rounds; round++) {
+  const total = (rounds + warmUps) * cases.length;
+  for (let round = 0; round < rounds + warmUps; round++) {
     for (const [i, one] of inTurn(cases, round).entries()) {
       onProgress(round * cases.length + i, total, one.name);
       const values = await measure(one);
-      if (round === 0) continue;
+      if (round < warmUps) continue;
       for (const [f, { name }] of figuresOf(one).entries()) samples.get(name)?.push(values[f] ?? Number.NaN);
     }
   }

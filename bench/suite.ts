@@ -17,6 +17,8 @@ export interface Case extends Figure {
   readonly also?: readonly Figure[];
   /** What has happened to an event before its sender is told: nobody is compared without it. */
   readonly durability?: string;
+  /** Cases of one place share a process with each other and with nobody else; those without one share one, too. */
+  readonly place?: string;
   /**
    * One measurement: its figure, or with `also` an array that begins with it. What it needs it makes and frees itself,
    * outside of what it measures.
@@ -41,6 +43,8 @@ export interface Absent {
 export interface Suite {
   readonly name: string;
   readonly cases: readonly Case[];
+  /** Rounds before the first that counts. Default 1. */
+  readonly warmUps?: number;
   readonly ratios: readonly Ratio[];
   /** Ratios that name one of these are left out. */
   readonly absent?: readonly Absent[];

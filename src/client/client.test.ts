@@ -4,7 +4,7 @@ import { createBus } from "../bus/create-bus.js";
 import { startHub } from "../hub/server.js";
 import { memoryStore } from "../stores/memory/index.js";
 import { PromClient } from "./index.js";
-import type { SocketLike } from "./socket.js";
+import { isUnseen, type SocketLike } from "./socket.js";
 
 describe("the client", () => {
   it("P3, P5: loses its connection again and again while it publishes and consumes; nothing is lost, nothing doubled unmarked", async () => {
@@ -106,6 +106,38 @@ describe("the client", () => {
     await client.close();
     await hub.close();
     await bus.close();
+  });
+
+  it("sends what its options say, whatever is in them", async () => {
+    const bus = await createBus({ store: memoryStore() });
+    const hub = await startHub({ bus, auth: { tokens: { t: { scopes: ["*:*"] } } } });
+    const client = new PromClient(hub.url, { token: "t" });
+    await client.connect();
+    const seen: unknown[] = [];
+    await client.subscribe("t.said", "g", (event) => void seen.push(event), { from: "earliest" });
+    const options: Record<string, unknown> = {
+      ...{ id: 'i"d', key: 'k"\\\n', headers: { "x-a": 'v"' } },
+      ts: undefined,
+    };
+    expect(await client.publish("t.said", { n: 1 }, options)).toMatchObject({ id: 'i"d', seq: 1 });
+    const said = { id: 'i"d', key: 'k"\\\n', headers: { "x-a": 'v"' }, payload: { n: 1 } };
+    await expect.poll(() => seen).toMatchObject([said]);
+    await client.close();
+    await hub.close();
+    await bus.close();
+  });
+
+  it.each([
+    ["ws://127.0.0.1:1/ws", true],
+    ["ws://localhost/ws", true],
+    ["ws://[::1]:8420/ws", true],
+    ["wss://hub.example/ws", true],
+    ["ws://hub.example/ws", false],
+    ["ws://127.0.0.1.example/ws", false],
+    ["ws://localhost.example/ws", false],
+    ["ws://10.0.0.7/ws", false],
+  ])("masks its messages where somebody on the way could read them: %s", (url, unseen) => {
+    expect(isUnseen(url)).toBe(unseen);
   });
 
   it("gives up a message that the hub will never take, and nothing else", async () => {

@@ -53,7 +53,7 @@ interface Pending {
   readonly text: string;
   readonly isPublish: boolean;
   /** Of a subscription. */
-  readonly feed?: string;
+  readonly feed: string | undefined;
   readonly resolve: (result: unknown) => void;
   readonly reject: (error: BusError) => void;
 }
@@ -134,12 +134,8 @@ export class PromClient {
 
   publish<T>(topic: TopicRef<T>, payload: T, options: PublishOptions = {}): Promise<Published> {
     return this.#request(
-      (corr) => {
-        const id = options.id ?? systemClock.newId();
-        const head = JSON.stringify({ type: "PUBLISH", topic: topicName(topic), ...options, id, corr });
-        return `${head.slice(0, -1)}${payloadMember(payload)}}`;
-      },
-      { isPublish: true },
+      (corr) => `${publishHead(topicName(topic), options, corr)}${payloadMember(payload)}}`,
+      true,
     ) as Promise<Published>;
   }
 
@@ -162,7 +158,7 @@ export class PromClient {
       throw new BusError("INVALID_OPTION", `this client has a subscription of ${name} for ${group}`);
     this.#feeds.set(key, { frame, handler: handler as ClientHandler, manualAck });
     try {
-      await this.#request((corr) => JSON.stringify({ ...frame, corr }), { feed: key });
+      await this.#request((corr) => JSON.stringify({ ...frame, corr }), false, key);
     } catch (error) {
       this.#feeds.delete(key);
       throw error;
@@ -181,16 +177,13 @@ export class PromClient {
     this.#connection.close();
   }
 
-  #request(
-    textOf: (corr: number) => string,
-    about: { readonly isPublish?: boolean; readonly feed?: string } = {},
-  ): Promise<unknown> {
+  #request(textOf: (corr: number) => string, isPublish = false, feed?: string): Promise<unknown> {
     return new Promise((resolve, reject) => {
       if (this.status === "closed") throw closed();
       const corr = ++this.#corr;
       const text = textOf(corr);
       this.#demandRoom(text.length);
-      this.#pending.set(corr, { isPublish: false, ...about, corr, text, resolve, reject });
+      this.#pending.set(corr, { corr, text, isPublish, feed, resolve, reject });
       this.#bufferedChars += text.length;
       if (this.status === "online") this.#connection.sendText(text);
       else this.#connection.open();
@@ -269,6 +262,17 @@ export class PromClient {
 
 function keyOf(topic: string, group: string): string {
   return `${topic}\n${group}`;
+}
+
+/** All of a publish but its payload, still open: put together, since each publish needs one. */
+function publishHead(topic: string, options: PublishOptions, corr: number): string {
+  const id = options.id ?? systemClock.newId();
+  let head = `{"type":"PUBLISH","corr":${corr},"id":${JSON.stringify(id)},"topic":${JSON.stringify(topic)}`;
+  for (const [name, value] of Object.entries(options)) {
+    const text = name === "id" ? undefined : JSON.stringify(value);
+    if (text !== undefined) head += `,${JSON.stringify(name)}:${text}`;
+  }
+  return head;
 }
 
 /** Of what JSON has no text for (undefined, a function) there is none: the hub says what is wrong. */

@@ -20,3 +20,14 @@ export function socketUrl(url: string): string {
   if (parsed.pathname === "/") parsed.pathname = "/ws";
   return parsed.toString();
 }
+
+const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
+
+/**
+ * Whether nobody on the way can read what is sent. WebSocket clients mask their messages so that a proxy that does not know the
+ * protocol cannot be made to take them for its own; where there can be none, masking only costs.
+ */
+export function isUnseen(url: string): boolean {
+  const { protocol, hostname } = new URL(url);
+  return protocol === "wss:" || LOOPBACK.test(hostname);
+}

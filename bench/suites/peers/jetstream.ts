@@ -2,12 +2,10 @@
  * NATS JetStream with file storage: by its Node client, and by bare reply inboxes. A server answers when it has written
  * to the file; it syncs the file every two minutes unless it is told to at each write, which 2.10 and newer can be.
  */
-import { existsSync } from "node:fs";
-import { createRequire } from "node:module";
 import { join } from "node:path";
 import { keyOf, payloadOf } from "../../events.js";
-import { projectRoot } from "../../project-root.js";
 import { ServerProcess, versionOf } from "../../server-process.js";
+import { loadClients } from "./clients.js";
 import { NatsWire } from "./nats-wire.js";
 import { type Line, once, type System } from "./system.js";
 
@@ -177,13 +175,11 @@ async function clientLine({ connect, jetstream }: Client, port: number): Promise
   };
 }
 
-/** Installed by scripts/peers.mjs. */
+/** Undefined if it is not installed. */
 function loadClient(): Client | undefined {
-  const folder = join(projectRoot(), ".cache", "peers");
-  if (!existsSync(join(folder, "node_modules", "@nats-io", "jetstream"))) return undefined;
-  const require = createRequire(join(folder, "package.json"));
-  const load = (name: string): unknown => require(`@nats-io/${name}`);
-  const { connect } = load("transport-node") as Pick<Client, "connect">;
-  const { jetstream } = load("jetstream") as Pick<Client, "jetstream">;
-  return { connect, jetstream };
+  const loaded = loadClients<{
+    transport: Pick<Client, "connect">;
+    streams: Pick<Client, "jetstream">;
+  }>({ transport: "@nats-io/transport-node", streams: "@nats-io/jetstream" });
+  return loaded && { connect: loaded.transport.connect, jetstream: loaded.streams.jetstream };
 }

@@ -56,6 +56,7 @@ async function withoutDatabase(url: string, db: string): Promise<void> {
 export const busOnMongo: System = {
   name: "bus on MongoDB",
   durability: JOURNALED,
+  place: "MongoDB",
   open: async () => {
     const [url, db] = [await mongoUrl(), `bench_${process.pid}_${++databases}`];
     return busLine(mongoStore({ url, db }), () => withoutDatabase(url, db));
@@ -67,6 +68,7 @@ export const busOnMongo: System = {
 export const mongoDriver: System = {
   name: "MongoDB's driver, insertMany and find",
   durability: JOURNALED,
+  place: "MongoDB",
   open: async () => {
     const [url, name] = [await mongoUrl(), `bench_${process.pid}_${++databases}`];
     const client = new MongoClient(url);

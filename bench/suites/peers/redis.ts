@@ -1,12 +1,17 @@
-/** Redis Streams with an append-only file, synced before each answer or every second; commands by a pipeline. */
+/** Redis Streams with an append-only file, synced before each answer or every second; by a bare pipeline, or by a client. */
 import { keyOf, payloadOf } from "../../events.js";
 import { ServerProcess } from "../../server-process.js";
+import type { OpenRedis } from "./redis-client.js";
 import { type Answer, RedisWire } from "./redis-wire.js";
 import { type Line, once, type System } from "./system.js";
 
 const PAGE = "1000";
 
-export function redis(program: string, sync: "always" | "everysec"): System {
+export function redis(
+  program: string,
+  sync: "always" | "everysec",
+  by: { readonly name: string; readonly open: OpenRedis } = { name: "bare pipeline", open: line },
+): System {
   const server = once(() =>
     ServerProcess.start(program, (port, dir) => [
       ...["--port", String(port), "--bind", "127.0.0.1", "--dir", dir],
@@ -14,9 +19,9 @@ export function redis(program: string, sync: "always" | "everysec"): System {
     ]),
   );
   return {
-    name: sync === "always" ? "Redis Streams, always" : "Redis Streams, everysec",
+    name: `Redis Streams ${sync}, ${by.name}`,
     durability: sync === "always" ? "synced to disk" : "in memory, synced every second",
-    open: async () => line((await server.get()).port),
+    open: async () => by.open((await server.get()).port),
     close: async () => (await server.made())?.stop(),
   };
 }

@@ -4,6 +4,8 @@ export interface System {
   readonly name: string;
   /** What has happened before a publish is answered. */
   readonly durability: string;
+  /** Those of one place share a process, and the servers behind them; by itself each has its own. */
+  readonly place?: string;
   /** An empty log, and a line to it. Servers behind it start when first needed. */
   open(): Promise<Line>;
   /** Ends its servers. */
