@@ -30,7 +30,11 @@ export interface Source {
   handled(delivery: Delivered): boolean;
   failed(delivery: Delivered, reason: Failed): boolean;
   extend(delivery: Delivered, ms: number): boolean;
-  settleBy(deliveries: readonly Delivered[], commit: (write: CursorWrite) => Promise<void>): Promise<void>;
+  settleBy(
+    deliveries: readonly Delivered[],
+    commit: (write: CursorWrite) => Promise<void>,
+    options?: { readonly early?: boolean },
+  ): Promise<void>;
 }
 
 export interface Failed {
@@ -211,8 +215,11 @@ export class DeliveredBatch implements BatchContext {
   }
 
   /** Settles the batch by a transaction that writes the given cursor and whatever belongs to it (P9). */
-  settleBy(commit: (write: CursorWrite) => Promise<void>): Promise<void> {
-    return this.#first.source.settleBy(this.#all, commit);
+  settleBy(
+    commit: (write: CursorWrite) => Promise<void>,
+    options?: { readonly early?: boolean },
+  ): Promise<void> {
+    return this.#first.source.settleBy(this.#all, commit, options);
   }
 
   get extend(): BatchContext["extend"] {

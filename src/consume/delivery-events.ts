@@ -54,8 +54,8 @@ export type DeliveryEvent =
     }
   /** Their commit is under way: those behind them in their lanes may go out, to be ready when it is through. */
   | { readonly type: "passing"; readonly entries: readonly Entry[]; readonly nowMs: number }
-  /** From now on a transaction decides what the cursor becomes. */
-  | { readonly type: "hold" }
+  /** From now on a transaction decides what the cursor becomes. Meanwhile no deadline runs for what it settles. */
+  | { readonly type: "hold"; readonly entries: readonly Entry[] }
   /** It is over; with the cursor it wrote, if it did. */
   | { readonly type: "unhold"; readonly cursor?: Cursor; readonly nowMs: number }
   | { readonly type: "tick"; readonly random: number; readonly nowMs: number }

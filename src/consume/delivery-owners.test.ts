@@ -244,7 +244,7 @@ describe("stopping", () => {
     driver.send({ type: "committed", ...stray });
     driver.send({ type: "unread" });
     driver.send({ type: "passing", entries: [driver.entry(2)], nowMs: driver.nowMs });
-    driver.send({ type: "hold" });
+    driver.send({ type: "hold", entries: [] });
     driver.send({ type: "unhold", ...stray });
     driver.send({ type: "stop" });
     driver.send({ type: "halt" });
@@ -266,7 +266,7 @@ describe("a transaction that writes the cursor", () => {
     const driver = loaded(3);
     driver.demand(3);
     driver.tick(50);
-    driver.send({ type: "hold" });
+    driver.send({ type: "hold", entries: [] });
     driver.ack(1);
     const before = driver.of("commit").length;
     driver.tick(1_000);
@@ -281,8 +281,8 @@ describe("a transaction that writes the cursor", () => {
     const driver = loaded(2);
     driver.demand(2);
     driver.tick(50);
-    driver.send({ type: "hold" });
-    driver.send({ type: "hold" });
+    driver.send({ type: "hold", entries: [] });
+    driver.send({ type: "hold", entries: [] });
     driver.ack(1);
     driver.send({ type: "unhold", nowMs: driver.nowMs });
     const before = driver.of("commit").length;
@@ -296,7 +296,7 @@ describe("a transaction that writes the cursor", () => {
   it("a halt waits for it", () => {
     const driver = loaded(1);
     driver.demand(1);
-    driver.send({ type: "hold" });
+    driver.send({ type: "hold", entries: [] });
     driver.send({ type: "halt" });
     expect(driver.of("release")).toEqual([]);
     driver.send({ type: "unhold", nowMs: driver.nowMs });

@@ -11,6 +11,7 @@ import type { Meters } from "../model/meter.js";
 import { backoffMs, DEFAULT_RETRY } from "../model/retry.js";
 import type { Claim, Cursor, CursorWrite, GroupPartition, Groups } from "../ports/groups.js";
 import { Delivered, type Failed, HandOut, type Source } from "./context.js";
+import { CursorTurns } from "./cursor-turns.js";
 import { markAhead } from "./cursor-writes.js";
 import type { GivenUp } from "./dead-letter.js";
 import { begin, isCurrent } from "./delivery.js";
@@ -23,6 +24,7 @@ import {
   floorOf,
   type GroupPolicy,
   type HandlingPolicy,
+  unsettledThrough,
 } from "./delivery-state.js";
 import type { Tail, TailPage } from "./tail.js";
 
@@ -56,6 +58,12 @@ export interface ShellOptions {
 
 const NONE: readonly Delivered[] = [];
 
+/** Whoever gets this knows by its details that waiting for a document does not help. */
+function tooEarly(): BusError {
+  const options = { retryable: false, details: { early: true } };
+  return new BusError("WRITE_CONFLICT", "events before these are not settled", options);
+}
+
 export class DeliveryShell implements Source {
   readonly ref: GroupPartition;
   readonly epoch: number;
@@ -66,10 +74,7 @@ export class DeliveryShell implements Source {
   readonly #over = new AbortController();
   #cancelWake: CancelTimer | null = null;
   #failedReads = 0;
-  /** The floor as it was last written. */
-  #storedFloor: number;
-  /** Cursor writes, one after the other. */
-  #writes: Promise<void> = Promise.resolve();
+  readonly #turns: CursorTurns;
   readonly stopped: Promise<void>;
   #resolveStopped: () => void = () => undefined;
 
@@ -78,7 +83,7 @@ export class DeliveryShell implements Source {
     this.epoch = claim.epoch;
     this.#options = options;
     this.#state = createDelivery(claim.cursor, claim.clean, head, options.policy.hold);
-    this.#storedFloor = claim.cursor.floor;
+    this.#turns = new CursorTurns(claim.cursor.floor);
     this.stopped = new Promise((resolve) => {
       this.#resolveStopped = resolve;
     });
@@ -191,50 +196,74 @@ export class DeliveryShell implements Source {
   /**
    * Settles these events by a transaction of the caller's: `commit` writes the cursor it is given together with
    * whatever belongs to it, all or nothing (P9). No other cursor write comes between. Meanwhile the events behind these are
-   * handed out; whoever gets them must wait for this commit before the next.
+   * handed out; whoever gets them must wait for this commit before the next, unless that one is `early`: it is begun while
+   * those before it are under way, and expects the floor that the last of them leaves. So it has no effect without them.
    */
   async settleBy(
     deliveries: readonly Delivered[],
     commit: (write: CursorWrite) => Promise<void>,
+    { early = false }: { readonly early?: boolean } = {},
   ): Promise<void> {
-    this.#send({ type: "hold" });
-    // A deadline that passed while the commit is under way would deliver again what the commit settles.
-    for (const delivery of deliveries) this.extend(delivery, Number.POSITIVE_INFINITY);
-    let written: Cursor | undefined;
-    const turn = this.#writes.then(async () => {
-      const settling = new Set(deliveries.map((delivery) => delivery.entry));
-      if (
-        deliveries.some(({ entry, attempt }) => !isCurrent(entry, attempt)) ||
-        this.#state.phase === "stopped"
-      ) {
-        throw new BusError(
-          "LEASE_LOST",
-          `partition ${this.ref.partition} of ${this.ref.topic} moved, or a deadline passed`,
-        );
-      }
-      const cursor = cursorOf(this.#state, markAhead(this.#state, this.#options.policy), { settling });
-      const write = { ref: this.ref, epoch: this.epoch, cursor, expectedFloor: this.#storedFloor };
-      const committing = commit(write);
-      this.#send({ type: "passing", entries: [...settling], nowMs: this.#options.clock.steady() });
-      await committing;
-      written = cursor;
-      this.#storedFloor = cursor.floor;
-    });
-    this.#writes = turn.catch(() => undefined);
+    const live = deliveries.filter((delivery) => delivery.live).map(({ entry }) => entry);
+    this.#send({ type: "hold", entries: live });
+    let cursor: Cursor | undefined;
     try {
-      await turn;
-      for (const delivery of deliveries) this.handled(delivery);
+      const begin = (): Promise<Cursor> => this.#transact(deliveries, commit, early);
+      cursor = await this.#turns.transact(begin, { early });
     } catch (error) {
       // Unless it is certain that nothing happened, only the store knows where the cursor stands: claim anew.
       if (!BusError.is(error) || !WITHOUT_EFFECT.has(error.code)) this.fence();
       throw error;
     } finally {
-      this.#send({
-        type: "unhold",
-        ...(written && { cursor: written }),
-        nowMs: this.#options.clock.steady(),
-      });
+      this.#send({ type: "unhold", ...(cursor && { cursor }), nowMs: this.#options.clock.steady() });
     }
+  }
+
+  async #transact(
+    deliveries: readonly Delivered[],
+    commit: (write: CursorWrite) => Promise<void>,
+    early: boolean,
+  ): Promise<Cursor> {
+    this.#checkLive(deliveries);
+    const entries = deliveries.map(({ entry }) => entry);
+    const cursor = early ? this.#cursorAfter(entries) : this.#cursorWith(entries);
+    const { expectedFloor } = this.#turns;
+    const underWay = { entries, floor: cursor.floor };
+    this.#turns.begin(underWay);
+    try {
+      const committing = commit({ ref: this.ref, epoch: this.epoch, cursor, expectedFloor });
+      this.#send({ type: "passing", entries, nowMs: this.#options.clock.steady() });
+      await committing;
+    } catch (error) {
+      this.#turns.fail(underWay);
+      throw error;
+    }
+    this.#turns.stored(cursor.floor);
+    // Given back while they were being committed, they would come again: the next claim knows that they are settled.
+    if (deliveries.some(({ live }) => !live)) this.fence();
+    for (const delivery of deliveries) this.handled(delivery);
+    this.#turns.end(underWay);
+    return cursor;
+  }
+
+  #cursorWith(entries: readonly Entry[]): Cursor {
+    const mark = markAhead(this.#state, this.#options.policy);
+    return cursorOf(this.#state, mark, { settling: new Set(entries) });
+  }
+
+  /** The cursor once the transactions under way, and one that settles these entries, have taken effect. */
+  #cursorAfter(entries: readonly Entry[]): Cursor {
+    const through = entries.reduce((highest, { seq }) => Math.max(highest, seq), 0);
+    if (unsettledThrough(this.#state, through) !== this.#turns.settling + entries.length) throw tooEarly();
+    return cursorOf(this.#state, markAhead(this.#state, this.#options.policy), { through });
+  }
+
+  #checkLive(deliveries: readonly Delivered[]): void {
+    if (deliveries.every(({ live }) => live) && this.#state.phase !== "stopped") return;
+    throw new BusError(
+      "LEASE_LOST",
+      `partition ${this.ref.partition} of ${this.ref.topic} moved, or a deadline passed`,
+    );
   }
 
   /** Hands out nothing more; gives the partition back once everything that runs is settled. */
@@ -275,13 +304,13 @@ export class DeliveryShell implements Source {
         void this.#bury(effect);
         return;
       case "commit":
-        this.#writes = this.#writes.then(() => this.#commit(effect.cursor));
+        this.#turns.write(() => this.#commit(effect.cursor));
         return;
       case "wake":
         this.#wake(effect.atMs);
         return;
       case "release":
-        this.#writes = this.#writes.then(() => this.#release(effect.cursor));
+        this.#turns.write(() => this.#release(effect.cursor));
         return;
       case "stopped":
         this.#finish();
@@ -319,7 +348,7 @@ export class DeliveryShell implements Source {
     const write = (): Promise<void> => this.#options.groups.commit(this.ref, this.epoch, cursor);
     const startMs = this.#options.clock.steady();
     if (!(await this.#insist(write))) return;
-    this.#storedFloor = cursor.floor;
+    this.#turns.stored(cursor.floor);
     const nowMs = this.#options.clock.steady();
     this.#send({ type: "committed", cursor, nowMs, tookMs: nowMs - startMs });
   }

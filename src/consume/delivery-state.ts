@@ -234,9 +234,20 @@ export function floorOf(state: Delivery): Seq {
   return first === undefined ? state.high : first.seq - 1;
 }
 
+/** How many of the events up to `seq` are not settled. */
+export function unsettledThrough(state: Delivery, seq: Seq): number {
+  let count = 0;
+  state.entries.forEach((entry) => {
+    if (entry.seq <= seq && entry.standing !== "settled") count++;
+  });
+  return count;
+}
+
 export interface CursorView {
   /** Entries to be counted as settled although they are not yet: they will be, in the same commit. */
   readonly settling?: ReadonlySet<Entry>;
+  /** Everything up to here will be settled before, or in the same commit. */
+  readonly through?: Seq;
   /** The owner leaves cleanly: first tries are told one by one, so that the mark need not speak for them. */
   readonly last?: boolean;
 }
@@ -245,13 +256,13 @@ export interface CursorView {
 export function cursorOf(state: Delivery, mark: Seq, view: CursorView = {}): Cursor {
   if (isBare(state))
     return { floor: state.high, settled: NONE, attempts: NONE, mark, unclean: uncleanAt(state, state.high) };
-  const { settling, last = false } = view;
+  const { settling, through = 0, last = false } = view;
   const settled: [Seq, Seq][] = [];
   const attempts: Attempt[] = [];
   let floor = -1;
   let from = 0;
   state.entries.forEach((entry) => {
-    if (entry.standing === "settled" || settling?.has(entry) === true) return;
+    if (entry.standing === "settled" || entry.seq <= through || settling?.has(entry) === true) return;
     if (floor < 0) floor = entry.seq - 1;
     // What lies between unsettled ones is settled.
     else if (entry.seq > from) settled.push([from, entry.seq - 1]);

@@ -344,15 +344,18 @@ function passing(state: Delivery, { entries, nowMs }: Of<"passing">): readonly E
   return maybeWake(state);
 }
 
-function hold(state: Delivery): readonly Effect[] {
+function hold(state: Delivery, { entries }: Of<"hold">): readonly Effect[] {
   state.held++;
+  // One that passed would deliver again what the transaction settles.
+  for (const entry of entries) entry.deadlineMs = Number.POSITIVE_INFINITY;
   return NOTHING;
 }
 
 function unhold(state: Delivery, event: Of<"unhold">, policy: GroupPolicy): readonly Effect[] {
   state.held--;
   if (event.cursor !== undefined) {
-    state.mark = event.cursor.mark;
+    // Of several transactions the later one may be answered first.
+    state.mark = Math.max(state.mark, event.cursor.mark);
     if (event.cursor.floor === floorOf(state)) {
       state.dirty = 0;
       state.commitAtMs = Number.POSITIVE_INFINITY;

@@ -15,6 +15,11 @@ export interface Capabilities {
   readonly transactions: boolean;
   /** A transaction can be entered with the engine's own means (`Unit.within`). Absent: it cannot. */
   readonly nativeTransactions?: boolean;
+  /**
+   * Units take effect in the order in which `transact` was called: one may be sent behind another whose cursor it expects,
+   * before that is answered. Nothing rests on it but speed: whoever comes too early is refused. Absent: they may not.
+   */
+  readonly transactsInOrder?: boolean;
   /** Can tell about changes of foreign collections (P12). */
   readonly changeFeed: boolean;
   /** Partitions of a topic that does not say. */

@@ -48,8 +48,14 @@ export interface SettlingContext extends BatchContext {
   readonly fence: { readonly partition: number; readonly epoch: number };
   /** The events are to be delivered again, through no fault of theirs. */
   giveBack(reason: string): void;
-  /** The events behind these are delivered as soon as `commit` is under way. */
-  settleBy(commit: (write: CursorWrite) => Promise<void>): Promise<void>;
+  /**
+   * The events behind these are delivered as soon as `commit` is under way. `early`: it is begun while transactions
+   * before it are under way, and expects the floor that they leave; WRITE_CONFLICT if one of them has failed.
+   */
+  settleBy(
+    commit: (write: CursorWrite) => Promise<void>,
+    options?: { readonly early?: boolean },
+  ): Promise<void>;
 }
 
 /** For callers who leave the bus out, or hand something else in its place. */

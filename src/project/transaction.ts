@@ -33,21 +33,32 @@ export interface TransactionOptions {
   /** Time of the writes. */
   readonly ts: number;
   readonly session?: unknown;
-  /** A transaction whose commit is under way: what it writes cannot be read before `done`. */
-  readonly after?: { readonly writes: GatheredWrites; readonly done: Promise<unknown> };
+  /** Transactions whose commits are under way: what they write cannot be read before they are done. */
+  readonly after?: readonly UnderWay[];
+}
+
+interface UnderWay {
+  readonly writes: GatheredWrites;
+  readonly done: Promise<unknown>;
 }
 
 export class GatheredWrites implements Transaction {
   readonly #documents: Documents;
-  readonly #options: TransactionOptions;
+  readonly #tableOf: TableOf;
+  readonly #ts: number;
+  /** Let go of when they are over, or each transaction would keep all those before it. */
+  readonly #after: Set<UnderWay>;
   readonly #views = new Map<string, GatheredView>();
 
   readonly session?: unknown;
 
-  constructor(documents: Documents, options: TransactionOptions) {
+  constructor(documents: Documents, { tableOf, ts, session, after = [] }: TransactionOptions) {
     this.#documents = documents;
-    this.#options = options;
-    if (options.session !== undefined) this.session = options.session;
+    this.#tableOf = tableOf;
+    this.#ts = ts;
+    this.#after = new Set(after);
+    for (const one of after) void one.done.finally(() => this.#after.delete(one));
+    if (session !== undefined) this.session = session;
   }
 
   /** Names of the views that were written to. */
@@ -59,7 +70,7 @@ export class GatheredWrites implements Transaction {
   async units(views: (name: string) => boolean = () => true): Promise<Unit["writes"]> {
     const units: { view: string; writes: readonly DocumentWrite[] }[] = [];
     for (const name of this.written.filter(views)) {
-      units.push({ view: await this.#options.tableOf(name), writes: this.#gathered(name).writes });
+      units.push({ view: await this.#tableOf(name), writes: this.#gathered(name).writes });
     }
     return units;
   }
@@ -91,16 +102,15 @@ export class GatheredWrites implements Transaction {
   #gathered(name: string): GatheredView {
     let view = this.#views.get(name);
     if (view === undefined) {
-      view = new GatheredView(this.#options.ts, (key) => this.#stored(name, key));
+      view = new GatheredView(this.#ts, (key) => this.#stored(name, key));
       this.#views.set(name, view);
     }
     return view;
   }
 
   async #stored(view: string, key: string): Promise<Seen> {
-    const { after, tableOf } = this.#options;
-    if (after?.writes.touches(view, key)) await after.done;
-    return (await this.#documents.get(await tableOf(view), [key])).get(key) ?? null;
+    for (const { writes, done } of this.#after) if (writes.touches(view, key)) await done;
+    return (await this.#documents.get(await this.#tableOf(view), [key])).get(key) ?? null;
   }
 }
 
@@ -202,8 +212,6 @@ function added(fields: JsonObject, by: Readonly<Record<string, number>>): JsonOb
 }
 
 function checkNumbers(by: Readonly<Record<string, number>>): void {
-  for (const [name, n] of Object.entries(by)) {
-    if (typeof n !== "number" || !Number.isFinite(n))
-      throw new BusError("INVALID_OPTION", `inc: ${name} must be a number`);
-  }
+  for (const name in by)
+    if (!Number.isFinite(by[name])) throw new BusError("INVALID_OPTION", `inc: ${name} must be a number`);
 }

@@ -21,6 +21,7 @@ import { BuildTables, keeperName } from "./kept-views.js";
 import type { TombstonePurge } from "./tombstone-purge.js";
 import { GatheredWrites } from "./transaction.js";
 import type { TransactionalOptions } from "./transactional.js";
+import { Commit, type End } from "./transactional-commit.js";
 import { contextOf } from "./transactional-context.js";
 import { suffixOf } from "./view-pointer.js";
 
@@ -63,24 +64,13 @@ export function feedBuild<T>(host: Host, options: BuildOptions<T>): Promise<Stop
 interface Batch<T> {
   readonly events: readonly EventRecord<T>[];
   readonly ctx: SettlingContext;
+  /** What it was delivered under: partition and epoch. */
+  readonly lease: string;
   /** When it was delivered, on the steady clock. */
   readonly startedMs: number;
 }
 
-/** How a commit ended: with what was first written, with what the handler wrote when it had to run again, or not at all. */
-type End = "as sent" | "again" | "failed";
-
-/** A commit under way. `done` tells whether the handler had to run again; `end` is the same for those who wait behind. */
-interface Commit {
-  readonly writes: GatheredWrites | undefined;
-  readonly done: Promise<{ readonly again: boolean }>;
-  readonly end: Promise<End>;
-}
-
 type Begun = Commit | undefined;
-
-/** Makes a commit known before anybody can be behind it. */
-type Tell = (commit: Commit) => unknown;
 
 type Outcome = { readonly writes: GatheredWrites } | { readonly thrown: unknown };
 
@@ -101,12 +91,12 @@ class TransactionalBuild<T> {
 
   /** Called for the next batch of a partition as soon as the commit of the one before is under way. */
   readonly project = async (events: readonly EventRecord<T>[], context: unknown): Promise<void> => {
-    const batch = { events, ctx: context as SettlingContext, startedMs: this.#host.clock.steady() };
-    const { partition, epoch } = batch.ctx.fence;
-    const lease = `${partition}:${epoch}`;
+    const ctx = context as SettlingContext;
+    const lease = `${ctx.fence.partition}:${ctx.fence.epoch}`;
+    const batch = { events, ctx, lease, startedMs: this.#host.clock.steady() };
     const before = this.#commits.get(lease);
     const begin = this.#options.projector.session ? this.#beginInside : this.#begin;
-    const commit = await begin(batch, before, (begun) => this.#commits.set(lease, begun));
+    const commit = await begin(batch, before);
     try {
       await commit?.done;
     } finally {
@@ -114,26 +104,55 @@ class TransactionalBuild<T> {
     }
   };
 
-  /** Runs the handler beside the commit under way; when that is through, begins the next. Undefined if it failed. */
-  readonly #begin = async (batch: Batch<T>, before: Commit | undefined, tell: Tell): Promise<Begun> => {
+  /** Runs the handler beside the commits under way; begins the next when there is room for it. Undefined if they failed. */
+  readonly #begin = async (batch: Batch<T>, before: Commit | undefined): Promise<Begun> => {
     let outcome = await this.#outcome(batch, before);
-    if (before !== undefined) {
+    let behind = before;
+    if (before !== undefined && ("thrown" in outcome || !(await this.#mayFollow(before, batch)))) {
       const end = await this.#endOf(before, batch);
       if (end === "failed") return undefined;
       if (end === "again") outcome = await this.#outcome(batch, undefined);
+      behind = undefined;
     }
     if ("thrown" in outcome) throw outcome.thrown;
-    return begun(outcome.writes, this.#commit(batch, outcome.writes), tell);
+    const { writes } = outcome;
+    return this.#start(batch, new Commit(writes, behind, (commit) => this.#commit(batch, writes, commit)));
   };
+
+  /** Known from now on to whoever comes behind it. */
+  #start({ lease }: Batch<T>, commit: Commit): Commit {
+    this.#commits.set(lease, commit);
+    return commit;
+  }
+
+  /**
+   * Whether a commit may be sent behind one that is under way: where the store takes them in order, up to two at a time.
+   * It expects the floor that the one before it leaves, so that it has no effect without that (P9).
+   */
+  async #mayFollow(before: Commit, batch: Batch<T>): Promise<boolean> {
+    if (!this.#host.store.capabilities.transactsInOrder) return false;
+    if (before.before !== undefined) await this.#waitFor(before.before, batch);
+    return !before.isSpoiled;
+  }
 
   /** The handler waits as well: it may look at what the commit before it wrote with the session. */
-  readonly #beginInside = async (batch: Batch<T>, before: Commit | undefined, tell: Tell): Promise<Begun> => {
+  readonly #beginInside = async (batch: Batch<T>, before: Commit | undefined): Promise<Begun> => {
     if (before !== undefined && (await this.#endOf(before, batch)) === "failed") return undefined;
-    return begun(undefined, this.#commitInside(batch), tell);
+    return this.#start(
+      batch,
+      new Commit(undefined, undefined, (commit) => this.#commitInside(batch, commit)),
+    );
   };
 
+  /** What came behind a batch that failed must not be settled before it: it is given back. */
+  async #endOf(before: Commit, batch: Batch<T>): Promise<End> {
+    const end = await this.#waitFor(before, batch);
+    if (end === "failed") batch.ctx.giveBack("the events before it could not be committed");
+    return end;
+  }
+
   /** However long that takes, it is not this batch that is late: halfway to its deadline it gets more time. */
-  async #endOf(before: Commit, { ctx, startedMs }: Batch<T>): Promise<End> {
+  async #waitFor(before: Commit, { ctx, startedMs }: Batch<T>): Promise<End> {
     const { clock } = this.#host;
     let isLong = false;
     const cancel = clock.setTimer(Math.max(0, startedMs + ACK_TIMEOUT_MS / 2 - clock.steady()), () => {
@@ -146,9 +165,7 @@ class TransactionalBuild<T> {
     });
     const end = await before.end;
     cancel();
-    // What came behind a batch that failed must not be settled before it.
-    if (end === "failed") ctx.giveBack("the events before it could not be committed");
-    else if (isLong) ctx.extend(ACK_TIMEOUT_MS);
+    if (isLong && end !== "failed") ctx.extend(ACK_TIMEOUT_MS);
     return end;
   }
 
@@ -165,7 +182,9 @@ class TransactionalBuild<T> {
     const writes = new GatheredWrites(this.#host.store.documents, {
       tableOf: this.#tables.tableOf,
       ts: (batch.events.at(-1) as EventRecord).ts,
-      ...(after?.writes !== undefined && { after: { writes: after.writes, done: after.end } }),
+      after: [after, after?.before].flatMap((one) =>
+        one?.writes ? [{ writes: one.writes, done: one.end }] : [],
+      ),
       ...(session !== undefined && { session }),
     });
     await projector.handler(batch.events, writes, contextOf(batch.ctx, replaying));
@@ -174,35 +193,51 @@ class TransactionalBuild<T> {
   }
 
   /** One commit of all that was written; after a conflict the handler runs again, on what is there now. */
-  async #commit(batch: Batch<T>, first: GatheredWrites): Promise<{ again: boolean }> {
+  async #commit(batch: Batch<T>, first: GatheredWrites, commit: Commit): Promise<void> {
+    const early = this.#host.store.capabilities.transactsInOrder === true;
     for (let writes = first, conflicts = 0; ; ) {
       try {
         const units = await this.#units(writes);
-        await batch.ctx.settleBy((cursor) => this.#send({ writes: units, cursor }, cursor, batch.ctx.signal));
+        const send = (cursor: CursorWrite): Promise<void> =>
+          this.#send({ writes: units, cursor }, cursor, batch.ctx.signal, commit.before);
+        await batch.ctx.settleBy(send, { early });
         this.#count(batch, units);
-        return { again: conflicts > 0 };
+        // It took effect, so the one before it did too; but that may not have been told yet.
+        await commit.before?.end;
+        return;
       } catch (error) {
-        await this.#afterConflict(error, ++conflicts, batch);
+        commit.isSpoiled = true;
+        checkConflict(error, batch.ctx.signal);
+        const { before } = commit;
+        commit.stepForward();
+        const end = before && (await this.#endOf(before, batch));
+        if (end === "failed") throw error;
+        if (end !== "again") await this.#afterConflict(error, ++conflicts, batch);
         writes = await this.#handle(batch);
       }
     }
   }
 
   /** The handler inside the transaction, so that it can use its session. */
-  async #commitInside(batch: Batch<T>): Promise<{ again: boolean }> {
+  async #commitInside(batch: Batch<T>, commit: Commit): Promise<void> {
     for (let conflicts = 0; ; ) {
       try {
         await this.#inside(batch);
-        return { again: conflicts > 0 };
+        return;
       } catch (error) {
+        commit.isSpoiled = true;
+        checkConflict(error, batch.ctx.signal);
         await this.#afterConflict(error, ++conflicts, batch);
       }
     }
   }
 
-  /** Another partition changed a document that was read: waits a little. Any other error is thrown on. */
+  /** Another partition changed a document that was read: waits a little. But what came too early must come again. */
   async #afterConflict(error: unknown, conflicts: number, { ctx }: Batch<T>): Promise<void> {
-    if (!BusError.is(error, "WRITE_CONFLICT") || ctx.signal.aborted) throw error;
+    if (BusError.from(error).details?.early === true) {
+      ctx.giveBack("events before it are to be committed first");
+      throw error;
+    }
     this.#options.stats.conflicts++;
     const { clock } = this.#host;
     const waitMs = backoffMs({ ...DEFAULT_RETRY, maxMs: 200 }, conflicts, clock.random());
@@ -245,31 +280,37 @@ class TransactionalBuild<T> {
     for (const { view } of units) purge?.watch(view);
   }
 
-  /** Sends the unit until its outcome is known. */
-  async #send(unit: Unit, write: CursorWrite, signal: AbortSignal): Promise<void> {
+  /** Sends the unit until its outcome is known. `before`: what it was sent behind; it can only take effect after that. */
+  async #send(unit: Unit, write: CursorWrite, signal: AbortSignal, before?: Commit): Promise<void> {
     const { store, clock } = this.#host;
     for (let failures = 0; ; ) {
       try {
+        if (before?.isSpoiled) throw overtaken();
         await store.documents.transact(unit);
         return;
       } catch (error) {
-        if (BusError.is(error, "WRITE_CONFLICT") && (await tookEffect(this.#host, write))) return;
-        if (BusError.is(error, "WRITE_CONFLICT") || !BusError.from(error).retryable || signal.aborted)
-          throw error;
+        if (before !== undefined && (await before.end) !== "as sent") throw overtaken(error);
+        const isConflict = BusError.is(error, "WRITE_CONFLICT");
+        const isRefused = isConflict || !BusError.from(error).retryable;
+        if ((isConflict || (isRefused && failures > 0)) && (await tookEffect(this.#host, write))) return;
+        if (isRefused || signal.aborted) throw error;
         await pause(clock, backoffMs({ ...DEFAULT_RETRY, maxMs: 2_000 }, ++failures, clock.random()), signal);
       }
     }
   }
 }
 
-function begun(writes: Commit["writes"], done: Commit["done"], tell: Tell): Commit {
-  const end = done.then(
-    ({ again }): End => (again ? "again" : "as sent"),
-    (): End => "failed",
-  );
-  const commit = { writes, done, end };
-  tell(commit);
-  return commit;
+/** Only after a conflict, and while the events are its own, a commit is tried again; any other error is thrown on. */
+function checkConflict(error: unknown, signal: AbortSignal): void {
+  if (!BusError.is(error, "WRITE_CONFLICT") || signal.aborted) throw error;
+}
+
+/** The one before it did not end as it was when this one was made: so this one had no effect. */
+function overtaken(cause?: unknown): BusError {
+  return new BusError("WRITE_CONFLICT", "the commit before it did not end as it was sent", {
+    retryable: false,
+    cause,
+  });
 }
 
 /** Ends the transaction without the doubt that other errors leave: nothing has happened. */

@@ -7,11 +7,13 @@ import type { DocumentWrite } from "../../ports/documents.js";
 import { memoryStore } from "../memory/index.js";
 import { packWrites } from "./document-message.js";
 import { documentOf, findDocuments } from "./document-reader.js";
+import { findView } from "./document-view.js";
+import type { OperationName } from "./protocol.js";
 import { Connection } from "./sqlite.js";
 import { WriteEngine } from "./write-engine.js";
 
 const VIEW = "counters";
-const KEYS = ["a", "b", "a\0b", "", "é😀", 'qu"ote\\ud800'];
+const KEYS = ["a", "b", "a\0b", "", "é", "é😀", "\ufffd", 'qu"ote\\ud800'];
 
 const key = fc.constantFrom(...KEYS);
 const version = fc.option(fc.constantFrom(1, 2, 3, 0.1 + 0.2, 2.5, 2 ** 60, Number.POSITIVE_INFINITY), {
@@ -79,6 +81,86 @@ describe("many writes at once", () => {
       }),
       { numRuns: 60 },
     );
+  });
+
+  it("P9: what is remembered of documents is what stands in the file, whatever came between", async () => {
+    const batch = fc.array(write, { minLength: 1, maxLength: 30 });
+    const type = fc.constantFrom("write", "write", "write", "other", "undone", "purge", "drop");
+    const step = fc.record({ type, batch });
+    const other = new WriteEngine({
+      path: connection.path,
+      durability: "os",
+      busyTimeoutMs: 1_000,
+      maxBytes: undefined,
+      pollMs: 1_000,
+    });
+    const call = (by: WriteEngine, name: OperationName, argument: unknown): unknown =>
+      by.run([{ number: 1, name, argument }]).replies[0];
+    const parts = (writes: readonly DocumentWrite[]): unknown => ({
+      parts: [packWrites(VIEW, writes)],
+      cursor: undefined,
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 12 }), async (steps) => {
+        const model = memoryStore();
+        await model.open();
+        call(engine, "dropView", { view: VIEW });
+        for (const one of steps) {
+          if (one.type === "drop") {
+            call(engine, "dropView", { view: VIEW });
+            await model.documents.drop(VIEW);
+          } else if (one.type === "purge") {
+            const answer = await model.documents.purge(VIEW, 5);
+            expect(call(engine, "purgeView", { view: VIEW, beforeTs: 5 })).toMatchObject({ answer });
+          } else if (one.type === "undone") {
+            const failing: DocumentWrite = { op: "delete", key: "a", ts: 1, expected: -1 };
+            expect(call(engine, "writeDocuments", parts([...one.batch, failing]))).toMatchObject({
+              error: { code: "WRITE_CONFLICT" },
+            });
+          } else {
+            const answer = await model.documents.write(VIEW, one.batch);
+            const by = one.type === "other" ? other : engine;
+            expect(call(by, "writeDocuments", parts(one.batch))).toMatchObject({ answer });
+          }
+        }
+        const { documents } = await model.documents.find(VIEW, { limit: 100 });
+        expect(findDocuments(connection, VIEW, { limit: 100 }).map(documentOf)).toEqual(documents);
+      }),
+      { numRuns: 60 },
+    );
+    other.close();
+  });
+
+  it("more documents than are remembered, and longer ones, count as well", () => {
+    const add = (n: number): DocumentWrite => ({
+      op: "increment",
+      key: `k${n}`,
+      ts: 1,
+      by: { n: 1, ["x".repeat(n % 2 === 0 ? 2_000 : 1)]: 1 },
+    });
+    const all = Array.from({ length: 20_000 }, (_, n) => add(n));
+    for (let round = 0; round < 2; round++) {
+      for (let from = 0; from < all.length; from += 5_000) {
+        const argument = { parts: [packWrites(VIEW, all.slice(from, from + 5_000))], cursor: undefined };
+        expect(engine.run([{ number: 1, name: "writeDocuments", argument }]).replies[0]).toMatchObject({
+          answer: { applied: 5_000 },
+        });
+      }
+    }
+    const { table } = findView(connection, VIEW) as { table: string };
+    const sums = `SELECT count(*), sum(fields ->> '$.n'), sum(version) FROM ${table}`;
+    expect(connection.prepare(sums).get()).toEqual([20_000, 40_000, 40_000]);
+  });
+
+  it("keys that are stored as the same text are one document, whichever of them was remembered", () => {
+    for (const k of ["x\ufffd", "x\ud800", "x\ufffd", "x\udfff"]) {
+      const writes: DocumentWrite[] = [{ op: "increment", key: k, ts: 1, by: { n: 1 } }];
+      const argument = { parts: [packWrites(VIEW, writes)], cursor: undefined };
+      engine.run([{ number: 1, name: "writeDocuments", argument }]);
+    }
+    expect(findDocuments(connection, VIEW, { limit: 100 }).map(documentOf)).toMatchObject([
+      { key: "x\ufffd", version: 4, fields: { n: 4 } },
+    ]);
   });
 
   it("a sum that JSON cannot hold is refused, and nothing of the call happens", () => {

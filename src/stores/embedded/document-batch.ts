@@ -1,6 +1,6 @@
 /**
- * Many writes to one view. What stands under their keys is fetched by one query, the writes are decided in memory, one
- * after the other, and each document is put down once, as the last of its writes left it. Crossing into SQLite costs
+ * Many writes to one view. What stands under their keys is remembered, or fetched by one query; the writes are decided in
+ * memory, one after the other, and each document is put down once, as the last of its writes left it. Crossing into SQLite costs
  * more than what most statements do there, so few of them carry all.
  *
  * Correct only inside a transaction that keeps other writers out from the first look to the last row.
@@ -8,31 +8,20 @@
 import { BusError } from "../../model/errors.js";
 import type { JsonValue } from "../../model/json.js";
 import type { WriteResult } from "../../ports/documents.js";
+import { isOddKey, type Standing } from "./document-memory.js";
 import type { TextWrite } from "./document-message.js";
+import type { KnownView } from "./document-view.js";
 import type { Connection, SqlValue } from "./sqlite.js";
 
 /** Keys looked up by one query; fewer if their documents come along, which may be large. */
 const LOOK_KEYS = 1_000;
 const LOOK_DOCUMENTS = 100;
-/** Rows of one statement, largest first: any number of them takes few statements, and few are prepared. */
-const ROWS = [64, 16, 4, 1] as const;
-
-/** A document, or tombstone, as it stands after the writes so far. */
-interface Standing {
-  readonly key: string;
-  /** Undefined if nothing is there. */
-  version: number | undefined;
-  ts: number;
-  /** JSON text, null for a tombstone; undefined as long as nobody needs more than to know that it is a document. */
-  fields: string | null | undefined;
-  isDocument: boolean;
-}
 
 type Found = readonly [index: number, version: number | string, isDocument: 0 | 1, fields: string | null];
 
 export class DocumentBatch {
   readonly #connection: Connection;
-  readonly #view: { readonly name: string; readonly table: string };
+  readonly #view: KnownView;
   readonly #standing = new Map<string, Standing>();
   /** What is not put down yet. */
   readonly #changed = new Set<Standing>();
@@ -41,7 +30,7 @@ export class DocumentBatch {
   /** How the number of documents changed. */
   #added = 0;
 
-  constructor(connection: Connection, view: { readonly name: string; readonly table: string }) {
+  constructor(connection: Connection, view: KnownView) {
     this.#connection = connection;
     this.#view = view;
   }
@@ -61,11 +50,19 @@ export class DocumentBatch {
       if (each) this.#putDown();
     }
     this.#putDown();
+    this.#view.memory.keep(this.#standing.values());
   }
 
   #look(writes: readonly TextWrite[]): void {
     const whole = writes.some(({ op }) => op === "increment");
-    const keys = [...new Set(writes.map(({ key }) => key))];
+    const unknown = new Set<string>();
+    for (const { key } of writes) {
+      if (this.#standing.has(key)) continue;
+      const remembered = this.#view.memory.find(key, whole);
+      if (remembered === undefined) unknown.add(key);
+      else this.#standing.set(key, remembered);
+    }
+    const keys = [...unknown];
     const size = whole ? LOOK_DOCUMENTS : LOOK_KEYS;
     for (let i = 0; i < keys.length; i += size) this.#lookUp(keys.slice(i, i + size), whole);
   }
@@ -98,7 +95,7 @@ export class DocumentBatch {
       this.#stale++;
       return;
     }
-    const fields = write.op === "increment" ? incremented(standing.fields, write) : (write.content ?? null);
+    const fields = write.by === null ? write.fields : incremented(standing.fields, write.by);
     this.#applied++;
     this.#added += Number(fields !== null) - Number(standing.isDocument);
     standing.version = version;
@@ -122,14 +119,19 @@ export class DocumentBatch {
   #putDown(): void {
     const changed = [...this.#changed];
     let next = 0;
-    for (const rows of ROWS) {
+    for (const { rows, statement } of this.#view.puts) {
       while (changed.length - next >= rows) {
         const values: SqlValue[] = [];
-        for (const { key, version, ts, fields } of changed.slice(next, next + rows)) {
-          values.push(Buffer.from(key, "utf8"), version as number, ts, fields as string | null);
+        for (const end = next + rows; next < end; next++) {
+          const { key, version, ts, fields } = changed[next] as Standing;
+          values.push(
+            isOddKey(key) ? Buffer.from(key, "utf8") : key,
+            version as number,
+            ts,
+            fields as string | null,
+          );
         }
-        this.#connection.sql(upsertSql(this.#view.table, rows)).run(...values);
-        next += rows;
+        statement.run(...values);
       }
     }
     this.#changed.clear();
@@ -143,16 +145,9 @@ function keyList(keys: readonly string[]): string {
   return JSON.stringify(keys.map((key) => key.replace(/\p{Surrogate}/gu, "\ufffd")));
 }
 
-function upsertSql(table: string, rows: number): string {
-  const places = new Array<string>(rows).fill("(?, ?, ?, ?)").join(", ");
-  return `INSERT INTO ${table} (key, version, ts, fields) VALUES ${places}
-    ON CONFLICT (key) DO UPDATE SET version = excluded.version, ts = excluded.ts, fields = excluded.fields`;
-}
-
 /** Fields that are absent, or no numbers, start at 0. */
-function incremented(text: string | null | undefined, { content }: TextWrite): string {
+function incremented(text: string | null | undefined, by: Readonly<Record<string, number>>): string {
   const sums = JSON.parse(text ?? "{}") as Record<string, JsonValue>;
-  const by = JSON.parse(content ?? "{}") as Record<string, number>;
   for (const name of Object.keys(by)) {
     const present = Object.hasOwn(sums, name) ? sums[name] : 0;
     const value = (typeof present === "number" ? present : 0) + (by[name] as number);

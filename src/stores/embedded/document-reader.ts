@@ -2,7 +2,7 @@
 import type { JsonObject } from "../../model/json.js";
 import type { DocumentPage, DocumentQuery, ViewDocument } from "../../ports/documents.js";
 import { findSql, tokenOf } from "./document-query.js";
-import { findView } from "./document-writer.js";
+import { findView } from "./document-view.js";
 import { parseFrozen } from "./json-copy.js";
 import type { Connection } from "./sqlite.js";
 

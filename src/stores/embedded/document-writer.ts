@@ -3,44 +3,38 @@
  * step of a transaction: all of it happens, with its cursor, or nothing does (P9).
  */
 import { BusError } from "../../model/errors.js";
-import type { ViewIndex, WriteResult } from "../../ports/documents.js";
+import type { WriteResult } from "../../ports/documents.js";
 import { DocumentBatch } from "./document-batch.js";
 import { type TextWrite, unpackWrites } from "./document-message.js";
+import { findView, KnownView, type ViewRow } from "./document-view.js";
 import type { LeaseWriter } from "./lease-writer.js";
 import type { ArgumentOf, Operations } from "./protocol.js";
 import { type Connection, SqliteFault } from "./sqlite.js";
 import { indexSql } from "./view-fields.js";
 
-export interface ViewRow {
-  readonly id: number;
-  readonly name: string;
-  readonly table: string;
-  readonly indexes: readonly ViewIndex[];
-  readonly documents: number;
-}
-
-export function findView(connection: Connection, name: string): ViewRow | undefined {
-  const row = connection
-    .sql("SELECT id, indexes, documents FROM view WHERE name = ?")
-    .get<[id: number, indexes: string, documents: number]>(name);
-  return row === undefined
-    ? undefined
-    : { id: row[0], name, table: `doc_${row[0]}`, indexes: JSON.parse(row[1]), documents: row[2] };
-}
+/** Views whose documents are remembered. */
+const MAX_KNOWN = 4;
 
 type DocumentOperations = Pick<Operations, "defineView" | "writeDocuments" | "dropView" | "purgeView">;
 
 export class DocumentWriter implements DocumentOperations {
   readonly #connection: Connection;
   readonly #leases: LeaseWriter;
+  readonly #known = new Map<string, KnownView>();
 
   constructor(connection: Connection, leases: LeaseWriter) {
     this.#connection = connection;
     this.#leases = leases;
   }
 
+  /** What is known may be wrong: another process has written, or something was rolled back. */
+  forget(): void {
+    this.#known.clear();
+  }
+
   defineView({ view: name, indexes }: ArgumentOf<"defineView">): void {
     const view = this.#ensure(name);
+    this.#known.delete(name);
     const all = [...view.indexes];
     for (const index of indexes) {
       const text = JSON.stringify(index.keys);
@@ -66,6 +60,7 @@ export class DocumentWriter implements DocumentOperations {
   }
 
   dropView({ view: name }: ArgumentOf<"dropView">): void {
+    this.#known.delete(name);
     const view = findView(this.#connection, name);
     if (view === undefined) return;
     this.#connection.exec(`DROP TABLE ${view.table}`);
@@ -73,12 +68,13 @@ export class DocumentWriter implements DocumentOperations {
   }
 
   purgeView({ view: name, beforeTs }: ArgumentOf<"purgeView">): number {
+    this.#known.delete(name);
     const view = findView(this.#connection, name);
     if (view === undefined) return 0;
     return this.#connection.sql(`DELETE FROM ${view.table} WHERE fields IS NULL AND ts < ?`).run(beforeTs);
   }
 
-  #write(view: ViewRow, writes: readonly TextWrite[]): WriteResult {
+  #write(view: KnownView, writes: readonly TextWrite[]): WriteResult {
     const batch = new DocumentBatch(this.#connection, view);
     const each = view.indexes.some((index) => index.unique);
     this.#guardUnique(view, () => batch.run(writes, { each }));
@@ -89,9 +85,16 @@ export class DocumentWriter implements DocumentOperations {
     return result;
   }
 
-  #ensure(name: string): ViewRow {
-    const view = findView(this.#connection, name);
+  #ensure(name: string): KnownView {
+    let view = this.#known.get(name);
     if (view !== undefined) return view;
+    view = new KnownView(this.#connection, findView(this.#connection, name) ?? this.#make(name));
+    if (this.#known.size >= MAX_KNOWN) this.#known.clear();
+    this.#known.set(name, view);
+    return view;
+  }
+
+  #make(name: string): ViewRow {
     this.#connection.sql("INSERT INTO view (name, indexes, documents) VALUES (?, '[]', 0)").run(name);
     const made = findView(this.#connection, name);
     if (made === undefined) throw new Error(`view "${name}" was not made`);

@@ -78,6 +78,7 @@ class SqliteStore implements EmbeddedStore {
     durable: true,
     sharedByProcesses: true,
     transactions: true,
+    transactsInOrder: true,
     changeFeed: false,
     defaultPartitions: 1,
   });

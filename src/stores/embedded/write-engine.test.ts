@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { JsonBody } from "../../model/json.js";
 import { Sheet } from "../batch-encoder.js";
+import { packWrites } from "./document-message.js";
 import type { ArgumentOf, OperationName, Reply, Request } from "./protocol.js";
 import { Connection } from "./sqlite.js";
 import { WriteEngine } from "./write-engine.js";
@@ -118,12 +119,13 @@ describe("a group of writes", () => {
   });
 
   it("P9: half of a unit is never left behind", () => {
-    const write = (key: string, expected?: number) => ["upsert", key, 1, undefined, expected, "{}"];
+    const write = { op: "upsert" as const, ts: 1, fields: {} };
+    const writes = [
+      { ...write, key: "a" },
+      { ...write, key: "b", expected: 3 },
+    ];
     const replies = run(
-      request("writeDocuments", {
-        parts: [{ view: "v", flat: [...write("a"), ...write("b", 3)] }],
-        cursor: undefined,
-      }),
+      request("writeDocuments", { parts: [packWrites("v", writes)], cursor: undefined }),
       append(0, ["a"]),
     );
     expect(replies.map((reply) => ("error" in reply ? reply.error.code : "ok"))).toEqual([

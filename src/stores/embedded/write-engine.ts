@@ -10,8 +10,8 @@
  * Batches and states of partitions are gathered and written together (`#flush`): at the end of the group, and around every
  * savepoint, so that what is undone is always in the file.
  *
- * What is remembered between groups (heads, topics, recent ids) is dropped whenever it may be wrong: another process has
- * written, or something was rolled back.
+ * What is remembered between groups (heads, topics, recent ids, documents) is dropped whenever it may be wrong: another
+ * process has written, or something was rolled back.
  */
 import { BusError, describeThrown } from "../../model/errors.js";
 import { BatchWriter } from "./batch-writer.js";
@@ -53,6 +53,8 @@ export class WriteEngine {
   readonly #rows: BatchWriter;
   readonly #filer: SheetFiler;
   readonly #ids: IdWriter;
+  readonly #leases: LeaseWriter;
+  readonly #documents: DocumentWriter;
   readonly #operations: Operations;
   readonly #patienceMs: number;
   #dataVersion = -1;
@@ -72,6 +74,8 @@ export class WriteEngine {
       partitions: this.#partitions,
     });
     this.#ids = new IdWriter(connection, this.#batches, this.#rows, Date.now);
+    this.#leases = new LeaseWriter(connection, new ProcessWatch());
+    this.#documents = new DocumentWriter(connection, this.#leases);
     this.#operations = this.#wire();
   }
 
@@ -268,6 +272,7 @@ export class WriteEngine {
     this.#topics.forget();
     this.#partitions.forget();
     this.#batches.forget();
+    this.#documents.forget();
   }
 
   #wire(): Operations {
@@ -279,10 +284,10 @@ export class WriteEngine {
     const filer = this.#filer;
     const ids = this.#ids;
     const keys = new KeyIndex(connection);
-    const leases = new LeaseWriter(connection, new ProcessWatch());
+    const leases = this.#leases;
+    const documents = this.#documents;
     const log = new LogWriter({ connection, topics, partitions, batches, rows, ids, keys, leases });
     const remover = new LogRemover({ connection, topics, partitions, batches, ids, keys, filer });
-    const documents = new DocumentWriter(connection, leases);
     const registry = new RegistryWriter(connection, topics, keys);
     const outbox = new OutboxTable({
       run: (text, values) => connection.sql(text).run(...values),

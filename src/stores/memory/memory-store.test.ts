@@ -29,6 +29,7 @@ describe("memoryStore", () => {
       durable: false,
       sharedByProcesses: false,
       transactions: true,
+      transactsInOrder: true,
       changeFeed: false,
       defaultPartitions: 1,
     });

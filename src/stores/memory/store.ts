@@ -38,6 +38,7 @@ class MemoryStore implements Store {
     durable: false,
     sharedByProcesses: false,
     transactions: true,
+    transactsInOrder: true,
     changeFeed: false,
     defaultPartitions: 1,
   });

@@ -12,6 +12,7 @@ export function describeUnits(harness: Harness): void {
     describeCommits(harness);
     describeFencedUnits(harness);
     describeExpectedFloors(harness);
+    describeUnitsInOrder(harness);
     describeExpectations(harness);
     describeUnitRaces(harness);
   });
@@ -163,6 +164,57 @@ function describeExpectedFloors(harness: Harness): void {
       if (copy.status === "rejected") expect(copy.reason).toMatchObject({ code: "WRITE_CONFLICT" });
     }
     expect((await readDocument(harness, view, "n"))?.fields).toEqual({ n: 1 });
+  });
+}
+
+/** Units that are sent behind others before those are answered; each expects the floor that the one before it leaves. */
+function describeUnitsInOrder(harness: Harness): void {
+  const following = (
+    view: string,
+    { ref, epoch }: { ref: GroupPartition; epoch: Epoch },
+    n: number,
+  ): Unit => ({
+    writes: [{ view, writes: [increment("n", { n: 1 }), upsert(`u${n}`, { n })] }],
+    cursor: { ref, epoch, cursor: cursorAt(n), expectedFloor: n - 1 },
+  });
+
+  itTransacts(
+    harness,
+    "P9: units that are sent at once take effect in order, as far as that is promised",
+    async () => {
+      const view = unique("view");
+      const lease = await owned(harness);
+      const units = range(1, 20).map((n) => following(view, lease, n));
+      const ends = await Promise.allSettled(units.map((unit) => harness.store.documents.transact(unit)));
+      const taken = ends.filter(({ status }) => status === "fulfilled").length;
+      if (harness.store.capabilities.transactsInOrder) expect(taken).toBe(20);
+      expect(ends.map(({ status }) => status === "fulfilled")).toEqual(range(1, 20).map((n) => n <= taken));
+      for (const end of ends)
+        if (end.status === "rejected") expect(end.reason).toMatchObject({ code: "WRITE_CONFLICT" });
+      expect((await readDocument(harness, view, "n"))?.fields).toEqual({ n: taken });
+      expect((await leaseOf(harness.store, lease.ref))?.cursor).toEqual(cursorAt(taken));
+    },
+  );
+
+  itTransacts(harness, "P9: a unit that is refused takes those along that were sent behind it", async () => {
+    const view = unique("view");
+    const lease = await owned(harness);
+    const refused = following(view, lease, 3);
+    const units = [
+      following(view, lease, 1),
+      following(view, lease, 2),
+      { ...refused, writes: [...refused.writes, { view, writes: [upsert("n", {}, { expected: 7 })] }] },
+      following(view, lease, 4),
+      following(view, lease, 5),
+    ];
+    const ends = await Promise.allSettled(units.map((unit) => harness.store.documents.transact(unit)));
+    const taken = ends.filter(({ status }) => status === "fulfilled").length;
+    if (harness.store.capabilities.transactsInOrder) expect(taken).toBe(2);
+    expect(ends.slice(2).map(({ status }) => status)).toEqual(["rejected", "rejected", "rejected"]);
+    expect((await readDocument(harness, view, "n"))?.fields.n ?? 0).toBe(taken);
+    expect((await leaseOf(harness.store, lease.ref))?.cursor).toEqual(cursorAt(taken));
+    const next = following(view, lease, taken + 1);
+    expect(await harness.store.documents.transact(next)).toEqual({ applied: 2, stale: 0 });
   });
 }
 

@@ -3,6 +3,7 @@ import { describe } from "vitest";
 import type { StoreFixture } from "../../../src/testing/conformance/fixture.js";
 import { describeBadInput } from "./bad-input.js";
 import { ProjectBench } from "./bench.js";
+import { describeCommitsUnderWay } from "./commits-under-way.js";
 import { describeCompaction } from "./compaction.js";
 import { describeDeadLetters } from "./dead-letters.js";
 import { describeHeldKeys } from "./held-keys.js";
@@ -20,6 +21,7 @@ export function describeProject(fixture: StoreFixture): void {
   describe(`on the ${fixture.name} store`, () => {
     const bench = new ProjectBench(fixture);
     describeProjectors(bench);
+    describeCommitsUnderWay(bench);
     describeDeadLetters(bench);
     describeHeldKeys(bench);
     describeOutboxDrainer(bench);
