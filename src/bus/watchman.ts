@@ -68,8 +68,9 @@ export class Watchman {
   async #poll(): Promise<void> {
     for (const topic of this.#tail.topics) {
       try {
+        // Heard like a signal: what an append of ours under way has added need not be read back.
         for (const { partition, head } of await this.#store.log.heads(topic))
-          this.#tail.grew(topic, partition, head);
+          this.#hear({ type: "appended", topic, partition, head });
       } catch {
         // Those who read the topic report what is wrong with it.
       }

@@ -31,10 +31,8 @@ export interface NewBatch extends Batch {
 export function batchesIn({ buffer, layout }: Encoded): NewBatch[] {
   const batches: NewBatch[] = [];
   for (let i = 0; i < layout.length; i += LAYOUT) {
-    const [count = 0, idsFrom = 0, idsTo = 0, dataFrom = 0, dataTo = 0, maxTs = 0] = layout.slice(
-      i,
-      i + LAYOUT,
-    );
+    const [count = 0, idsFrom = 0, idsTo = 0, dataFrom = 0, dataTo = 0, maxTs = 0] =
+      layout.length === LAYOUT ? layout : layout.slice(i, i + LAYOUT);
     const ids = Buffer.from(buffer, idsFrom, idsTo - idsFrom);
     const data = Buffer.from(buffer, dataFrom, dataTo - dataFrom);
     batches.push({ firstSeq: 1, ids, data, count, maxTs });
@@ -85,7 +83,7 @@ class Encoder {
   readonly #targetBytes: number;
   #at: number;
   #idsAt: number;
-  readonly #layout: number[] = [];
+  #layout: number[] | undefined;
   #from: { ids: number; data: number };
   #count = 0;
   #maxTs = Number.NEGATIVE_INFINITY;
@@ -141,7 +139,7 @@ class Encoder {
 
   finish(): readonly number[] {
     if (this.#count > 0) this.#close();
-    return this.#layout;
+    return this.#layout ?? [];
   }
 
   /** A larger one than it was given, if that was too small. */
@@ -155,7 +153,10 @@ class Encoder {
 
   #close(): void {
     const { ids, data } = this.#from;
-    this.#layout.push(this.#count, ids, this.#idsAt, data, this.#at, this.#maxTs);
+    // Nearly always there is one: an empty list takes room for more at its first push.
+    if (this.#layout === undefined)
+      this.#layout = [this.#count, ids, this.#idsAt, data, this.#at, this.#maxTs];
+    else this.#layout.push(this.#count, ids, this.#idsAt, data, this.#at, this.#maxTs);
     this.#from = { ids: this.#idsAt, data: this.#at };
     this.#need(1);
     this.#target[this.#at++] = VERSION;

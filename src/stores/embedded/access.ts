@@ -52,8 +52,19 @@ export class Access {
     argument: ArgumentOf<K>,
     transfer?: ArrayBuffer,
   ): Promise<AnswerOf<K>> {
-    if (this.#file === undefined) return Promise.reject(this.#notOpen());
-    return this.#file.writer.call(name, argument, transfer);
+    return new Promise((resolve, reject) => this.ask(name, argument, transfer, resolve, reject));
+  }
+
+  /** As `call`, without a promise: exactly one of the two is called, and must not throw. */
+  ask<K extends OperationName>(
+    name: K,
+    argument: ArgumentOf<K>,
+    transfer: ArrayBuffer | undefined,
+    done: (answer: AnswerOf<K>) => void,
+    fail: (error: BusError) => void,
+  ): void {
+    if (this.#file === undefined) fail(this.#notOpen());
+    else this.#file.writer.ask(name, argument, transfer, done as (answer: unknown) => void, fail);
   }
 
   get #open(): OpenFile {

@@ -34,24 +34,26 @@ export class EmbeddedLog implements Log {
     this.#access = access;
   }
 
-  async append(
+  append(
     topic: string,
     partition: number,
     drafts: readonly EventDraft[],
     fence?: Fence,
   ): Promise<AppendResult> {
-    const { buffer, layout } = this.#sheet.encode(drafts);
-    const answer = await this.#access.call(
-      "append",
-      { topic, partition, buffer, layout, check: idsToCheck(drafts), fence: fence && fenceOf(fence) },
-      buffer,
-    );
-    const result = appended(topic, partition, drafts, answer);
-    if (result.duplicates.size < drafts.length) {
-      const head = answer.firstSeq + drafts.length - result.duplicates.size - 1;
-      this.#access.wake.send({ type: "appended", topic, partition, head });
-    }
-    return result;
+    // Among a thousand partitions each event is an append: one promise, whatever is on the way.
+    return new Promise((resolve, reject) => {
+      const { buffer, layout } = this.#sheet.encode(drafts);
+      const check = idsToCheck(drafts);
+      const request = { topic, partition, buffer, layout, check, fence: fence && fenceOf(fence) };
+      const done = (answer: AppendAnswer): void => {
+        try {
+          resolve(this.#appended(topic, partition, drafts, answer));
+        } catch (error) {
+          reject(error);
+        }
+      };
+      this.#access.ask("append", request, buffer, done, reject);
+    });
   }
 
   read(topic: string, partition: number, options: ReadOptions): Promise<Page> {
@@ -148,6 +150,20 @@ export class EmbeddedLog implements Log {
         .all<[string]>(KEYS_FILLING)
         .map(([name]) => name),
     );
+  }
+
+  #appended(
+    topic: string,
+    partition: number,
+    drafts: readonly EventDraft[],
+    answer: AppendAnswer,
+  ): AppendResult {
+    const result = appended(topic, partition, drafts, answer);
+    if (result.duplicates.size < drafts.length) {
+      const head = answer.firstSeq + drafts.length - result.duplicates.size - 1;
+      this.#access.wake.send({ type: "appended", topic, partition, head });
+    }
+    return result;
   }
 
   /** Step by step, with the event loop in between. */

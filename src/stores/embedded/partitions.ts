@@ -59,12 +59,12 @@ export class Partitions {
 
   flush(): void {
     if (this.#changed.size === 0) return;
-    const rows = [...this.#changed].map(columnsOf);
+    const states = [...this.#changed];
     this.#changed.clear();
     let at = 0;
-    for (; at + TOGETHER <= rows.length; at += TOGETHER)
-      this.#connection.sql(REPLACE_MANY).run(...rows.slice(at, at + TOGETHER).flat());
-    for (; at < rows.length; at++) this.#connection.sql(REPLACE_ONE).run(...(rows[at] as SqlValue[]));
+    for (; at + TOGETHER <= states.length; at += TOGETHER)
+      this.#connection.sql(REPLACE_MANY).run(...columnsOf(states, at, at + TOGETHER));
+    for (; at < states.length; at++) this.#connection.sql(REPLACE_ONE).run(...columnsOf(states, at, at + 1));
   }
 
   /** Also what was not written yet. */
@@ -83,6 +83,11 @@ export class Partitions {
   }
 }
 
-function columnsOf({ part, head, low, events, bytes, runTs, damage }: PartitionState): SqlValue[] {
-  return [part, head, low, events, bytes, runTs, damage === null ? null : JSON.stringify(damage)];
+function columnsOf(states: readonly PartitionState[], from: number, to: number): SqlValue[] {
+  const columns: SqlValue[] = [];
+  for (let i = from; i < to; i++) {
+    const { part, head, low, events, bytes, runTs, damage } = states[i] as PartitionState;
+    columns.push(part, head, low, events, bytes, runTs, damage === null ? null : JSON.stringify(damage));
+  }
+  return columns;
 }

@@ -8,7 +8,6 @@ import { BusError } from "../../model/errors.js";
 import { soon } from "../../model/soon.js";
 import { unpackError } from "./errors.js";
 import {
-  type AnswerOf,
   type ArgumentOf,
   type FromWriter,
   type OperationName,
@@ -66,26 +65,28 @@ export class Writer {
     this.#closed = new Promise((resolve) => worker.once("exit", () => resolve()));
   }
 
-  call<K extends OperationName>(
+  /** Exactly one of the two is called, and must not throw. */
+  ask<K extends OperationName>(
     name: K,
     argument: ArgumentOf<K>,
-    transfer?: ArrayBuffer,
-  ): Promise<AnswerOf<K>> {
-    if (this.#state !== "open") return Promise.reject(this.#gone());
-    if (this.#waiting.size >= MAX_WAITING || this.#waitingBytes >= MAX_WAITING_BYTES) {
-      return Promise.reject(this.#fullError());
+    transfer: ArrayBuffer | undefined,
+    resolve: (answer: unknown) => void,
+    reject: (error: BusError) => void,
+  ): void {
+    const isFull = this.#waiting.size >= MAX_WAITING || this.#waitingBytes >= MAX_WAITING_BYTES;
+    if (this.#state !== "open" || isFull) {
+      reject(this.#state === "open" ? this.#fullError() : this.#gone());
+      return;
     }
     const number = ++this.#number;
     const bytes = transfer === undefined || this.#transfer.has(transfer) ? 0 : transfer.byteLength;
     this.#waitingBytes += bytes;
     this.#sendSoon();
     if (transfer !== undefined) this.#transfer.add(transfer);
-    return new Promise<unknown>((resolve, reject) => {
-      const waiting = { number, name, argument, resolve, reject, bytes };
-      this.#outgoing.push(waiting);
-      this.#waiting.set(number, waiting);
-      if (this.#waiting.size === 1) this.#worker.ref();
-    }) as Promise<AnswerOf<K>>;
+    const waiting = { number, name, argument, resolve, reject, bytes };
+    this.#outgoing.push(waiting);
+    this.#waiting.set(number, waiting);
+    if (this.#waiting.size === 1) this.#worker.ref();
   }
 
   watch(on: boolean): void {
