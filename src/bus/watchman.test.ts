@@ -1,0 +1,36 @@
+/** What a bus does with what it finds at its regular look at the heads. */
+import { describe, expect, it } from "vitest";
+import { recorder, useBench } from "../../test/support/bus-bench.js";
+import { gate, settled } from "../../test/support/eventually.js";
+import { memoryStore } from "../stores/memory/index.js";
+import { interceptStore } from "../testing/store-calls.js";
+
+const bench = useBench();
+
+describe("a look at the heads", () => {
+  it("does not read back what an append under way has added: it comes with the answer", async () => {
+    const answered = gate();
+    let reads = 0;
+    const store = interceptStore(memoryStore(), {
+      around: async (call, proceed) => {
+        if (call.name === "log.read") reads++;
+        const answer = await proceed();
+        if (call.name === "log.append") await answered.passed;
+        return answer;
+      },
+    });
+    const bus = await bench().bus({ store });
+    const { handler, payloads } = recorder();
+    await bus.subscribe("t.a", "g", handler);
+    await settled();
+    reads = 0;
+    const published = bus.publish("t.a", 1);
+    await bench().advance(5_000);
+    expect(payloads()).toEqual([]);
+    answered.open();
+    await published;
+    await settled();
+    expect(payloads()).toEqual([1]);
+    expect(reads).toBe(0);
+  });
+});
