@@ -71,6 +71,12 @@ export interface Log {
     fence?: Fence,
   ): Promise<AppendResult>;
 
+  /**
+   * Optional. The draft waits while an append is under way: a driver may make what it will need of it meanwhile. Most
+   * likely it is appended next.
+   */
+  prepare?(draft: EventDraft): void;
+
   /** Never skips a committed event (P2). A topic or partition that was never written is an empty one. */
   read(topic: string, partition: number, options: ReadOptions): Promise<Page>;
 

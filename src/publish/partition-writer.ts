@@ -1,6 +1,9 @@
 /**
  * Natural group commit for one partition: while one append is under way the next events gather, and go together when
- * it ends. No timer, no added delay; order of publish is order of append.
+ * it ends. No timer, no added delay; order of publish is order of append, and of the answers.
+ *
+ * The store is not to wait for the publishers of the append before: if as many wait again, they are sent off first, and
+ * their own drafts were made ready while that append was under way.
  *
  * An append whose outcome is unknown is repeated with the same ids until it is known or time is up (P1, P3).
  */
@@ -12,6 +15,9 @@ import type { Limits } from "../model/limits.js";
 import { backoffMs, type RetryPolicy } from "../model/retry.js";
 import { soon } from "../model/soon.js";
 import type { AppendResult, Log } from "../ports/log.js";
+
+/** So many answers, and what their publishers do next, take longer than it takes to send the next batch. */
+const MANY = 16;
 
 /** Who waits for a draft. Exactly one of the two is called, once. */
 export interface Waiter {
@@ -58,6 +64,8 @@ export class PartitionWriter {
   #batch: Pending[] = [];
   #triedMs = 0;
   #appending = false;
+  /** An append that is over, and whose publishers are told once the next one is on its way. */
+  #unanswered: { readonly batch: readonly Pending[]; readonly result: AppendResult } | undefined;
   /** Head of the log that was heard of while an append was under way. */
   #heard: Seq = 0;
 
@@ -72,10 +80,19 @@ export class PartitionWriter {
     // An empty array takes room for seventeen at its first push: too much where each event is a batch.
     if (this.#queue.length === 0) this.#queue = [pending];
     else this.#queue.push(pending);
-    if (this.#busy) return;
+    if (this.#busy) {
+      this.#prepare(draft);
+      return;
+    }
     this.#busy = true;
     // One turn of the microtask queue: a caller that publishes in a loop fills the first batch too.
     soon(this.#next);
+  }
+
+  /** The time of an append under way is used for those that go with the next one, and for no more than these. */
+  #prepare(draft: EventDraft): void {
+    const { log, limits } = this.#options;
+    if (this.#appending && this.#queue.length <= limits.maxBatchEvents) log.prepare?.(draft);
   }
 
   /**
@@ -120,25 +137,35 @@ export class PartitionWriter {
   }
 
   readonly #appended = (result: AppendResult): void => {
+    this.#answer();
     const rest = this.#take(this.#batch, result);
+    this.#unanswered = { batch: this.#batch, result };
     if (rest.length === 0) this.#goOn();
-    else void this.#insist(rest, result).then(this.#goOn);
+    else {
+      this.#answer();
+      void this.#insist(rest, result).then(this.#goOn);
+    }
   };
 
   readonly #failed = (error: unknown): void => this.#appended(nothingAppended(error));
 
   /**
-   * Those who were just answered publish their next ones in this turn: together they make one batch, not two. When
-   * enough wait already, they gather while those are written.
+   * Those who are answered now publish their next ones in this turn: together they make one batch, not two. When as many
+   * wait already, the store need not wait for that: the answers to many come when the next batch is on its way.
    */
   readonly #goOn = (): void => {
-    const enough = this.#queue.length >= this.#batch.length;
+    const count = this.#batch.length;
+    const enough = this.#queue.length >= count;
     this.#batch = [];
-    if (enough) this.#next();
-    else afterTurn(this.#next);
+    if (!enough || count < MANY) this.#answer();
+    if (!enough) afterTurn(this.#next);
+    else {
+      this.#next();
+      if (this.#unanswered !== undefined) afterTurn(this.#answer);
+    }
   };
 
-  /** An append is over: answers those that are in the log; returns the others. */
+  /** An append is over: its news is told; returns those that are not in the log. */
   #take(batch: Pending[], result: AppendResult): Pending[] {
     this.#appending = false;
     const rest = this.#settle(batch, result, this.#options.clock.steady() - this.#triedMs);
@@ -185,7 +212,9 @@ export class PartitionWriter {
         if (pending.draft.freshId) pending.draft = { ...pending.draft, freshId: false };
       await pause(clock, backoffMs(retry, ++failures, clock.random()), signal);
       result = await this.#append(rest).catch(nothingAppended);
-      rest = this.#take(rest, result);
+      const tried = rest;
+      rest = this.#take(tried, result);
+      this.#answerAll(tried, result);
       if (rest.length === 0) return;
     }
   }
@@ -197,19 +226,13 @@ export class PartitionWriter {
     this.#options.onHeard(this.#topic, this.#partition, head);
   }
 
-  /** Answers those that are in the log; returns the others. */
-  #settle(batch: Pending[], result: AppendResult, durationMs: number): Pending[] {
-    const { events, duplicates } = result;
+  /** Tells of those that are in the log, and returns the others. */
+  #settle(batch: Pending[], { events, duplicates }: AppendResult, durationMs: number): Pending[] {
     if (events.length > 0) {
-      // What a try of ours had added, unheard, is found under its id and is new all the same.
-      const found = (i: number): boolean => duplicates.has(i) && !(batch[i] as Pending).ownId;
       // Those who wait for growth hear first: delivery does not depend on what a publisher does next.
-      const added = duplicates.size === 0 ? events : events.filter((_, i) => !found(i));
+      const added = duplicates.size === 0 ? events : events.filter((_, i) => !wasThere(i, batch, duplicates));
       this.#options.onAppended(added, durationMs);
       this.#dequeue(batch, events.length);
-      for (let i = 0; i < events.length; i++) {
-        this.#answer(batch[i] as Pending, events[i] as StoredEvent, found(i));
-      }
     }
     return events.length === batch.length ? [] : batch.slice(events.length);
   }
@@ -221,19 +244,21 @@ export class PartitionWriter {
     this.#options.onDequeued(count, bytes);
   }
 
-  #answer(pending: Pending, event: StoredEvent, found: boolean): void {
-    if (found && !saysTheSame(event, this.#topic, pending.draft)) {
-      pending.waiter.fail(
-        new BusError(
-          "ID_CONFLICT",
-          `event ${event.id} exists in ${event.topic} with another topic, key or payload`,
-          {
-            details: { id: event.id, topic: event.topic, partition: event.partition, seq: event.seq },
-          },
-        ),
-      );
-    } else {
-      pending.waiter.done(event, found);
+  /** Answers the publishers of an append that is over, those who were not answered yet. */
+  readonly #answer = (): void => {
+    if (this.#unanswered === undefined) return;
+    const { batch, result } = this.#unanswered;
+    this.#unanswered = undefined;
+    this.#answerAll(batch, result);
+  };
+
+  #answerAll(batch: readonly Pending[], { events, duplicates }: AppendResult): void {
+    for (let i = 0; i < events.length; i++) {
+      const pending = batch[i] as Pending;
+      const event = events[i] as StoredEvent;
+      const found = wasThere(i, batch, duplicates);
+      if (found && !saysTheSame(event, this.#topic, pending.draft)) pending.waiter.fail(idConflict(event));
+      else pending.waiter.done(event, found);
     }
   }
 
@@ -264,12 +289,23 @@ function nothingAppended(error: unknown): AppendResult {
   return { events: [], duplicates: NO_DUPLICATES, error: BusError.from(error, "STORE_UNAVAILABLE") };
 }
 
+/** Whether somebody had published it before. What a try of ours had added, unheard, is found by its id and new all the same. */
+function wasThere(i: number, batch: readonly Pending[], duplicates: ReadonlySet<number>): boolean {
+  return duplicates.has(i) && !(batch[i] as Pending).ownId;
+}
+
 const NO_DUPLICATES: ReadonlySet<number> = new Set();
 
 /** How many were published before `beforeMs` or then; they are in the order of their publishes. */
 function countLate(batch: readonly Pending[], beforeMs: number): number {
   const good = batch.findIndex(({ addedMs }) => addedMs > beforeMs);
   return good < 0 ? batch.length : good;
+}
+
+function idConflict({ id, topic, partition, seq }: StoredEvent): BusError {
+  return new BusError("ID_CONFLICT", `event ${id} exists in ${topic} with another topic, key or payload`, {
+    details: { id, topic, partition, seq },
+  });
 }
 
 /** A later try that surely failed says nothing about an earlier one. */

@@ -1,10 +1,12 @@
 /** The publish path: group commit, retries that never double, bounds, and what a caller is told. */
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { settled } from "../../test/support/eventually.js";
-import { PublishingBench } from "../../test/support/publishing-bench.js";
+import { PublishingBench, TOPIC } from "../../test/support/publishing-bench.js";
 import { draft } from "../../test/support/stored-events.js";
 import { BusError } from "../model/errors.js";
 import { jumpHash } from "../model/partition.js";
+import type { Fault } from "../testing/faulty-store/index.js";
 
 const LOST = { type: "lost-reply", silentMs: 0 } as const;
 const REFUSED = { type: "error-before" } as const;
@@ -111,6 +113,125 @@ describe("natural group commit", () => {
     expect(byKey.event.partition).toBe(jumpHash("k", 16));
     expect(byId.event.partition).toBe(jumpHash("2", 16));
     expect(told.event.partition).toBe(15);
+  });
+});
+
+describe("many at once", () => {
+  const names = (prefix: string, count: number): string[] =>
+    Array.from({ length: count }, (_, i) => `${prefix}${i}`);
+
+  /** Publishes and notes who was answered, and how many appends had begun by then. */
+  function publishAll(bench: PublishingBench, ids: readonly string[], answers: [string, number][]): void {
+    for (const id of ids) {
+      const made = draft(id, id);
+      bench.publisher.admit(1, made.body.size);
+      const note = (): void => void answers.push([id, bench.appends.length]);
+      bench.publisher.add(TOPIC, undefined, made, { done: note, fail: note });
+    }
+  }
+
+  /** One append is under way, and another lot waits. */
+  async function twoLots(bench: PublishingBench, count: number): Promise<[string, number][]> {
+    const answers: [string, number][] = [];
+    const letGo = bench.hold();
+    publishAll(bench, names("a", count), answers);
+    await settled();
+    publishAll(bench, names("b", count), answers);
+    letGo();
+    return answers;
+  }
+
+  it("P2: a full batch that waits goes out before those before it are answered, and all are answered in order", async () => {
+    const bench = new PublishingBench();
+    const answers = await twoLots(bench, 40);
+    await bench.publisher.drained();
+    expect(bench.appends).toEqual([names("a", 40), names("b", 40)]);
+    expect(answers).toEqual([...names("a", 40), ...names("b", 40)].map((id) => [id, 2]));
+    expect(await bench.logged()).toEqual([...names("a", 40), ...names("b", 40)]);
+  });
+
+  it("they are answered in the next turn, however long the store takes for the batch that went out", async () => {
+    const bench = new PublishingBench();
+    const answers = await twoLots(bench, 40);
+    const letGo = bench.hold();
+    await settled();
+    expect(answers.map(([id]) => id)).toEqual(names("a", 40));
+    letGo();
+    await bench.publisher.drained();
+    expect(answers).toHaveLength(80);
+  });
+
+  it("a few are answered at once", async () => {
+    const bench = new PublishingBench();
+    const answers = await twoLots(bench, 2);
+    await bench.publisher.drained();
+    expect(answers).toEqual([
+      ["a0", 1],
+      ["a1", 1],
+      ["b0", 2],
+      ["b1", 2],
+    ]);
+  });
+
+  it("P1: what is in the log is told as such, also when the batch that went out meanwhile fails", async () => {
+    const bench = new PublishingBench({ faults: [null, { type: "error-before", code: "STORE_DAMAGED" }] });
+    const letGo = bench.hold();
+    const first = names("a", 40).map((id) => bench.publish(id));
+    await settled();
+    const second = Promise.allSettled(names("b", 40).map((id) => bench.publish(id)));
+    letGo();
+    expect((await Promise.all(first)).map(({ event }) => event.seq)).toEqual(first.map((_, i) => i + 1));
+    expect((await second).every(({ status }) => status === "rejected")).toBe(true);
+    expect(bench.publisher.queued).toBe(0);
+  });
+
+  it("P1, P2: publishers that go on when they are answered lose nothing, and answers come in the order of the log", async () => {
+    const fault = fc.constantFrom<Fault | null>(null, null, null, REFUSED, LOST, {
+      type: "torn",
+      share: 0.5,
+    });
+    const crowds = fc.record({
+      publishers: fc.integer({ min: 1, max: 60 }),
+      rounds: fc.integer({ min: 1, max: 4 }),
+      maxBatchEvents: fc.integer({ min: 1, max: 40 }),
+      faults: fc.array(fault, { maxLength: 8 }),
+    });
+    await fc.assert(
+      fc.asyncProperty(crowds, async ({ publishers, rounds, maxBatchEvents, faults }) => {
+        const bench = new PublishingBench({ limits: { maxBatchEvents }, faults, giveUpAfterMs: 60_000 });
+        const published: string[] = [];
+        const answered: string[] = [];
+        const all = names("p", publishers).map(async (name) => {
+          for (let round = 0; round < rounds; round++) {
+            const id = `${name}.${round}`;
+            published.push(id);
+            await bench.publish(id);
+            answered.push(id);
+          }
+        });
+        // Retries begin at their own time: the clock goes on until everybody is done.
+        const total = publishers * rounds;
+        for (let step = 0; step < 1_000 && answered.length < total; step++) await bench.clock.advance(100);
+        expect(answered).toHaveLength(total);
+        await Promise.all(all);
+        await bench.publisher.drained();
+        expect(await bench.logged()).toEqual(published);
+        expect(answered).toEqual(published);
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it("what waits is prepared while an append is under way, and no more than the next one takes", async () => {
+    const bench = new PublishingBench({ limits: { maxBatchEvents: 2 } });
+    const letGo = bench.hold();
+    const first = bench.publish("a");
+    await settled();
+    const rest = ["b", "c", "d"].map((id) => bench.publish(id));
+    expect(bench.prepared).toEqual(["b", "c"]);
+    letGo();
+    await Promise.all([first, ...rest]);
+    expect(await bench.logged()).toEqual(["a", "b", "c", "d"]);
   });
 });
 

@@ -19,7 +19,8 @@ export type CallKind =
   | "outbox"
   | "registry";
 
-type MethodOf<P extends StorePart> = Exclude<keyof Store[P], "watch"> & string;
+/** Those that can fail: to prepare is a hint, and to watch is no call. */
+type MethodOf<P extends StorePart> = Exclude<keyof Store[P], "watch" | "prepare"> & string;
 type ArgsOf<P extends StorePart, M extends MethodOf<P>> = Store[P][M] extends (...args: infer A) => unknown
   ? Readonly<A>
   : never;

@@ -33,6 +33,8 @@ export class PublishingBench {
   readonly appends: string[][] = [];
   /** The drafts of each append. */
   readonly drafts: (readonly EventDraft[])[] = [];
+  /** Ids that the store was asked to prepare. */
+  readonly prepared: string[] = [];
   readonly announced: number[] = [];
   /** Heads that the writer told of. */
   readonly heard: number[] = [];
@@ -58,7 +60,7 @@ export class PublishingBench {
       },
     });
     this.publisher = new Publisher({
-      log: watched.log,
+      log: { ...watched.log, prepare: ({ id }) => this.prepared.push(id) },
       clock: this.clock,
       limits: { ...DEFAULT_LIMITS, ...options.limits },
       retry: { baseMs: 100, maxMs: 100, factor: 1, jitter: 0 },

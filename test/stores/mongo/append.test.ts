@@ -169,6 +169,18 @@ describe.each(["documents", "batches"] as const)("a topic kept as %s", (layout) 
     });
   });
 
+  describe("a draft that waited for its turn", () => {
+    it("was prepared meanwhile, and is kept as any other", async () => {
+      const waiting = draft({ id: "waited", payload: { price: 12.5, name: "Zoë", list: [1, null] } });
+      store.log.prepare?.(waiting);
+      // Its text is at hand: nothing but bytes are left to write.
+      expect(waiting.body.valueAlone).toBeUndefined();
+      await store.log.append(TOPIC, 0, [draft(), waiting]);
+      const [, kept] = await readAll(await database.open());
+      expect(kept?.record).toMatchObject({ id: "waited", seq: 2, payload: waiting.body.value });
+    });
+  });
+
   describe("a writer whose events are removed before it hears of them", () => {
     it("P2: keeps its seqs: what was removed since is no reason to append it again", async () => {
       const writer = await database.open({ url: database.urlWith(`appName=${database.name}`) });
