@@ -1,6 +1,6 @@
 /** Writes of a transactional projector, gathered until its commit. Reads see the writes that came before them. */
 import { BusError } from "../model/errors.js";
-import type { JsonObject } from "../model/json.js";
+import { type JsonObject, jsonBody } from "../model/json.js";
 import type { Documents, DocumentWrite, Unit, ViewDocument } from "../ports/documents.js";
 import { checkViewName, toRecord, type ViewRecord } from "./view.js";
 
@@ -21,6 +21,9 @@ export interface Transaction {
    */
   readonly session?: unknown;
 }
+
+/** Those of a store, which has the last word on size. */
+const LIMITS = { maxBytes: Number.POSITIVE_INFINITY, maxDepth: 200 };
 
 /** A document as the transaction sees it: null if it is not there. */
 type Seen = ViewDocument | null;
@@ -132,19 +135,23 @@ class GatheredView implements TransactionView {
 
   // Functions of their own, so that a handler may take them out of the view.
   readonly get = async <T>(key: string): Promise<ViewRecord<T> | null> => {
+    checkKey(key);
     const seen = await this.#read(key);
     return seen === null ? null : toRecord<T>(seen);
   };
 
   readonly upsert = async (key: string, fields: object): Promise<void> => {
-    this.#write({ op: "upsert", key, ts: this.#ts, fields: { ...fields } as JsonObject });
+    checkKey(key);
+    this.#write({ op: "upsert", key, ts: this.#ts, fields: documentOf(fields) });
   };
 
   readonly delete = async (key: string): Promise<void> => {
+    checkKey(key);
     this.#write({ op: "delete", key, ts: this.#ts });
   };
 
   readonly inc = async (key: string, by: Readonly<Record<string, number>>): Promise<void> => {
+    checkKey(key);
     checkNumbers(by);
     this.#write({ op: "increment", key, ts: this.#ts, by: { ...by } });
   };
@@ -211,7 +218,22 @@ function added(fields: JsonObject, by: Readonly<Record<string, number>>): JsonOb
   return { ...fields, ...Object.fromEntries(sums) };
 }
 
+// What cannot be written is refused where the handler asks for it, not when everything is committed.
+
+function checkKey(key: unknown): void {
+  if (typeof key !== "string") throw new BusError("INVALID_OPTION", "the key of a document must be a string");
+}
+
+/** A copy that nobody can change any more. */
+function documentOf(fields: unknown): JsonObject {
+  if (typeof fields !== "object" || fields === null || Array.isArray(fields))
+    throw new BusError("INVALID_PAYLOAD", "a document must be an object");
+  return jsonBody(fields, LIMITS).value as JsonObject;
+}
+
 function checkNumbers(by: Readonly<Record<string, number>>): void {
+  if (typeof by !== "object" || by === null)
+    throw new BusError("INVALID_OPTION", "inc takes an object of numbers");
   for (const name in by)
     if (!Number.isFinite(by[name])) throw new BusError("INVALID_OPTION", `inc: ${name} must be a number`);
 }

@@ -1,12 +1,16 @@
 /**
  * One build of a transactional projector's views: runs the handler on batches and commits what it wrote with the cursor.
  *
- *   batch 1: handler · commit
- *   batch 2:           handler · (waits for commit 1) · commit
+ *   batch 1: handler · commit ────────┐
+ *   batch 2:           handler · commit ────────┐
+ *   batch 3:                     handler · (waits for the answer to commit 1) · commit
  *
- * While one batch commits, the next is delivered and the handler runs on it. What the commit under way writes can be
- * read only once it is through; if it has to be run again, so has the one after it. So each batch sees what all before
- * it did. If a commit fails for good, the batch behind it is given back, to come again after the one before it.
+ * While batches commit, the next is delivered and the handler runs on it. What commits under way write can be read only
+ * once they are through; if one has to be made anew, so have those after it. So each batch sees what all before it did. If
+ * a commit fails for good, the batches behind it are given back, to come again after it.
+ *
+ * A commit expects the floor that the one before it leaves, so that it has no effect without that (P9). A store that takes
+ * units in order is sent two at a time; any other is sent the next when the one before is answered.
  */
 import { pause } from "../model/clock.js";
 import { BusError } from "../model/errors.js";
@@ -232,16 +236,15 @@ class TransactionalBuild<T> {
     }
   }
 
-  /** Another partition changed a document that was read: waits a little. But what came too early must come again. */
+  /** Another partition changed a document that was read: waits a little. What came too early has to come again. */
   async #afterConflict(error: unknown, conflicts: number, { ctx }: Batch<T>): Promise<void> {
-    if (BusError.from(error).details?.early === true) {
-      ctx.giveBack("events before it are to be committed first");
-      throw error;
-    }
     this.#options.stats.conflicts++;
     const { clock } = this.#host;
     const waitMs = backoffMs({ ...DEFAULT_RETRY, maxMs: 200 }, conflicts, clock.random());
     await pause(clock, waitMs, ctx.signal);
+    if (BusError.from(error).details?.early !== true) return;
+    ctx.giveBack("events before it are to be committed first");
+    throw error;
   }
 
   async #inside(batch: Batch<T>): Promise<void> {

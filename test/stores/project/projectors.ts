@@ -164,6 +164,57 @@ export function describeProjectors(bench: ProjectBench): void {
       expect(given).toEqual([["odd", "INVALID_PAYLOAD"]]);
     });
 
+    it("what cannot be a document is refused where it is written, and the handler may go on", async () => {
+      const { bus } = bench;
+      const topic = await bench.topic();
+      const view = `refused-${topic}`;
+      const cycle: Record<string, unknown> = {};
+      cycle.self = cycle;
+      const refused: unknown[] = [];
+      const handle = await startTransactionalProjector(bus, {
+        topic,
+        group: "refusing",
+        handler: async (_events, tx) => {
+          refused.length = 0;
+          const {
+            get,
+            upsert,
+            delete: remove,
+            inc,
+          } = tx.view(view) as unknown as Record<
+            "get" | "upsert" | "delete" | "inc",
+            (...args: unknown[]) => Promise<unknown>
+          >;
+          const calls = [
+            () => upsert(5, {}),
+            () => upsert(undefined, {}),
+            () => remove(null),
+            () => get({}),
+            () => inc(undefined, { n: 1 }),
+            () => inc("k", null),
+            () => inc("k", { n: "1" }),
+            () => upsert("k", null),
+            () => upsert("k", [1]),
+            () => upsert("k", "text"),
+            () => upsert("k", { n: Number.NaN }),
+            () => upsert("k", cycle),
+          ];
+          for (const call of calls) await call().catch((error) => refused.push(error.code));
+          const kept = { deep: { n: 1 } };
+          await upsert("k", kept);
+          kept.deep.n = 2;
+        },
+      });
+      await bench.publish(topic, [{ payload: 1 }]);
+      await bench.drained(topic, "refusing");
+      await handle.stop();
+      expect(refused).toEqual([
+        ...new Array(7).fill("INVALID_OPTION"),
+        ...new Array(5).fill("INVALID_PAYLOAD"),
+      ]);
+      expect(await bus.view(view).get("k")).toMatchObject({ deep: { n: 1 } });
+    });
+
     it("P9: documents and cursor move together, also when the handler fails in between", async () => {
       const { bus } = bench;
       const topic = await bench.topic({ partitions: 2 });

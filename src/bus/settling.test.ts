@@ -1,0 +1,50 @@
+import { expect, it } from "vitest";
+import { startTransactionalProjector } from "../project/transactional.js";
+import { memoryStore } from "../stores/memory/index.js";
+import { interceptStore } from "../testing/store-calls.js";
+import { createBus } from "./create-bus.js";
+
+it("P9: events that a leaving subscriber gives back while their commit is under way do not count again", async () => {
+  let answer = (): void => undefined;
+  const answered = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
+  let sent = 0;
+  const store = interceptStore(memoryStore(), {
+    around: async (call, proceed) => {
+      const isFirst = call.name === "documents.transact" && ++sent === 1;
+      const result = await proceed();
+      if (isFirst) await answered;
+      return result;
+    },
+  });
+  const bus = await createBus({ store, drainMs: 20 });
+  await bus.defineTopic({ name: "orders", partitions: 1 });
+  const handled: string[] = [];
+  const start = (who: string) =>
+    startTransactionalProjector(bus, {
+      topic: "orders",
+      group: "totals",
+      handler: async (events, tx) => {
+        handled.push(who);
+        for (const { key } of events) await tx.view("totals").inc(key as string, { n: 1 });
+      },
+    });
+  const first = await start("first");
+  await bus.publishMany(
+    "orders",
+    ["a", "b", "c"].map((key) => ({ payload: 1, key })),
+  );
+  await expect.poll(() => sent).toBe(1);
+  const second = await start("second");
+  await first.stop();
+  await expect.poll(() => handled).toContain("second");
+  answer();
+  await bus.publish("orders", 1, { key: "d" });
+  const counts = async (): Promise<unknown> =>
+    (await bus.view<{ n: number }>("totals").find()).items.map(({ _key, n }) => [_key, n]);
+  await expect.poll(counts).toContainEqual(["d", 1]);
+  expect(await counts()).toEqual(["a", "b", "c", "d"].map((key) => [key, 1]));
+  await second.stop();
+  await bus.close();
+});
