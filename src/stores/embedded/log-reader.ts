@@ -1,4 +1,5 @@
 /** Pages of the log, and places in it by time. Runs on one state of the file. */
+import { BusError } from "../../model/errors.js";
 import type { Seq, StoredEvent } from "../../model/event.js";
 import type { Page, ReadOptions } from "../../ports/log.js";
 import { type Batch, BatchCursor } from "../batch-codec.js";
@@ -153,5 +154,8 @@ function extentOf(connection: Connection, part: number): Extent {
   const row = connection
     .sql("SELECT head, low, events FROM part WHERE id = ?")
     .get<[head: number, low: number, events: number]>(part);
-  return row === undefined ? { head: 0, low: 1, events: 0 } : { head: row[0], low: row[1], events: row[2] };
+  // It was made together with its topic: without it nobody can say whether the log is empty (P14).
+  if (row === undefined)
+    throw new BusError("STORE_DAMAGED", `${connection.path}: partition number ${part} has no state`);
+  return { head: row[0], low: row[1], events: row[2] };
 }

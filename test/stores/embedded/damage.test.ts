@@ -102,6 +102,13 @@ describe("a batch that cannot be found any more", () => {
     expect(error.details).toMatchObject({ firstSeq: 21, lastSeq: 30 });
   });
 
+  it("P14: a partition whose state is gone is not taken for an empty one", async () => {
+    const store = await without("DELETE FROM part WHERE id = 1");
+    await failsWith("STORE_DAMAGED", store.log.read(TOPIC, 0, { after: 0, limit: 100 }));
+    await failsWith("STORE_DAMAGED", store.log.seqAt(TOPIC, 0, 0));
+    expect((await store.log.read(TOPIC, 1, { after: 0, limit: 100 })).events).toEqual([]);
+  });
+
   it("P14: a row that holds something else is damage, and so is a table that lost a column", async () => {
     const odd = await without("UPDATE batch SET data = 7 WHERE last_seq = 20");
     await failsWith("STORE_DAMAGED", odd.log.read(TOPIC, 0, { after: 10, limit: 100 }));
