@@ -18,16 +18,18 @@ const SHEET_BYTES = 65_536;
 
 export class BatchWriter {
   readonly #connection: Connection;
+  readonly #useSheets: boolean;
   #gathered: BatchToWrite[] = [];
   #small: BatchToWrite[] = [];
 
-  constructor(connection: Connection) {
+  constructor(connection: Connection, o: { readonly useSheets: boolean }) {
     this.#connection = connection;
+    this.#useSheets = o.useSheets;
   }
 
   /** `mayWait`: it may stand in a sheet first. */
   add(batch: BatchToWrite, mayWait: boolean): void {
-    if (mayWait && batch.bytes < SMALL_BYTES) this.#small.push(batch);
+    if (this.#useSheets && mayWait && batch.bytes < SMALL_BYTES) this.#small.push(batch);
     else this.#gathered.push(batch);
   }
 

@@ -44,6 +44,8 @@ export interface SheetFilerParts {
   readonly sheets: Sheets;
   readonly rows: BatchWriter;
   readonly partitions: Partitions;
+  /** False: there are to be none. Those of before go as soon as may be. */
+  readonly useSheets: boolean;
 }
 
 export class SheetFiler {
@@ -56,10 +58,10 @@ export class SheetFiler {
 
   /** Whether there is enough to begin a round, or one is under way. */
   get isDue(): boolean {
-    const { sheets } = this.#parts;
+    const { sheets, useSheets } = this.#parts;
     sheets.refresh();
     const { size, round } = sheets;
-    if (round.through > 0) return true;
+    if (round.through > 0 || (!useSheets && size.sheets > 0)) return true;
     return size.sheets > MAX_SHEETS || size.pieces > MAX_PIECES || size.bytes > MAX_BYTES;
   }
 

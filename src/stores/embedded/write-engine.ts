@@ -66,9 +66,12 @@ export class WriteEngine {
     this.#topics = new Topics(connection);
     this.#partitions = new Partitions(connection);
     this.#batches = new Batches(connection, this.#topics, () => {});
-    this.#rows = new BatchWriter(connection);
+    // Filing needs room before it frees any: a file that may be full has rows only.
+    const useSheets = options.maxBytes === undefined;
+    this.#rows = new BatchWriter(connection, { useSheets });
     this.#filer = new SheetFiler({
       connection,
+      useSheets,
       sheets: this.#batches.sheets,
       rows: this.#rows,
       partitions: this.#partitions,

@@ -35,6 +35,31 @@ describe("a store without room", () => {
     expect((await stat(work.path)).size).toBeLessThanOrEqual(maxBytes);
   });
 
+  it("P13: removal makes room also where small events of many partitions filled it", async () => {
+    const partitions = 64;
+    const small = { body: jsonBody("x".repeat(500), { maxBytes: 1_000, maxDepth: 1 }) };
+    const spread = (store: EmbeddedStore): Promise<unknown> =>
+      Promise.all(Array.from({ length: partitions }, (_, p) => append(store, drafts(1, small), p)));
+    const unbounded = await work.open({}, { partitions });
+    await spread(unbounded);
+    await unbounded.close();
+    const maxBytes = 4 * 1_048_576;
+    const store = await work.open({ maxBytes }, { partitions });
+    let rounds = 1;
+    while (
+      (await spread(store).then(
+        () => "",
+        (error) => error.code,
+      )) === ""
+    )
+      rounds++;
+    expect(rounds).toBeGreaterThan(10);
+    for (let p = 0; p < partitions; p++) expect(await store.log.trim(TOPIC, p, rounds - 1)).toBe(rounds - 1);
+    await spread(store);
+    expect((await store.check()).problems).toEqual([]);
+    expect((await stat(work.path)).size).toBeLessThanOrEqual(maxBytes);
+  });
+
   it("P14: one request that finds no room does not spoil those committed with it", async () => {
     const store = await work.open({ maxBytes: 4 * 1_048_576 });
     const { acked } = await fill(store);
