@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { EventDraft } from "../model/event.js";
 import { JsonBody } from "../model/json.js";
 import { type Batch, BatchCursor, checksum, MAX_SPAN, pack } from "./batch-codec.js";
-import { batchesIn, type Encoded, Sheet } from "./batch-encoder.js";
+import { batchesIn, type Encoded, Leaf } from "./batch-encoder.js";
 
 const drafts = fc.array(
   fc.record({
@@ -23,7 +23,7 @@ const drafts = fc.array(
   { maxLength: 30 },
 );
 
-const encode = (events: readonly EventDraft[]): Encoded => new Sheet().encode(events);
+const encode = (events: readonly EventDraft[]): Encoded => new Leaf().encode(events);
 
 const batchesOf = (events: readonly EventDraft[]): Batch[] => placedBatches(encode(events));
 
@@ -61,17 +61,17 @@ describe("batches of events as bytes", () => {
     );
   });
 
-  it("come out as they went in when several appends share a sheet, also after it was handed over", () => {
+  it("come out as they went in when several appends share a leaf, also after it was handed over", () => {
     fc.assert(
       fc.property(fc.array(drafts, { maxLength: 12 }), fc.nat(11), (appends, handedOver) => {
-        const sheet = new Sheet();
+        const leaf = new Leaf();
         const encoded = appends.map((events, i) => {
-          const one = sheet.encode(events);
+          const one = leaf.encode(events);
           if (i !== handedOver) return one;
           const buffer = structuredClone(one.buffer, { transfer: [one.buffer] });
           return { ...one, buffer };
         });
-        // What lay in the sheet before it was handed over went with it.
+        // What lay in the leaf before it was handed over went with it.
         const moved = encoded[handedOver];
         encoded.forEach((one, i) => {
           const gone = one.buffer.byteLength === 0 && moved !== undefined;
@@ -82,8 +82,8 @@ describe("batches of events as bytes", () => {
     );
   });
 
-  it("find room in a sheet for texts that take three bytes a character", () => {
-    const sheet = new Sheet();
+  it("find room in a leaf for texts that take three bytes a character", () => {
+    const leaf = new Leaf();
     const wide: EventDraft = {
       id: "ü".repeat(40),
       ts: 1,
@@ -92,7 +92,7 @@ describe("batches of events as bytes", () => {
       body: JsonBody.ofText(JSON.stringify("€".repeat(1_000))),
       freshId: false,
     };
-    const encoded = Array.from({ length: 20 }, () => sheet.encode([wide]));
+    const encoded = Array.from({ length: 20 }, () => leaf.encode([wide]));
     for (const one of encoded) expect(placedBatches(one).flatMap(read)).toEqual(plain([wide]));
     expect(new Set(encoded.map(({ buffer }) => buffer)).size).toBeLessThan(20);
   });

@@ -2,7 +2,7 @@
  * Events on their way into a store: encoded once, in the event loop's thread, into a buffer that may then be handed to
  * another thread without a copy. Cut into batches small enough that one event is found without reading much.
  *
- * Small appends of one turn share a sheet: a buffer of its own for each event among a thousand topics costs more than
+ * Small appends of one turn share a leaf: a buffer of its own for each event among a thousand topics costs more than
  * everything else that is done with the event.
  */
 import type { EventDraft, EventMeta } from "../model/event.js";
@@ -40,10 +40,10 @@ export function batchesIn({ buffer, layout }: Encoded): NewBatch[] {
   return batches;
 }
 
-const SHEET_BYTES = 16_384;
+const LEAF_BYTES = 16_384;
 
 /** Where appends are encoded one behind the other, until it is full or was transferred to another thread. */
-export class Sheet {
+export class Leaf {
   readonly #targetBytes: number;
   #buffer: Buffer = Buffer.alloc(0);
   #used = 0;
@@ -52,12 +52,12 @@ export class Sheet {
     this.#targetBytes = targetBytes;
   }
 
-  /** Encodes drafts into the sheet, or into a new one, which may then be transferred. */
+  /** Encodes drafts into the leaf, or into a new one, which may then be transferred. */
   encode(drafts: readonly EventDraft[]): Encoded {
     const size = sizeOf(drafts);
     if (this.#used + size > this.#buffer.length) {
       // Not from the pool: its memory is shared and could not be transferred.
-      this.#buffer = Buffer.allocUnsafeSlow(Math.max(size, SHEET_BYTES));
+      this.#buffer = Buffer.allocUnsafeSlow(Math.max(size, LEAF_BYTES));
       this.#used = 0;
     }
     const encoder = new Encoder(this.#buffer, this.#used, drafts.length, this.#targetBytes);

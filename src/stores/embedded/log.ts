@@ -5,7 +5,7 @@ import { type EventDraft, type Seq, StoredEvent } from "../../model/event.js";
 import type { Fence } from "../../ports/groups.js";
 import type { AppendResult, HistoryOptions, Log, Page, PartitionHead, ReadOptions } from "../../ports/log.js";
 import { BatchCursor } from "../batch-codec.js";
-import { Sheet } from "../batch-encoder.js";
+import { Leaf } from "../batch-encoder.js";
 import type { Access } from "./access.js";
 import { Batches } from "./batches.js";
 import { locate } from "./id-lookup.js";
@@ -27,7 +27,7 @@ interface Reading {
 
 export class EmbeddedLog implements Log {
   readonly #access: Access;
-  readonly #sheet = new Sheet();
+  readonly #leaf = new Leaf();
   #reading: Reading | undefined;
 
   constructor(access: Access) {
@@ -42,7 +42,7 @@ export class EmbeddedLog implements Log {
   ): Promise<AppendResult> {
     // Among a thousand partitions each event is an append: one promise, whatever is on the way.
     return new Promise((resolve, reject) => {
-      const { buffer, layout } = this.#sheet.encode(drafts);
+      const { buffer, layout } = this.#leaf.encode(drafts);
       const check = idsToCheck(drafts);
       const request = { topic, partition, buffer, layout, check, fence: fence && fenceOf(fence) };
       const done = (answer: AppendAnswer): void => {

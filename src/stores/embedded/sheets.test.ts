@@ -7,7 +7,7 @@ import { systemClock } from "../../model/clock.js";
 import { BusError } from "../../model/errors.js";
 import type { EventDraft, StoredEvent } from "../../model/event.js";
 import { JsonBody } from "../../model/json.js";
-import { Sheet } from "../batch-encoder.js";
+import { Leaf } from "../batch-encoder.js";
 import { Batches } from "./batches.js";
 import { Checker } from "./checker.js";
 import { locate } from "./id-lookup.js";
@@ -63,7 +63,7 @@ class Place {
   }
 
   append(partition: number, drafts: readonly EventDraft[], check: "all" | "none" = "all"): Request {
-    const encoded = new Sheet().encode(drafts);
+    const encoded = new Leaf().encode(drafts);
     return this.request("append", { topic: "t", partition, ...encoded, check, fence: undefined });
   }
 

@@ -8,7 +8,7 @@
 import { Binary, type ObjectId, type Timestamp } from "mongodb";
 import type { EventDraft, Seq, StoredEvent } from "../../../model/event.js";
 import { type Batch, BatchCursor, MAX_SPAN, type Packed } from "../../batch-codec.js";
-import { batchesIn, type NewBatch, Sheet } from "../../batch-encoder.js";
+import { batchesIn, Leaf, type NewBatch } from "../../batch-encoder.js";
 import { ID_BYTES } from "../../id-key.js";
 import { bsonText } from "../bson-json.js";
 import type { RangePart, Text } from "../collections.js";
@@ -91,7 +91,7 @@ const MAX_CHARACTERS = 4 * 1_048_576;
 const OVERHEAD_BYTES = 120;
 
 /** Documents are cut before they are encoded: each of them is one batch. */
-const sheet = new Sheet(Number.POSITIVE_INFINITY);
+const leaf = new Leaf(Number.POSITIVE_INFINITY);
 
 /** The documents of the events that follow `tail`: one, unless that would be too large. */
 export function documentsAfter(
@@ -101,7 +101,7 @@ export function documentsAfter(
 ): NewBatchDocument[] {
   let last = tail;
   return cut(drafts).map((some) => {
-    const [batch] = batchesIn(sheet.encode(some)) as [NewBatch];
+    const [batch] = batchesIn(leaf.encode(some)) as [NewBatch];
     const document = documentAfter(last, place, some, batch);
     last = { seq: document.last, maxTs: document.maxTs, sumBytes: document.sumBytes };
     return document;
