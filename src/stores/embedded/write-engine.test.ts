@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { JsonBody } from "../../model/json.js";
-import { Sheet } from "../batch-encoder.js";
+import { Leaf } from "../batch-encoder.js";
 import { packWrites } from "./document-message.js";
 import type { ArgumentOf, OperationName, Reply, Request } from "./protocol.js";
 import { Connection } from "./sqlite.js";
@@ -45,7 +45,7 @@ describe("a group of writes", () => {
       body: JsonBody.ofText("1"),
       freshId: false,
     }));
-    const encoded = new Sheet().encode(drafts);
+    const encoded = new Leaf().encode(drafts);
     return request("append", { topic: "t", partition, ...encoded, check: "all", fence: undefined });
   }
 
