@@ -12,21 +12,19 @@ import { backoffMs, DEFAULT_RETRY } from "../model/retry.js";
 import type { Claim, Cursor, CursorWrite, GroupPartition, Groups } from "../ports/groups.js";
 import { Delivered, type Failed, HandOut, type Source } from "./context.js";
 import { CursorTurns } from "./cursor-turns.js";
-import { markAhead } from "./cursor-writes.js";
 import type { GivenUp } from "./dead-letter.js";
 import { begin, isCurrent } from "./delivery.js";
 import type { DeliveryEvent, Effect, Step } from "./delivery-events.js";
 import {
   createDelivery,
-  cursorOf,
   type Delivery,
   type Entry,
   floorOf,
   type GroupPolicy,
   type HandlingPolicy,
-  unsettledThrough,
 } from "./delivery-state.js";
 import type { Tail, TailPage } from "./tail.js";
+import { cursorBehind, cursorWith } from "./transaction-cursor.js";
 
 /** What a transaction ends with that had no effect for certain: it met another one, or was refused as it is. */
 const WITHOUT_EFFECT: ReadonlySet<string> = new Set([
@@ -57,12 +55,6 @@ export interface ShellOptions {
 }
 
 const NONE: readonly Delivered[] = [];
-
-/** Whoever gets this knows by its details that waiting for a document does not help. */
-function tooEarly(): BusError {
-  const options = { retryable: false, details: { early: true } };
-  return new BusError("WRITE_CONFLICT", "events before these are not settled", options);
-}
 
 export class DeliveryShell implements Source {
   readonly ref: GroupPartition;
@@ -226,8 +218,10 @@ export class DeliveryShell implements Source {
   ): Promise<Cursor> {
     this.#checkLive(deliveries);
     const entries = deliveries.map(({ entry }) => entry);
-    const cursor = early ? this.#cursorAfter(entries) : this.#cursorWith(entries);
-    const { expectedFloor } = this.#turns;
+    const { expectedFloor, settling } = this.#turns;
+    const cursor = early
+      ? cursorBehind(this.#state, this.#options.policy, entries, settling)
+      : cursorWith(this.#state, this.#options.policy, entries);
     const underWay = { entries, floor: cursor.floor };
     this.#turns.begin(underWay);
     try {
@@ -244,18 +238,6 @@ export class DeliveryShell implements Source {
     for (const delivery of deliveries) this.handled(delivery);
     this.#turns.end(underWay);
     return cursor;
-  }
-
-  #cursorWith(entries: readonly Entry[]): Cursor {
-    const mark = markAhead(this.#state, this.#options.policy);
-    return cursorOf(this.#state, mark, { settling: new Set(entries) });
-  }
-
-  /** The cursor once the transactions under way, and one that settles these entries, have taken effect. */
-  #cursorAfter(entries: readonly Entry[]): Cursor {
-    const through = entries.reduce((highest, { seq }) => Math.max(highest, seq), 0);
-    if (unsettledThrough(this.#state, through) !== this.#turns.settling + entries.length) throw tooEarly();
-    return cursorOf(this.#state, markAhead(this.#state, this.#options.policy), { through });
   }
 
   #checkLive(deliveries: readonly Delivered[]): void {
