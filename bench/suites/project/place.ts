@@ -20,7 +20,7 @@ export const TOPIC = "bench.events";
  * after each collection, no clock runs. The bare drivers have their first events outside of it too.
  */
 export const FIRST_EVENTS = 20_000;
-export const EVENTS = 30_000;
+export const EVENTS = 60_000;
 export const BATCH = 500;
 const KEYS = 5_000;
 
