@@ -33,13 +33,18 @@ export class BatchWriter {
     else this.#gathered.push(batch);
   }
 
-  flush(): void {
+  /** True if there are new sheets. */
+  flush(): boolean {
     const rows = this.#gathered;
     const small = this.#small;
     this.forget();
     for (const batch of rows) this.insert(batch);
-    if (small.length < MIN_PIECES) for (const batch of small) this.insert(batch);
-    else this.#insertSheets(small);
+    if (small.length >= MIN_PIECES) {
+      this.#insertSheets(small);
+      return true;
+    }
+    for (const batch of small) this.insert(batch);
+    return false;
   }
 
   /** What was gathered is not to be written. */

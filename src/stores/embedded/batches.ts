@@ -15,7 +15,7 @@ import type { Topics } from "./topics.js";
 /** `pos` of a seq; parameters are bound as REAL and must become integers before they are multiplied. */
 export const posOf = (part: string, seq: string): string =>
   `(CAST(${part} AS INTEGER) * ${SEQS} + CAST(${seq} AS INTEGER))`;
-const FIRST_SEQ = `pos & ${SEQS - 1}`;
+export const FIRST_SEQ = `pos & ${SEQS - 1}`;
 const PART = "pos >> 40";
 
 /** What a batch says of itself, without its bytes. */

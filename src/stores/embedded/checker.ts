@@ -5,9 +5,8 @@
 import { BusError } from "../../model/errors.js";
 import type { Seq } from "../../model/event.js";
 import { type Batch, BatchCursor } from "../batch-codec.js";
-import { Batches, type BatchHead, posOf } from "./batches.js";
+import { Batches, type BatchHead, FIRST_SEQ, posOf } from "./batches.js";
 import { isSpanned } from "./id-lookup.js";
-import { SEQS } from "./schema.js";
 import type { Connection } from "./sqlite.js";
 import { KEYS_READY, Topics } from "./topics.js";
 
@@ -92,7 +91,7 @@ export class Checker {
     const found = this.#connection
       .sql(
         `SELECT coalesce(max(last_seq), 0), coalesce(sum(count), 0), coalesce(sum(bytes), 0),
-           coalesce(sum(last_seq < (pos & ${SEQS - 1})), 0) FROM batch
+           coalesce(sum(last_seq < (${FIRST_SEQ})), 0) FROM batch
          WHERE pos > ${posOf("?1", "0")} AND pos < ${posOf("?1 + 1", "0")}`,
       )
       .get<[head: number, events: number, bytes: number, reversed: number]>(part);

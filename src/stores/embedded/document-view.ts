@@ -1,7 +1,7 @@
 /** A view as the writing thread knows it: its table, what is remembered of its documents, and how they are put down. */
 import type { ViewIndex } from "../../ports/documents.js";
 import { DocumentMemory } from "./document-memory.js";
-import type { Connection, Statement } from "./sqlite.js";
+import { type Connection, rowsOf, type Statement } from "./sqlite.js";
 
 export interface ViewRow {
   readonly id: number;
@@ -42,7 +42,7 @@ export class KnownView implements ViewRow {
 
 /** Keys are bound as text where that gives the same bytes: it costs less than a buffer for each. */
 function putSql(table: string, rows: number): string {
-  const places = new Array<string>(rows).fill("(CAST(? AS BLOB), ?, ?, ?)").join(", ");
+  const places = rowsOf(rows, "(CAST(? AS BLOB), ?, ?, ?)");
   return `INSERT INTO ${table} (key, version, ts, fields) VALUES ${places}
     ON CONFLICT (key) DO UPDATE SET version = excluded.version, ts = excluded.ts, fields = excluded.fields`;
 }

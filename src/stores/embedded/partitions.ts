@@ -4,7 +4,7 @@
  */
 import { BusError } from "../../model/errors.js";
 import type { Seq } from "../../model/event.js";
-import type { Connection, SqlValue } from "./sqlite.js";
+import { type Connection, rowsOf, type SqlValue } from "./sqlite.js";
 
 export interface PartitionState {
   readonly part: number;
@@ -32,7 +32,7 @@ const TOGETHER = 32;
 const REPLACE = "INSERT OR REPLACE INTO part (id, head, low, events, bytes, run_ts, damage) VALUES";
 const ONE_ROW = "(?, ?, ?, ?, ?, ?, ?)";
 const REPLACE_ONE = `${REPLACE} ${ONE_ROW}`;
-const REPLACE_MANY = `${REPLACE} ${new Array(TOGETHER).fill(ONE_ROW).join(", ")}`;
+const REPLACE_MANY = `${REPLACE} ${rowsOf(TOGETHER, ONE_ROW)}`;
 
 export class Partitions {
   readonly #connection: Connection;

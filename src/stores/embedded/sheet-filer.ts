@@ -17,7 +17,7 @@ import { isSpanned } from "./id-lookup.js";
 import type { Partitions } from "./partitions.js";
 import type { Piece } from "./sheet-codec.js";
 import type { Sheets } from "./sheets.js";
-import type { Connection, SqlValue } from "./sqlite.js";
+import { type Connection, rowsOf, type SqlValue } from "./sqlite.js";
 
 /** Sheets, their pieces and their bytes, beyond which a round begins: all of it is kept in memory by those who read. */
 const MAX_SHEETS = 1_024;
@@ -28,10 +28,10 @@ const ROW_BYTES = 65_536;
 
 const IDS_TOGETHER = 64;
 /** By how many ids they insert. */
-const INSERT_IDS = Array.from({ length: IDS_TOGETHER + 1 }, (_, count) => {
-  const rows = new Array(count).fill("(?, ?, ?)").join(", ");
-  return `INSERT OR REPLACE INTO filed_id (id, part, seq) VALUES ${rows}`;
-});
+const INSERT_IDS = Array.from(
+  { length: IDS_TOGETHER + 1 },
+  (_, count) => `INSERT OR REPLACE INTO filed_id (id, part, seq) VALUES ${rowsOf(count, "(?, ?, ?)")}`,
+);
 
 interface FiledId {
   readonly key: Buffer;

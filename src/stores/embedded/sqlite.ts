@@ -25,6 +25,11 @@ export class SqliteFault extends Error {
   }
 }
 
+/** Places for the values of so many rows in one statement. */
+export function rowsOf(count: number, row: string): string {
+  return new Array<string>(count).fill(row).join(", ");
+}
+
 export class Statement {
   readonly #inner: Database.Statement;
 

@@ -58,6 +58,8 @@ export class WriteEngine {
   readonly #operations: Operations;
   readonly #patienceMs: number;
   #dataVersion = -1;
+  /** False if no sheet was added since the last look: most groups add none, and need not pay for a look. */
+  #mayFilingBeDue = true;
 
   constructor(options: WriterOptions) {
     const connection = openForWriting(options);
@@ -123,7 +125,8 @@ export class WriteEngine {
 
   /** Whether sheets wait to be filed. */
   get isFilingDue(): boolean {
-    return this.#filer.isDue;
+    this.#mayFilingBeDue &&= this.#filer.isDue;
+    return this.#mayFilingBeDue;
   }
 
   /** Files a slice of the sheets. Says whether another process has written; throws if nothing was done. */
@@ -254,13 +257,14 @@ export class WriteEngine {
     if (version === this.#dataVersion) return false;
     const first = this.#dataVersion < 0;
     this.#dataVersion = version;
+    this.#mayFilingBeDue = true;
     this.#forget();
     this.#ids.restart();
     return !first;
   }
 
   #flush(): void {
-    this.#rows.flush();
+    if (this.#rows.flush()) this.#mayFilingBeDue = true;
     this.#partitions.flush();
   }
 
