@@ -1,6 +1,7 @@
 /**
- * The bus on MongoDB beside the bare driver, with the same indexes and concern levels, on one replica set of one node
- * that this suite starts for itself (or on PROMETHEAN_TEST_MONGO_URL).
+ * The bus on MongoDB beside the bare driver, with the same indexes, entries in them and concern levels, on one replica set
+ * of one node that this suite starts for itself (or on PROMETHEAN_TEST_MONGO_URL). Events have keys everywhere; an index by
+ * key has only what is called keyed.
  */
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
@@ -8,13 +9,14 @@ import { fileURLToPath } from "node:url";
 import { type Collection, type Document, MongoClient } from "mongodb";
 import { v7 } from "uuid";
 import { createBus } from "../../src/bus/create-bus.js";
-import type { TopicLayout } from "../../src/model/topic.js";
+import type { TopicDefinition } from "../../src/model/topic.js";
 import { ensureIndexes, mongoStore } from "../../src/stores/mongo/index.js";
 import { ReplicaSet } from "../../test/support/mongo/replica-set.js";
 import { keyOf, payloadOf, perSecond, windowed } from "../events.js";
 import type { Suite } from "../suite.js";
 
 type Bus = Awaited<ReturnType<typeof createBus>>;
+type Kept = Pick<TopicDefinition, "layout" | "keyed">;
 
 const TOPIC = "bench.events";
 const EVENTS = 20_000;
@@ -64,16 +66,16 @@ async function withCollection<T>(work: (events: Collection<{ _id: string }>) => 
   });
 }
 
-function openBus(url: string, db: string, layout: TopicLayout): Promise<Bus> {
-  return createBus({ store: mongoStore({ url, db }), topics: [{ name: TOPIC, partitions: 1, layout }] });
+function openBus(url: string, db: string, kept: Kept): Promise<Bus> {
+  return createBus({ store: mongoStore({ url, db }), topics: [{ name: TOPIC, partitions: 1, ...kept }] });
 }
 
 async function withBus<T>(
   work: (bus: Bus, url: string, db: string) => Promise<T>,
-  layout: TopicLayout = "documents",
+  kept: Kept = {},
 ): Promise<T> {
   return await withDatabase(async (url, db) => {
-    const bus = await openBus(url, db, layout);
+    const bus = await openBus(url, db, kept);
     try {
       return await work(bus, url, db);
     } finally {
@@ -82,7 +84,7 @@ async function withBus<T>(
   });
 }
 
-function plainDocument(n: number): { _id: string } & Document {
+function plainDocument(n: number, keyed = false): { _id: string } & Document {
   return {
     _id: v7(),
     topic: TOPIC,
@@ -90,14 +92,25 @@ function plainDocument(n: number): { _id: string } & Document {
     seq: n + 1,
     ts: Date.now(),
     key: keyOf(n),
+    ...(keyed && { keyed }),
     payload: payloadOf(n),
   };
 }
 
-async function insertMany(events: Collection<{ _id: string }>, from = 0, to = EVENTS): Promise<void> {
+async function insertMany(
+  events: Collection<{ _id: string }>,
+  { from = 0, to = EVENTS, keyed = false } = {},
+): Promise<void> {
   for (let n = from; n < to; n += BATCH) {
-    await events.insertMany(Array.from({ length: BATCH }, (_, i) => plainDocument(n + i)));
+    await events.insertMany(Array.from({ length: BATCH }, (_, i) => plainDocument(n + i, keyed)));
   }
+}
+
+function insertManySteadily(keyed: boolean): Promise<number> {
+  return withCollection(async (events) => {
+    await insertMany(events, { to: BATCH, keyed });
+    return await perSecond(EVENTS, () => insertMany(events, { from: BATCH, to: BATCH + EVENTS, keyed }));
+  });
 }
 
 /**
@@ -122,8 +135,8 @@ async function scan(events: Collection<{ _id: string }>): Promise<void> {
 }
 
 /** Events a second of one publisher that waits for an answer only when `window` events have gone out since. */
-function publish(events: number, window: number, layout: TopicLayout): Promise<number> {
-  return withBus((bus) => steadily(events, window, (n) => publishOne(bus, n)), layout);
+function publish(events: number, window: number, kept: Kept = {}): Promise<number> {
+  return withBus((bus) => steadily(events, window, (n) => publishOne(bus, n)), kept);
 }
 
 function publishOne(bus: Bus, n: number): Promise<unknown> {
@@ -131,12 +144,12 @@ function publishOne(bus: Bus, n: number): Promise<unknown> {
 }
 
 /** In a bus that did not publish what it reads: that one would have the newest events in memory. */
-function catchUp(layout: TopicLayout): Promise<number> {
+function catchUp(kept: Kept = {}): Promise<number> {
   return withDatabase(async (url, db) => {
-    const publisher = await openBus(url, db, layout);
+    const publisher = await openBus(url, db, kept);
     await windowed(EVENTS, WINDOW, (n) => publishOne(publisher, n));
     await publisher.close();
-    const bus = await openBus(url, db, layout);
+    const bus = await openBus(url, db, kept);
     try {
       return await perSecond(EVENTS, () => readAll(bus));
     } finally {
@@ -228,11 +241,13 @@ function handledDelay(): Promise<number> {
 }
 
 const INSERT_MANY = "insertMany of 1,000, bare driver";
+const INSERT_MANY_KEYED = "insertMany of 1,000, keyed, bare driver";
 const PUBLISH = "publish, window 1,024, one partition";
-const PUBLISH_BATCHES = "publish, window 1,024, one partition, batch documents";
+const PUBLISH_BATCHES = "publish, window 1,024, one partition, keyed, batch documents";
 const CONTENDED = "three processes append to one partition, batches of 1,000";
 const INSERT_ONE = "64 concurrent insertOne, bare driver";
 const PUBLISH_ONE = "64 concurrent publishers";
+const PUBLISH_ONE_KEYED = "64 concurrent publishers, keyed topic";
 const PUBLISH_ONE_BATCHES = "64 concurrent publishers, batch documents";
 const SCAN = "page scan with find, bare driver";
 const CATCH_UP = "catch-up consume";
@@ -243,21 +258,14 @@ const HANDLED_DELAY = "published to handled in another process, p50";
 export const suite: Suite = {
   name: "mongo",
   cases: [
+    { name: INSERT_MANY, unit: "events/s", measure: () => insertManySteadily(false) },
+    { name: PUBLISH, unit: "events/s", measure: () => publish(EVENTS, WINDOW) },
+    { name: INSERT_MANY_KEYED, unit: "events/s", measure: () => insertManySteadily(true) },
     {
-      name: INSERT_MANY,
+      name: PUBLISH_BATCHES,
       unit: "events/s",
-      measure: () =>
-        withCollection(async (events) => {
-          await insertMany(events, 0, BATCH);
-          return await perSecond(EVENTS, () => insertMany(events, BATCH, BATCH + EVENTS));
-        }),
+      measure: () => publish(EVENTS, WINDOW, { layout: "batches", keyed: true }),
     },
-    {
-      name: PUBLISH,
-      unit: "events/s",
-      measure: () => publish(EVENTS, WINDOW, "documents"),
-    },
-    { name: PUBLISH_BATCHES, unit: "events/s", measure: () => publish(EVENTS, WINDOW, "batches") },
     { name: CONTENDED, unit: "events/s", measure: contended },
     {
       name: INSERT_ONE,
@@ -265,15 +273,16 @@ export const suite: Suite = {
       measure: () =>
         withCollection((events) => steadily(SINGLE, PUBLISHERS, (n) => events.insertOne(plainDocument(n)))),
     },
+    { name: PUBLISH_ONE, unit: "events/s", measure: () => publish(GATHERED, PUBLISHERS) },
     {
-      name: PUBLISH_ONE,
+      name: PUBLISH_ONE_KEYED,
       unit: "events/s",
-      measure: () => publish(GATHERED, PUBLISHERS, "documents"),
+      measure: () => publish(GATHERED, PUBLISHERS, { keyed: true }),
     },
     {
       name: PUBLISH_ONE_BATCHES,
       unit: "events/s",
-      measure: () => publish(GATHERED, PUBLISHERS, "batches"),
+      measure: () => publish(GATHERED, PUBLISHERS, { layout: "batches" }),
     },
     {
       name: SCAN,
@@ -284,8 +293,8 @@ export const suite: Suite = {
           return await perSecond(EVENTS, () => scan(events));
         }),
     },
-    { name: CATCH_UP, unit: "events/s", measure: () => catchUp("documents") },
-    { name: CATCH_UP_BATCHES, unit: "events/s", measure: () => catchUp("batches") },
+    { name: CATCH_UP, unit: "events/s", measure: () => catchUp() },
+    { name: CATCH_UP_BATCHES, unit: "events/s", measure: () => catchUp({ layout: "batches" }) },
     { name: STREAM_DELAY, unit: "ms", measure: streamDelay },
     { name: HANDLED_DELAY, unit: "ms", measure: handledDelay },
   ],
@@ -293,7 +302,13 @@ export const suite: Suite = {
     { name: "publish / insertMany", of: PUBLISH, to: INSERT_MANY, atLeast: 0.95 },
     { name: "three processes / insertMany", of: CONTENDED, to: INSERT_MANY, atLeast: 0.8 },
     { name: "64 publishers / 64 insertOne", of: PUBLISH_ONE, to: INSERT_ONE, atLeast: 12 },
-    { name: "publish in batches / insertMany", of: PUBLISH_BATCHES, to: INSERT_MANY, atLeast: 2.5 },
+    { name: "64 publishers, keyed topic / 64 insertOne", of: PUBLISH_ONE_KEYED, to: INSERT_ONE },
+    {
+      name: "publish in batches, keyed / insertMany, keyed",
+      of: PUBLISH_BATCHES,
+      to: INSERT_MANY_KEYED,
+      atLeast: 2.5,
+    },
     { name: "64 publishers in batches / 64 insertOne", of: PUBLISH_ONE_BATCHES, to: INSERT_ONE, atLeast: 12 },
     { name: "catch-up in batches / page scan", of: CATCH_UP_BATCHES, to: SCAN, atLeast: 0.8 },
     { name: "catch-up / page scan", of: CATCH_UP, to: SCAN, atLeast: 0.8 },

@@ -20,10 +20,13 @@ export interface TopicConfig {
   readonly partitions: number;
   readonly retentionMs?: number;
   readonly retentionBytes?: number;
-  /** Keep the newest event of every key; older ones may go. */
+  /** Keep the newest event of every key; older ones may go. Counts on an index by key: see `keyed`. */
   readonly compaction?: boolean;
   readonly tombstoneRetentionMs?: number;
-  /** Keep an index by key (implied by `compaction`). */
+  /**
+   * Keep an index by key (implied by `compaction`). Without one, look-ups by key are right, too, but walk through the log.
+   * On MongoDB a topic has the index only if its first definition asks for it.
+   */
   readonly keyed?: boolean;
   /** Fixed for the life of the topic on stores that mind it. */
   readonly layout?: TopicLayout;
@@ -54,8 +57,10 @@ export interface TopicOptions<T> {
   /** The same as `retentionMs`, in days. */
   readonly retentionDays?: number;
   readonly retentionBytes?: number;
+  /** Keep the newest event of every key; older ones may go. Implies `keyed`. */
   readonly compaction?: boolean;
   readonly tombstoneRetentionMs?: number;
+  /** Keep an index by key, for `latestByKey`, histories and time travel. On MongoDB the first definition decides. */
   readonly keyed?: boolean;
   /** Default: "documents". */
   readonly layout?: TopicLayout;

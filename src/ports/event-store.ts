@@ -129,11 +129,12 @@ export class StoreCursors implements CursorStore {
   }
 }
 
+/** A topic that is made here is asked by key, like all that this interface serves. */
 async function topicOf(store: Store, name: string): Promise<TopicConfig> {
   const known = await store.registry.topic(name);
   if (known !== null) return known;
   return store.registry.defineTopic(
-    { name, partitions: store.capabilities.defaultPartitions },
+    { name, partitions: store.capabilities.defaultPartitions, keyed: true },
     { ifAbsent: true },
   );
 }

@@ -19,8 +19,9 @@ import { AppendBatch } from "./append-batch.js";
 import type { EventDocument } from "./collections.js";
 import type { Connection } from "./connection.js";
 import { busError } from "./errors.js";
-import { documentAfter, EMPTY_TAIL, type Tail, tailOf } from "./event-document.js";
+import { type DocumentExtras, documentAfter, EMPTY_TAIL, type Tail, tailOf } from "./event-document.js";
 import { type EventLookup, nameOf, type Place } from "./event-lookup.js";
+import type { Target } from "./fenced-append.js";
 import { type Inserted, insertByCommand, insertByDriver } from "./insert-outcome.js";
 import { removedSince } from "./removed-ranges.js";
 import { isTrusted, laterOf, STAMP } from "./trust.js";
@@ -54,16 +55,16 @@ export class Appender {
     this.#removeAgain = o.remove;
   }
 
-  async append(place: Place, drafts: readonly EventDraft[]): Promise<AppendResult> {
+  async append(target: Target, drafts: readonly EventDraft[]): Promise<AppendResult> {
     const batch = new AppendBatch(drafts);
     const untilMs = performance.now() + PATIENCE_MS;
     for (let round = 0; ; round++) {
       let trouble: BusError | undefined;
       try {
         if (round === 0) batch.found(await this.#lookup.retainedOrFree(batch.unsureIds()));
-        if (batch.waiting.length > 0) trouble = await this.#insertWaiting(place, batch);
+        if (batch.waiting.length > 0) trouble = await this.#insertWaiting(target, batch);
       } catch (error) {
-        this.#tails.delete(nameOf(place));
+        this.#tails.delete(nameOf(target.place));
         trouble = busError(error, batch.inDoubt ? "possible" : "none");
         if (batch.inDoubt) batch.doubt();
       }
@@ -77,10 +78,11 @@ export class Appender {
   }
 
   /** One round: as many of the waiting drafts as go in. Returns what keeps the rest out, if it is more than a rival. */
-  async #insertWaiting(place: Place, batch: AppendBatch): Promise<BusError | undefined> {
+  async #insertWaiting(target: Target, batch: AppendBatch): Promise<BusError | undefined> {
+    const { place } = target;
     const name = nameOf(place);
     const tail = this.#tails.get(name) ?? (await this.#readTail(place, batch.lostAt));
-    const documents = documentsAfter(tail, place, batch.waitingDrafts(), this.#queryable);
+    const documents = this.#documentsAfter(tail, target, batch.waitingDrafts());
     batch.inDoubt = true;
     const since = this.#seen;
     const { count, stop, error, at } = await this.#insert(documents);
@@ -176,16 +178,29 @@ export class Appender {
   }
 
   /** In a transaction of the caller's: the tail is read in it, so nothing can have moved. */
-  async appendIn(session: ClientSession, place: Place, drafts: readonly EventDraft[]): Promise<AppendResult> {
+  async appendIn(
+    session: ClientSession,
+    target: Target,
+    drafts: readonly EventDraft[],
+  ): Promise<AppendResult> {
+    const { place } = target;
     const batch = new AppendBatch(drafts);
     batch.found(await this.#lookup.retainedOrFree(batch.unsureIds(), session));
     if (batch.waiting.length > 0) {
       const tail = await this.tail(place, { session });
-      const documents = documentsAfter(tail, place, batch.waitingDrafts(), this.#queryable);
+      const documents = this.#documentsAfter(tail, target, batch.waitingDrafts());
       await this.#connection.collections.events.insertMany(documents, { ordered: true, session });
       batch.placed(documents.length, tail.seq, place);
     }
     return batch.result();
+  }
+
+  #documentsAfter(
+    tail: Tail,
+    { place, keyed }: Target,
+    drafts: readonly EventDraft[],
+  ): readonly EventDocument[] {
+    return documentsAfter(tail, place, drafts, { queryable: this.#queryable, keyed });
   }
 
   #remember(place: Place, tail: Tail): void {
@@ -198,11 +213,11 @@ function documentsAfter(
   tail: Tail,
   place: Place,
   drafts: readonly EventDraft[],
-  queryable: boolean,
+  extras: DocumentExtras,
 ): EventDocument[] {
   let last = tail;
   const documents = drafts.map((draft) => {
-    const document = documentAfter(last, place, draft, queryable);
+    const document = documentAfter(last, place, draft, extras);
     last = { seq: document.seq, maxTs: document.maxTs, sumBytes: document.sumBytes, id: draft.id };
     return document;
   });

@@ -26,6 +26,8 @@ export interface EventDocument {
   readonly maxTs: number;
   readonly sumBytes: number;
   readonly key?: Text;
+  /** It is in the index by key: it has one, and its topic asks for that (topic-traits.ts). */
+  readonly keyed?: true;
   readonly headers?: Document;
   readonly caused_by?: readonly Text[];
   readonly tags?: readonly Text[];
@@ -124,6 +126,8 @@ export interface TopicDocument extends Document {
   readonly partitions: number;
   /** For the life of the topic; absent: "documents". */
   readonly layout?: TopicLayout;
+  /** For the life of the topic: whether all its events are found by key by index. Absent: see topic-traits.ts. */
+  readonly keyIndex?: boolean;
 }
 
 export interface SchemaDocument {
@@ -217,9 +221,9 @@ export async function ensureIndexes(db: Db, options: { readonly prefix?: string 
     { key: { topic: 1, partition: 1, seq: 1 }, unique: true, name: PLACE_INDEX },
     { key: { topic: 1, partition: 1, to: 1 }, name: "removed", partialFilterExpression: exists("to") },
     {
-      key: { topic: 1, key: 1, seq: -1, partition: -1 },
-      name: "key",
-      partialFilterExpression: exists("key"),
+      key: { keyed: 1, topic: 1, key: 1, seq: -1, partition: -1 },
+      name: "keys",
+      partialFilterExpression: { keyed: true },
     },
     {
       key: { "headers.correlationId": 1 },

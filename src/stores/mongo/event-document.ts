@@ -27,12 +27,20 @@ export const EMPTY_TAIL: Tail = { seq: 0, maxTs: 0, sumBytes: 0, id: null };
 /** What an event counts for beside its payload. */
 const OVERHEAD_BYTES = 120;
 
+/** What documents have beside what every event has. */
+export interface DocumentExtras {
+  /** The payload once more, as a document. */
+  readonly queryable: boolean;
+  /** An entry in the index by key. */
+  readonly keyed: boolean;
+}
+
 /** The document of the event that follows `tail`. */
 export function documentAfter(
   tail: Tail,
   place: { readonly topic: string; readonly partition: number },
   draft: EventDraft,
-  queryable: boolean,
+  { queryable, keyed }: DocumentExtras,
 ): EventDocument {
   const payload = draft.body.text;
   const document: { -readonly [K in keyof EventDocument]: EventDocument[K] } = {
@@ -45,7 +53,10 @@ export function documentAfter(
     sumBytes: tail.sumBytes + payload.length + (draft.key?.length ?? 0) + OVERHEAD_BYTES,
     payload,
   };
-  if (draft.key !== undefined) document.key = bsonText(draft.key);
+  if (draft.key !== undefined) {
+    document.key = bsonText(draft.key);
+    if (keyed) document.keyed = true;
+  }
   if (draft.meta !== undefined) Object.assign(document, metaDocument(draft.meta));
   if (queryable) document.body = toBson(draft.body.value as JsonValue);
   return document;

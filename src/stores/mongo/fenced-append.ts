@@ -11,14 +11,21 @@ import type { Place } from "./event-lookup.js";
 
 const MAX_TRIES = 20;
 
+/** Where events go. */
+export interface Target {
+  readonly place: Place;
+  /** They get entries by key. */
+  readonly keyed: boolean;
+}
+
 export interface AnyAppender {
-  append(place: Place, drafts: readonly EventDraft[]): Promise<AppendResult>;
+  append(target: Target, drafts: readonly EventDraft[]): Promise<AppendResult>;
   /** In a transaction of the caller's. */
-  appendIn(session: ClientSession, place: Place, drafts: readonly EventDraft[]): Promise<AppendResult>;
+  appendIn(session: ClientSession, target: Target, drafts: readonly EventDraft[]): Promise<AppendResult>;
 }
 
 export interface AppendCall {
-  readonly place: Place;
+  readonly target: Target;
   readonly drafts: readonly EventDraft[];
   readonly fence: Fence | undefined;
 }
@@ -27,15 +34,15 @@ export interface AppendCall {
 export function appendAndTell(
   connection: Connection,
   appender: AnyAppender,
-  { place, drafts, fence }: AppendCall,
+  { target, drafts, fence }: AppendCall,
   signal: (signal: Signal) => void,
 ): Promise<AppendResult> {
   return connection.gate.write(async () => {
     const append = (session?: ClientSession): Promise<AppendResult> =>
-      session === undefined ? appender.append(place, drafts) : appender.appendIn(session, place, drafts);
+      session === undefined ? appender.append(target, drafts) : appender.appendIn(session, target, drafts);
     const result = fence === undefined ? await append() : await appendFenced(connection, fence, append);
     const head = result.events.findLast((_, i) => !result.duplicates.has(i))?.seq;
-    if (head !== undefined) signal({ type: "appended", ...place, head });
+    if (head !== undefined) signal({ type: "appended", ...target.place, head });
     return result;
   });
 }

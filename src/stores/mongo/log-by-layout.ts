@@ -1,22 +1,22 @@
 /** The log in MongoDB: each call goes to where the events of its topic are kept. */
 import type { EventDraft, Seq, StoredEvent } from "../../model/event.js";
-import type { TopicLayout } from "../../model/topic.js";
 import type { Fence } from "../../ports/groups.js";
 import type { AppendResult, HistoryOptions, Log, Page, PartitionHead, ReadOptions } from "../../ports/log.js";
 import { BatchLog } from "./batches/log.js";
 import type { Connection } from "./connection.js";
-import { Layouts } from "./layouts.js";
+import type { LayoutLog } from "./layout-log.js";
 import { MongoLog, type MongoLogOptions } from "./log.js";
+import { KnownTraits, type TopicTraits } from "./topic-traits.js";
 
 export class LogByLayout implements Log {
   readonly #connection: Connection;
-  readonly #layouts: Layouts;
+  readonly #traits: KnownTraits;
   readonly #documents: MongoLog;
   readonly #batches: BatchLog;
 
   constructor(connection: Connection, options: Omit<MongoLogOptions, "elsewhere">) {
     this.#connection = connection;
-    this.#layouts = new Layouts(connection);
+    this.#traits = new KnownTraits(connection);
     this.#documents = new MongoLog(connection, {
       ...options,
       elsewhere: (ids, session) => this.#batches.retained(ids, session),
@@ -33,7 +33,9 @@ export class LogByLayout implements Log {
     drafts: readonly EventDraft[],
     fence?: Fence,
   ): Promise<AppendResult> {
-    return await (await this.#logOf(topic)).append(topic, partition, drafts, fence);
+    const traits = await this.#traitsOf(topic);
+    const target = { place: { topic, partition }, keyed: traits.keyEntries };
+    return await this.#log(traits).append(target, drafts, fence);
   }
 
   /** Both layouts keep the payload's text, or the bytes it came in; to make it takes longer than all the rest. */
@@ -59,11 +61,13 @@ export class LogByLayout implements Log {
   }
 
   async latestByKey(topic: string, keys: readonly string[]): Promise<ReadonlyMap<string, StoredEvent>> {
-    return await (await this.#logOf(topic)).latestByKey(topic, keys);
+    const traits = await this.#traitsOf(topic);
+    return await this.#log(traits).latestByKey({ name: topic, keyIndex: traits.keyIndex }, keys);
   }
 
   async history(topic: string, key: string, options: HistoryOptions): Promise<readonly StoredEvent[]> {
-    return await (await this.#logOf(topic)).history(topic, key, options);
+    const traits = await this.#traitsOf(topic);
+    return await this.#log(traits).history({ name: topic, keyIndex: traits.keyIndex }, key, options);
   }
 
   async trim(topic: string, partition: number, through: Seq): Promise<number> {
@@ -74,13 +78,15 @@ export class LogByLayout implements Log {
     return await (await this.#logOf(topic)).remove(topic, partition, seqs);
   }
 
-  #logOf(topic: string): MongoLog | BatchLog | Promise<MongoLog | BatchLog> {
-    const layout = this.#layouts.known(topic);
-    if (layout !== undefined) return this.#log(layout);
-    return this.#connection.gate.read(async () => this.#log(await this.#layouts.of(topic)));
+  async #logOf(topic: string): Promise<LayoutLog> {
+    return this.#log(await this.#traitsOf(topic));
   }
 
-  #log(layout: TopicLayout): MongoLog | BatchLog {
+  #traitsOf(topic: string): TopicTraits | Promise<TopicTraits> {
+    return this.#traits.known(topic) ?? this.#connection.gate.read(() => this.#traits.of(topic));
+  }
+
+  #log({ layout }: TopicTraits): LayoutLog {
     return layout === "batches" ? this.#batches : this.#documents;
   }
 }

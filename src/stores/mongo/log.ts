@@ -6,7 +6,7 @@
 import { BusError } from "../../model/errors.js";
 import { type EventDraft, type Seq, StoredEvent } from "../../model/event.js";
 import type { Fence } from "../../ports/groups.js";
-import type { AppendResult, HistoryOptions, Log, Page, PartitionHead, ReadOptions } from "../../ports/log.js";
+import type { AppendResult, HistoryOptions, Page, PartitionHead, ReadOptions } from "../../ports/log.js";
 import type { Signal } from "../../ports/store.js";
 import { Appender } from "./append.js";
 import { bsonText } from "./bson-json.js";
@@ -14,7 +14,8 @@ import type { EventDocument } from "./collections.js";
 import type { Connection } from "./connection.js";
 import { storedEvent } from "./event-document.js";
 import { EventLookup, type FindElsewhere, type Place } from "./event-lookup.js";
-import { appendAndTell } from "./fenced-append.js";
+import { appendAndTell, type Target } from "./fenced-append.js";
+import type { LayoutLog, TopicByKey } from "./layout-log.js";
 import { pageOf } from "./page.js";
 import { headOf, headsPipeline, type PartitionEnds } from "./partition-head.js";
 import { DOCUMENTS_AS_BYTES, type Row, rowsIn } from "./raw-row.js";
@@ -33,7 +34,7 @@ export interface MongoLogOptions {
   readonly elsewhere: FindElsewhere;
 }
 
-export class MongoLog implements Log {
+export class MongoLog implements LayoutLog {
   readonly #connection: Connection;
   readonly #signal: (signal: Signal) => void;
   readonly #lookup: EventLookup;
@@ -51,14 +52,8 @@ export class MongoLog implements Log {
     });
   }
 
-  append(
-    topic: string,
-    partition: number,
-    drafts: readonly EventDraft[],
-    fence?: Fence,
-  ): Promise<AppendResult> {
-    const call = { place: { topic, partition }, drafts, fence };
-    return appendAndTell(this.#connection, this.#appender, call, this.#signal);
+  append(target: Target, drafts: readonly EventDraft[], fence?: Fence): Promise<AppendResult> {
+    return appendAndTell(this.#connection, this.#appender, { target, drafts, fence }, this.#signal);
   }
 
   read(topic: string, partition: number, options: ReadOptions): Promise<Page> {
@@ -162,10 +157,10 @@ export class MongoLog implements Log {
     return this.#connection.gate.read(async () => (await this.#lookup.retained([id]))[0] ?? null);
   }
 
-  latestByKey(topic: string, keys: readonly string[]): Promise<ReadonlyMap<string, StoredEvent>> {
+  latestByKey(topic: TopicByKey, keys: readonly string[]): Promise<ReadonlyMap<string, StoredEvent>> {
     return this.#connection.gate.read(async () => {
       const cursor = this.#connection.collections.events.aggregate<{ event: EventDocument }>([
-        { $match: { topic, key: { $in: [...new Set(keys)].map(bsonText) } } },
+        { $match: { ...byKey(topic), key: { $in: [...new Set(keys)].map(bsonText) } } },
         { $sort: { key: 1, seq: -1, partition: -1 } },
         { $group: { _id: "$key", event: { $first: "$$ROOT" } } },
       ]);
@@ -178,7 +173,7 @@ export class MongoLog implements Log {
     });
   }
 
-  history(topic: string, key: string, options: HistoryOptions): Promise<readonly StoredEvent[]> {
+  history(topic: TopicByKey, key: string, options: HistoryOptions): Promise<readonly StoredEvent[]> {
     return this.#connection.gate.read(async () => {
       if (options.limit < 1) return [];
       const seq = {
@@ -186,7 +181,7 @@ export class MongoLog implements Log {
         ...(options.through === undefined ? undefined : { $lte: options.through }),
       };
       const documents = await this.#connection.collections.events
-        .find({ topic, key: bsonText(key), seq }, { projection: { body: 0 } })
+        .find({ ...byKey(topic), key: bsonText(key), seq }, { projection: { body: 0 } })
         .sort(options.newestFirst ? { seq: -1, partition: -1 } : { seq: 1, partition: 1 })
         .limit(options.limit)
         .toArray();
@@ -201,4 +196,9 @@ export class MongoLog implements Log {
   remove(topic: string, partition: number, seqs: readonly Seq[]): Promise<number> {
     return this.#connection.gate.write(() => this.#removal.remove({ topic, partition }, seqs));
   }
+}
+
+/** Only who names the mark is answered by the index of marked events; for others the server walks through the topic. */
+function byKey({ name, keyIndex }: TopicByKey): { topic: string; keyed?: true } {
+  return keyIndex ? { topic: name, keyed: true } : { topic: name };
 }

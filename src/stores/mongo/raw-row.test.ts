@@ -46,8 +46,8 @@ function replied(documents: readonly BSON.Document[]): Row[] {
 describe("documents as they came", () => {
   it("are the events that went in", () => {
     fc.assert(
-      fc.property(tail, drafts, fc.boolean(), (last, some, queryable) => {
-        const documents = some.map((one) => documentAfter(last, PLACE, one, queryable));
+      fc.property(tail, drafts, fc.boolean(), fc.boolean(), (last, some, queryable, keyed) => {
+        const documents = some.map((one) => documentAfter(last, PLACE, one, { queryable, keyed }));
         const rows = replied(documents);
         expect(rows.every((row) => row instanceof StoredEvent)).toBe(true);
         expect(rows.map((row) => (row as StoredEvent).json)).toEqual(

@@ -37,7 +37,7 @@ const TS = nameCode("ts");
 const KEY = nameCode("key");
 const PAYLOAD = nameCode("payload");
 /** Known, and of no interest to a reader. */
-const SKIPPED = new Set(["topic", "partition", "maxTs", "sumBytes", "last", "at"].map(nameCode));
+const SKIPPED = new Set(["topic", "partition", "maxTs", "sumBytes", "keyed", "last", "at"].map(nameCode));
 
 /**
  * How to ask for the documents of a reply as bytes. The reply itself must be read as usual: of a refusal that comes as bytes the

@@ -7,6 +7,7 @@ import type { Signal } from "../../ports/store.js";
 import type { AuditDocument, SchemaDocument, TopicDocument } from "./collections.js";
 import type { Connection } from "./connection.js";
 import { isDuplicateKey } from "./errors.js";
+import { asksForKeys } from "./topic-traits.js";
 
 export class MongoRegistry implements Registry {
   readonly #connection: Connection;
@@ -24,8 +25,9 @@ export class MongoRegistry implements Registry {
       const { present, inserted } = await this.#insertTopic(config);
       if (!inserted && o.ifAbsent) return topicOf(present);
       checkFixed(present, config);
-      const { name, layout = present.layout, ...others } = config;
-      const rest = layout === undefined ? others : { ...others, layout };
+      if (asksForKeys(config) && present.keyIndex === false) this.#connection.warn(walksByKey(config.name));
+      const { name, ...others } = config;
+      const rest = { ...fixedOf(present), ...others };
       await topics.replaceOne({ _id: name, partitions: config.partitions }, rest);
       this.#signal({ type: "topic", topic: name });
       return topicOf({ _id: name, ...rest });
@@ -41,11 +43,25 @@ export class MongoRegistry implements Registry {
         `topic "${name}": layout "batches" needs a replica set (one node is enough); the server is a standalone one`,
       );
     }
-    const { topics, events } = this.#connection.collections;
-    if ((await topics.findOne({ _id: name }, { projection: { _id: 1 } })) !== null) return;
+    if (await this.#isDefined(name)) return;
+    const { events } = this.#connection.collections;
     if ((await events.findOne({ topic: name }, { projection: { _id: 1 } })) !== null) {
       throw layoutConflict(name, "documents", layout);
     }
+  }
+
+  /** Whether all events of a topic that is to be created will have entries by key. */
+  async #keyIndexOf(config: TopicConfig): Promise<boolean> {
+    if (!asksForKeys(config)) return false;
+    if (await this.#isDefined(config.name)) return true;
+    const without = { topic: config.name, key: { $exists: true }, keyed: { $exists: false } };
+    const { events } = this.#connection.collections;
+    return (await events.findOne(without, { projection: { _id: 1 } })) === null;
+  }
+
+  async #isDefined(name: string): Promise<boolean> {
+    const { topics } = this.#connection.collections;
+    return (await topics.findOne({ _id: name }, { projection: { _id: 1 } })) !== null;
   }
 
   /**
@@ -54,10 +70,11 @@ export class MongoRegistry implements Registry {
    */
   async #insertTopic(config: TopicConfig): Promise<{ present: TopicDocument; inserted: boolean }> {
     const { name, ...rest } = config;
+    const keyIndex = await this.#keyIndexOf(config);
     try {
       const { value, lastErrorObject } = await this.#connection.collections.topics.findOneAndUpdate(
         { _id: name },
-        { $setOnInsert: rest },
+        { $setOnInsert: { ...rest, keyIndex } },
         { upsert: true, returnDocument: "after", includeResultMetadata: true },
       );
       if (value === null) throw new BusError("INTERNAL", `topic "${name}" was neither found nor created`);
@@ -212,7 +229,21 @@ function layoutConflict(topic: string, is: TopicLayout, asked: TopicLayout): Bus
   );
 }
 
-function topicOf({ _id, ...rest }: TopicDocument): TopicConfig {
+function fixedOf({ layout, keyIndex }: TopicDocument): Pick<TopicDocument, "layout" | "keyIndex"> {
+  return {
+    ...(layout !== undefined && { layout }),
+    ...(keyIndex !== undefined && { keyIndex }),
+  };
+}
+
+function walksByKey(topic: string): string {
+  return (
+    `topic "${topic}" was first defined without "keyed" or "compaction", so it has no index by key: look-ups by key and ` +
+    'compaction walk through it. See "By key" in docs/stores/mongo.md for what helps.'
+  );
+}
+
+function topicOf({ _id, keyIndex: _, ...rest }: TopicDocument): TopicConfig {
   return freezeJson({ name: _id, ...rest });
 }
 

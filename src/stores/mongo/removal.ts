@@ -17,7 +17,7 @@ import { fewerParts, removeSeqs } from "./removed-ranges.js";
 import { freeBefore } from "./trust.js";
 
 /** What a range keeps of the event it began with: its place and the sums up to the range's end. */
-const SAID = ["payload", "body", "key", "headers", "caused_by", "tags", "sid", "last"];
+const SAID = ["payload", "body", "key", "keyed", "headers", "caused_by", "tags", "sid", "last"];
 const FORGET = { $unset: SAID };
 /** What keeps the place of an event, or of a range that another one took in, and nothing else. */
 const KEEP_PLACE = [{ $set: { gone: true } }, { $unset: [...SAID, "ts", "to", "parts"] }];

@@ -102,41 +102,45 @@ it("P2, P3, P11: whatever the order of appends, repeats, trims and removals, it 
   let topics = 0;
   try {
     await fc.assert(
-      fc.asyncProperty(fc.array(operation, { minLength: 5, maxLength: 30 }), async (operations) => {
-        const topic = `t${++topics}`;
-        const model = memoryStore();
-        await model.open();
-        await model.registry.defineTopic({ name: topic, partitions: PARTITIONS });
-        await one.registry.defineTopic({ name: topic, partitions: PARTITIONS, layout: "batches" });
-        const appended: StoredEvent[] = [];
-        for (const o of operations) {
-          if (o.type === "sleep") await passTime(database.client, database.name, 60);
-          else if (o.type === "append" || o.type === "repeat") {
-            const drafts =
-              o.type === "append"
-                ? Array.from({ length: o.count }, (_, i) =>
-                    draft({
-                      key: KEYS[i % 4] ?? "d",
-                      ts: T0 + ((o.ts + i * 7) % 50),
-                      freshId: o.fresh,
-                      payload: i,
-                    }),
-                  )
-                : appended.slice(o.nth, o.nth + 3).map((event) => ({ ...draft(), id: event.id }));
-            const by = o.type === "append" && o.by === 1 ? two : one;
-            const expected = await model.log.append(topic, o.partition, drafts);
-            const result = await by.log.append(topic, o.partition, drafts);
-            expect(places(result.events)).toEqual(places(expected.events));
-            expect(result.duplicates).toEqual(expected.duplicates);
-            appended.push(...expected.events);
-          } else {
-            const ask = asking(topic, o);
-            expect(await ask(two.log)).toEqual(await ask(model.log));
+      fc.asyncProperty(
+        fc.array(operation, { minLength: 5, maxLength: 30 }),
+        fc.boolean(),
+        async (operations, keyed) => {
+          const topic = `t${++topics}`;
+          const model = memoryStore();
+          await model.open();
+          await model.registry.defineTopic({ name: topic, partitions: PARTITIONS });
+          await one.registry.defineTopic({ name: topic, partitions: PARTITIONS, layout: "batches", keyed });
+          const appended: StoredEvent[] = [];
+          for (const o of operations) {
+            if (o.type === "sleep") await passTime(database.client, database.name, 60);
+            else if (o.type === "append" || o.type === "repeat") {
+              const drafts =
+                o.type === "append"
+                  ? Array.from({ length: o.count }, (_, i) =>
+                      draft({
+                        key: KEYS[i % 4] ?? "d",
+                        ts: T0 + ((o.ts + i * 7) % 50),
+                        freshId: o.fresh,
+                        payload: i,
+                      }),
+                    )
+                  : appended.slice(o.nth, o.nth + 3).map((event) => ({ ...draft(), id: event.id }));
+              const by = o.type === "append" && o.by === 1 ? two : one;
+              const expected = await model.log.append(topic, o.partition, drafts);
+              const result = await by.log.append(topic, o.partition, drafts);
+              expect(places(result.events)).toEqual(places(expected.events));
+              expect(result.duplicates).toEqual(expected.duplicates);
+              appended.push(...expected.events);
+            } else {
+              const ask = asking(topic, o);
+              expect(await ask(two.log)).toEqual(await ask(model.log));
+            }
+            expect(await state(one.log, topic)).toEqual(await state(model.log, topic));
           }
-          expect(await state(one.log, topic)).toEqual(await state(model.log, topic));
-        }
-        await model.close();
-      }),
+          await model.close();
+        },
+      ),
       { numRuns: 15 },
     );
   } finally {

@@ -20,7 +20,7 @@ const failPoint = new FailPoint(() => database.client);
 beforeEach(async () => {
   database = await TestDatabase.create();
   store = await database.open();
-  await store.registry.defineTopic({ name: TOPIC, partitions: 2, layout: "batches" });
+  await store.registry.defineTopic({ name: TOPIC, partitions: 2, layout: "batches", keyed: true });
 });
 afterEach(async () => {
   await failPoint.release();

@@ -22,6 +22,7 @@ import { AppendBatch } from "../append-batch.js";
 import type { Connection } from "../connection.js";
 import { busError } from "../errors.js";
 import { type FindElsewhere, nameOf, type Place } from "../event-lookup.js";
+import type { Target } from "../fenced-append.js";
 import { type Inserted, insertByCommand, insertByDriver } from "../insert-outcome.js";
 import { removedSince } from "../removed-ranges.js";
 import { isTrusted, laterOf } from "../trust.js";
@@ -63,15 +64,15 @@ export class BatchAppender {
     this.#options = options;
   }
 
-  async append(place: Place, drafts: readonly EventDraft[]): Promise<AppendResult> {
+  async append(target: Target, drafts: readonly EventDraft[]): Promise<AppendResult> {
     const batch = new AppendBatch(drafts);
     const untilMs = performance.now() + PATIENCE_MS;
     for (let round = 0; batch.waiting.length > 0; round++) {
       let trouble: BusError | undefined;
       try {
-        trouble = await this.#insertWaiting(place, batch, round);
+        trouble = await this.#insertWaiting(target, batch, round);
       } catch (error) {
-        this.#tails.delete(nameOf(place));
+        this.#tails.delete(nameOf(target.place));
         trouble = busError(error, batch.inDoubt ? "possible" : "none");
         if (batch.inDoubt) batch.doubt();
       }
@@ -85,11 +86,12 @@ export class BatchAppender {
   }
 
   /** One round: as many of the waiting drafts as go in. Returns what keeps the rest out, if it is more than a rival. */
-  async #insertWaiting(place: Place, batch: AppendBatch, round: number): Promise<BusError | undefined> {
+  async #insertWaiting(target: Target, batch: AppendBatch, round: number): Promise<BusError | undefined> {
+    const { place } = target;
     const name = nameOf(place);
     const tail = await this.#learn(place, batch, round);
     if (batch.waiting.length === 0) return undefined;
-    const documents = documentsAfter(tail, place, batch.waitingDrafts());
+    const documents = documentsAfter(tail, target, batch.waitingDrafts());
     batch.inDoubt = true;
     const since = this.#seen;
     const { count, stop, error, at } = await this.#insert(documents);
@@ -233,12 +235,17 @@ export class BatchAppender {
   }
 
   /** In a transaction of the caller's: end and ids are read in it, so nothing can have moved. */
-  async appendIn(session: ClientSession, place: Place, drafts: readonly EventDraft[]): Promise<AppendResult> {
+  async appendIn(
+    session: ClientSession,
+    target: Target,
+    drafts: readonly EventDraft[],
+  ): Promise<AppendResult> {
+    const { place } = target;
     const batch = new AppendBatch(drafts);
     const tail = await this.tail(place, session);
     batch.found(await this.#known(batch.unsureWaitingIds(), batch.freshWaitingIds(), session));
     if (batch.waiting.length > 0) {
-      const documents = documentsAfter(tail, place, batch.waitingDrafts());
+      const documents = documentsAfter(tail, target, batch.waitingDrafts());
       await this.#connection.collections.batches.insertMany(documents as never[], { ordered: true, session });
       batch.placed(batch.waiting.length, tail.seq, place);
     }

@@ -1,9 +1,10 @@
 /**
  * Batches as documents and back: the events of one append to a partition in one document.
  *
- * Their bytes stand in two binaries (batch-codec.ts), which is all that a reader is sent. Keys, correlation ids and causes
- * stand beside them once more, in arrays that are there for their indexes, and so do ids that a publisher chose. Of ids
- * that a bus made only the lowest and the highest do: they tell their time, so that few batches can hold one (ids.ts).
+ * Their bytes stand in two binaries (batch-codec.ts), which is all that a reader is sent. Correlation ids and causes stand
+ * beside them once more, in arrays that are there for their indexes; so do keys, if the topic asks for that
+ * (../topic-traits.ts), and ids that a publisher chose. Of ids that a bus made only the lowest and the highest do: they
+ * tell their time, so that few batches can hold one (ids.ts).
  */
 import { Binary, type ObjectId, type Timestamp } from "mongodb";
 import type { EventDraft, Seq, StoredEvent } from "../../../model/event.js";
@@ -12,7 +13,7 @@ import { batchesIn, Leaf, type NewBatch } from "../../batch-encoder.js";
 import { ID_BYTES } from "../../id-key.js";
 import { bsonText } from "../bson-json.js";
 import type { RangePart, Text } from "../collections.js";
-import type { Place } from "../event-lookup.js";
+import type { Target } from "../fenced-append.js";
 import { STAMP } from "../trust.js";
 import { idFields, idFieldsLeft } from "./ids.js";
 
@@ -96,13 +97,13 @@ const leaf = new Leaf(Number.POSITIVE_INFINITY);
 /** The documents of the events that follow `tail`: one, unless that would be too large. */
 export function documentsAfter(
   tail: BatchTail,
-  place: Place,
+  target: Target,
   drafts: readonly EventDraft[],
 ): NewBatchDocument[] {
   let last = tail;
   return cut(drafts).map((some) => {
     const [batch] = batchesIn(leaf.encode(some)) as [NewBatch];
-    const document = documentAfter(last, place, some, batch);
+    const document = documentAfter(last, target, some, batch);
     last = { seq: document.last, maxTs: document.maxTs, sumBytes: document.sumBytes };
     return document;
   });
@@ -110,7 +111,7 @@ export function documentsAfter(
 
 function documentAfter(
   tail: BatchTail,
-  { topic, partition }: Place,
+  { place: { topic, partition }, keyed }: Target,
   drafts: readonly EventDraft[],
   { ids, data, maxTs }: NewBatch,
 ): NewBatchDocument {
@@ -125,7 +126,7 @@ function documentAfter(
     revision: 0,
     topTs: maxTs,
     ...idFields(drafts, ids.length === drafts.length * ID_BYTES),
-    ...indexed(drafts),
+    ...indexed(drafts, keyed),
     uuids: new Binary(ids),
     data: new Binary(data),
   };
@@ -158,12 +159,13 @@ function sizeOf(events: readonly Pick<EventDraft, "body" | "key">[]): number {
 /** What events are found by; what none of them has is left out, so that it takes no place in an index. */
 function indexed(
   events: readonly Pick<StoredEvent, "key" | "meta">[],
+  keyed: boolean,
 ): Pick<BatchDocument, "keys" | "correlations" | "causes"> {
   const keys = new Set<string>();
   const correlations = new Set<string>();
   const causes = new Set<string>();
   for (const { key, meta } of events) {
-    if (key !== undefined) keys.add(key);
+    if (keyed && key !== undefined) keys.add(key);
     if (meta === undefined) continue;
     const correlation = meta.headers?.correlationId;
     if (correlation !== undefined) correlations.add(correlation);
@@ -201,7 +203,7 @@ export function remaining(
       ...(holes > 0 && { holes }),
       topTs: packed.maxTs,
       ...idFieldsLeft(document, events),
-      ...indexed(events),
+      ...indexed(events, document.keys !== undefined),
       uuids: new Binary(packed.ids),
       data: new Binary(packed.data),
       ...(packed.firstSeq !== first && { base: packed.firstSeq }),

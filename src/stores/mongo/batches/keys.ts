@@ -106,10 +106,11 @@ export class BatchKeys {
       .find({ _id: { $in: wanted.map(({ _id }) => _id) } }, { projection: BYTES })
       .toArray();
     return await this.#counted(topic, documents, ({ _id }) => {
-      const keys = keysOf.get(String(_id)) as ReadonlySet<string>;
+      // Of what is left of a batch that was cut, it is not told here which keys it has; a closer look is.
+      const keys = keysOf.get(String(_id));
       return (event) => {
         const key = event.keyBytes?.toString("utf8");
-        return key !== undefined && keys.has(key);
+        return key !== undefined && keys?.has(key) === true;
       };
     });
   }
@@ -122,7 +123,8 @@ export class BatchKeys {
     const bytes = Buffer.from(key, "utf8");
     const isWanted = (event: BatchCursor): boolean =>
       event.seq > after && event.seq <= through && event.keyBytes?.equals(bytes) === true;
-    const events: StoredEvent[] = [];
+    // What is left of a batch that was cut may come a second time.
+    const found = new Map<string, StoredEvent>();
     const sort: Sort = { last: newestFirst ? -1 : 1 };
     const cursor = this.#connection.collections.batches.find(
       { topic, keys: bsonText(key), last: { $gt: after, $lt: through + MAX_SPAN } },
@@ -131,15 +133,20 @@ export class BatchKeys {
     try {
       while (await cursor.hasNext()) {
         const documents = cursor.readBufferedDocuments();
-        events.push(...(await this.#counted(topic, documents, () => isWanted)));
+        for (const event of await this.#counted(topic, documents, () => isWanted)) {
+          found.set(`${event.partition}/${event.seq}`, event);
+        }
         const { last } = documents.at(-1) as BatchDocument;
-        if (events.filter(({ seq }) => isSettled(seq, last, newestFirst)).length >= limit) break;
+        const settled = [...found.values()].filter(({ seq }) => isSettled(seq, last, newestFirst));
+        if (settled.length >= limit) break;
       }
     } finally {
       await cursor.close();
     }
     const direction = newestFirst ? -1 : 1;
-    events.sort((a, b) => direction * (a.seq - b.seq || a.partition - b.partition));
+    const events = [...found.values()].sort(
+      (a, b) => direction * (a.seq - b.seq || a.partition - b.partition),
+    );
     return events.slice(0, limit);
   }
 
@@ -149,13 +156,8 @@ export class BatchKeys {
     documents: readonly BatchDocument[],
     wantedOf: (document: BatchDocument) => (event: BatchCursor) => boolean,
   ): Promise<StoredEvent[]> {
-    const floors = await this.#lookup.floors(
-      topic,
-      documents.map(({ partition }) => partition),
-    );
-    return documents
-      .filter(({ partition, first }) => first > (floors.get(partition) ?? 0))
-      .flatMap((document) => storedEvents(document, wantedOf(document)));
+    const { counting } = await this.#lookup.counting(topic, documents);
+    return counting.flatMap((document) => storedEvents(document, wantedOf(document)));
   }
 }
 

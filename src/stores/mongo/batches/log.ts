@@ -5,21 +5,16 @@
 import { BusError } from "../../../model/errors.js";
 import type { EventDraft, Seq, StoredEvent } from "../../../model/event.js";
 import type { Fence } from "../../../ports/groups.js";
-import type {
-  AppendResult,
-  HistoryOptions,
-  Log,
-  Page,
-  PartitionHead,
-  ReadOptions,
-} from "../../../ports/log.js";
+import type { AppendResult, HistoryOptions, Page, PartitionHead, ReadOptions } from "../../../ports/log.js";
 import type { Signal } from "../../../ports/store.js";
 import type { Connection } from "../connection.js";
 import type { FindElsewhere, Place } from "../event-lookup.js";
-import { appendAndTell } from "../fenced-append.js";
+import { appendAndTell, type Target } from "../fenced-append.js";
+import type { LayoutLog, TopicByKey } from "../layout-log.js";
 import { BatchAppender } from "./append.js";
 import { BYTES, storedEvents } from "./batch-document.js";
 import { type BatchEnds, headOf, headsPipeline } from "./heads.js";
+import { KeyWalk } from "./key-walk.js";
 import { BatchKeys } from "./keys.js";
 import { BatchLookup } from "./lookup.js";
 import { Pages } from "./pages.js";
@@ -32,13 +27,14 @@ export interface BatchLogOptions {
   readonly elsewhere: FindElsewhere;
 }
 
-export class BatchLog implements Omit<Log, "find"> {
+export class BatchLog implements LayoutLog {
   readonly #connection: Connection;
   readonly #signal: (signal: Signal) => void;
   readonly #lookup: BatchLookup;
   readonly #appender: BatchAppender;
   readonly #pages: Pages;
   readonly #keys: BatchKeys;
+  readonly #walk: KeyWalk;
   readonly #removal: BatchRemoval;
 
   constructor(connection: Connection, { signal, elsewhere }: BatchLogOptions) {
@@ -48,6 +44,7 @@ export class BatchLog implements Omit<Log, "find"> {
     this.#lookup = lookup;
     this.#pages = new Pages(connection, lookup);
     this.#keys = new BatchKeys(connection, lookup);
+    this.#walk = new KeyWalk(connection, lookup);
     this.#removal = new BatchRemoval(connection, lookup);
     this.#appender = new BatchAppender(connection, lookup, {
       elsewhere,
@@ -55,14 +52,8 @@ export class BatchLog implements Omit<Log, "find"> {
     });
   }
 
-  append(
-    topic: string,
-    partition: number,
-    drafts: readonly EventDraft[],
-    fence?: Fence,
-  ): Promise<AppendResult> {
-    const call = { place: { topic, partition }, drafts, fence };
-    return appendAndTell(this.#connection, this.#appender, call, this.#signal);
+  append(target: Target, drafts: readonly EventDraft[], fence?: Fence): Promise<AppendResult> {
+    return appendAndTell(this.#connection, this.#appender, { target, drafts, fence }, this.#signal);
   }
 
   /** Of this layout, the events under these ids that a majority holds and that were not removed. */
@@ -122,12 +113,16 @@ export class BatchLog implements Omit<Log, "find"> {
     return undefined;
   }
 
-  latestByKey(topic: string, keys: readonly string[]): Promise<ReadonlyMap<string, StoredEvent>> {
-    return this.#connection.gate.read(() => this.#keys.latest(topic, keys));
+  latestByKey(topic: TopicByKey, keys: readonly string[]): Promise<ReadonlyMap<string, StoredEvent>> {
+    const { name, keyIndex } = topic;
+    const source = keyIndex ? this.#keys : this.#walk;
+    return this.#connection.gate.read(() => source.latest(name, keys));
   }
 
-  history(topic: string, key: string, options: HistoryOptions): Promise<readonly StoredEvent[]> {
-    return this.#connection.gate.read(() => this.#keys.history(topic, key, options));
+  history(topic: TopicByKey, key: string, options: HistoryOptions): Promise<readonly StoredEvent[]> {
+    const { name, keyIndex } = topic;
+    const source = keyIndex ? this.#keys : this.#walk;
+    return this.#connection.gate.read(() => source.history(name, key, options));
   }
 
   trim(topic: string, partition: number, through: Seq): Promise<number> {

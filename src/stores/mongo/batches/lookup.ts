@@ -132,17 +132,41 @@ export class BatchLookup {
     const events: StoredEvent[] = [];
     const leftovers: BatchDocument[] = [];
     for (const [topic, group] of byTopic(documents)) {
-      const floors = await this.floors(
-        topic,
-        group.map(({ partition }) => partition),
-        session,
-      );
-      for (const document of group) {
-        if (document.first <= (floors.get(document.partition) ?? 0)) leftovers.push(document);
-        else events.push(...storedEvents(document, (event) => wanted.has(event.id)));
+      const judged = await this.counting(topic, group, session);
+      leftovers.push(...judged.leftovers);
+      for (const batch of judged.counting) {
+        events.push(...storedEvents(batch, (event) => wanted.has(event.id)));
       }
     }
     return { events, leftovers, batches: documents.length };
+  }
+
+  /**
+   * Which of these batches of a topic count. A trim may have cut one since it was read: then what stands above the floor
+   * in its place counts.
+   */
+  async counting(
+    topic: string,
+    documents: readonly BatchDocument[],
+    session?: ClientSession,
+  ): Promise<{ readonly counting: BatchDocument[]; readonly leftovers: BatchDocument[] }> {
+    const partitions = documents.map(({ partition }) => partition);
+    const floors = await this.floors(topic, partitions, session);
+    const floorOf = ({ partition }: BatchDocument): Seq => floors.get(partition) ?? 0;
+    const counting = documents.filter((batch) => batch.first > floorOf(batch));
+    const leftovers = documents.filter((batch) => batch.first <= floorOf(batch));
+    const cut = leftovers.filter((batch) => batch.last > floorOf(batch));
+    if (cut.length === 0) return { counting, leftovers };
+    const known = new Set(counting.map(({ _id }) => String(_id)));
+    const $or = cut.map((batch) => ({
+      partition: batch.partition,
+      first: { $gt: floorOf(batch), $lte: batch.last },
+    }));
+    const above = await this.#connection.collections.batches
+      .find({ topic, $or }, { projection: BYTES, ...(session && { session }) })
+      .toArray();
+    const others = above.filter(({ _id }) => !known.has(String(_id)));
+    return { counting: [...counting, ...(await this.counting(topic, others, session)).counting], leftovers };
   }
 
   async #chosen(ids: readonly string[], options: FindOptions): Promise<BatchDocument[]> {

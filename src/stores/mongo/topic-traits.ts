@@ -1,0 +1,63 @@
+/**
+ * What is fixed of a topic when it is defined, so that what was once read stays true: its layout (each event a document,
+ * or those of an append in one), and whether its events are found by key by index. Were the latter to change, a writer
+ * that has not heard of it would leave events out of the index.
+ */
+import type { TopicConfig, TopicLayout } from "../../model/topic.js";
+import type { TopicDocument } from "./collections.js";
+import type { Connection } from "./connection.js";
+
+export interface TopicTraits {
+  readonly layout: TopicLayout;
+  /** Events that are appended get entries by key. */
+  readonly keyEntries: boolean;
+  /** Every event of the topic has them, so that whoever asks by key may go by them alone. */
+  readonly keyIndex: boolean;
+}
+
+/** Nobody can tell yet what it will be: its events are ready for an index, and nobody counts on one. */
+const UNDEFINED: TopicTraits = { layout: "documents", keyEntries: true, keyIndex: false };
+
+/** Topics remembered at once; forgetting one costs a look. */
+const MAX_KNOWN = 20_000;
+
+export class KnownTraits {
+  readonly #connection: Connection;
+  readonly #known = new Map<string, TopicTraits>();
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  known(topic: string): TopicTraits | undefined {
+    return this.#known.get(topic);
+  }
+
+  async of(topic: string): Promise<TopicTraits> {
+    const known = this.#known.get(topic);
+    if (known !== undefined) return known;
+    const { topics } = this.#connection.collections;
+    const document = await topics.findOne({ _id: topic }, { projection: { layout: 1, keyIndex: 1 } });
+    if (document === null) return UNDEFINED;
+    const traits = traitsOf(document);
+    if (this.#known.size >= MAX_KNOWN) this.#known.clear();
+    this.#known.set(topic, traits);
+    return traits;
+  }
+}
+
+/**
+ * A topic without the mark was defined before there was one. Its batches have their keys beside them. Its documents may
+ * lie in an index of all keys, which was made then; questions that do not name the mark are answered by it.
+ */
+function traitsOf({
+  layout = "documents",
+  keyIndex,
+}: Pick<TopicDocument, "layout" | "keyIndex">): TopicTraits {
+  const indexed = keyIndex ?? layout === "batches";
+  return { layout, keyEntries: indexed, keyIndex: indexed };
+}
+
+export function asksForKeys({ keyed, compaction }: TopicConfig): boolean {
+  return keyed === true || compaction === true;
+}
