@@ -23,7 +23,7 @@ import {
   type GroupPolicy,
   type HandlingPolicy,
 } from "./delivery-state.js";
-import type { Tail, TailPage } from "./tail.js";
+import type { Tail, TailPage, TailReader } from "./tail.js";
 import { cursorBehind, cursorWith } from "./transaction-cursor.js";
 
 /** What a transaction ends with that had no effect for certain: it met another one, or was refused as it is. */
@@ -61,7 +61,7 @@ export class DeliveryShell implements Source {
   readonly epoch: number;
   readonly #options: ShellOptions;
   readonly #state: Delivery;
-  readonly #stopListening: () => void;
+  readonly #reader: TailReader;
   /** Ends every wait when the shell stops. */
   readonly #over = new AbortController();
   #cancelWake: CancelTimer | null = null;
@@ -79,7 +79,7 @@ export class DeliveryShell implements Source {
     this.stopped = new Promise((resolve) => {
       this.#resolveStopped = resolve;
     });
-    this.#stopListening = options.tail.listen(ref.topic, ref.partition, () => this.#send({ type: "grew" }));
+    this.#reader = options.tail.listen(ref.topic, ref.partition, () => this.#send({ type: "grew" }));
     this.#performAll(begin(this.#state, options.policy));
   }
 
@@ -301,7 +301,7 @@ export class DeliveryShell implements Source {
   }
 
   #fetch(after: number): void {
-    const page = this.#options.tail.read(this.ref.topic, this.ref.partition, after, this.#options.pageSize);
+    const page = this.#options.tail.read(this.#reader, after, this.#options.pageSize);
     if (page instanceof Promise) void this.#awaitPage(page);
     else this.#arrived(page);
   }
@@ -395,7 +395,7 @@ export class DeliveryShell implements Source {
 
   #finish(): void {
     this.#cancelWake?.();
-    this.#stopListening();
+    this.#reader.stop();
     this.#over.abort();
     this.#resolveStopped();
     this.#options.onStopped(this);

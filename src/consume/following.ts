@@ -12,7 +12,7 @@ export async function* followTopic(
   signal: AbortSignal,
 ): AsyncGenerator<StoredEvent> {
   let wake: () => void = () => undefined;
-  const stops = floors.map((_, partition) => tail.listen(topic, partition, () => wake()));
+  const readers = floors.map((_, partition) => tail.listen(topic, partition, () => wake()));
   const onAbort = (): void => wake();
   signal.addEventListener("abort", onAbort);
   try {
@@ -21,8 +21,8 @@ export async function* followTopic(
         wake = resolve;
       });
       let idle = true;
-      for (const partition of floors.keys()) {
-        const page = await tail.read(topic, partition, floors[partition] as Seq, PAGE);
+      for (const [partition, reader] of readers.entries()) {
+        const page = await tail.read(reader, floors[partition] as Seq, PAGE);
         for (const event of page.events) {
           if (signal.aborted) return;
           floors[partition] = event.seq;
@@ -35,6 +35,6 @@ export async function* followTopic(
     }
   } finally {
     signal.removeEventListener("abort", onAbort);
-    for (const stop of stops) stop();
+    for (const reader of readers) reader.stop();
   }
 }

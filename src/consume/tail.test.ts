@@ -1,20 +1,22 @@
 /** The tail: a reader cannot tell it from the log, ten groups cost one read, and it stays within its bounds. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { gate } from "../../test/support/eventually.js";
+import { eventually, gate } from "../../test/support/eventually.js";
 import { draft } from "../../test/support/stored-events.js";
 import { DEFAULT_LIMITS, type Limits } from "../model/limits.js";
 import type { AppendResult } from "../ports/log.js";
 import type { Store } from "../ports/store.js";
 import { memoryStore } from "../stores/memory/index.js";
 import { interceptStore } from "../testing/store-calls.js";
-import { Tail, type TailPage } from "./tail.js";
+import { Tail, type TailPage, type TailReader } from "./tail.js";
 
 /** A tail on a real log whose reads are counted, and may be held up. */
 class Bench {
   readonly store: Store = memoryStore();
   readonly tail: Tail;
   reads = 0;
+  /** By partition; listens from its first read on. */
+  readonly #readers = new Map<number, TailReader>();
   #holding: Promise<void> | null = null;
   #next = 1;
 
@@ -54,11 +56,38 @@ class Bench {
   }
 
   async read(after: number, limit = 100, partition = 0): Promise<TailPage> {
-    return this.tail.read("t.a", partition, after, limit);
+    return this.readNow(after, limit, partition);
+  }
+
+  readNow(after: number, limit: number, partition = 0): TailPage | Promise<TailPage> {
+    const reader = this.#readers.get(partition) ?? this.tail.listen("t.a", partition, () => undefined);
+    this.#readers.set(partition, reader);
+    return this.tail.read(reader, after, limit);
   }
 
   async seqs(after: number, limit = 100): Promise<number[]> {
     return (await this.read(after, limit)).events.map(({ seq }) => seq);
+  }
+}
+
+/** Reads a partition as a group does: each event once, in order. */
+class InOrder {
+  readonly seen: number[] = [];
+  readonly #tail: Tail;
+  readonly #reader: TailReader;
+  #after = 0;
+
+  constructor(tail: Tail) {
+    this.#tail = tail;
+    this.#reader = tail.listen("t.a", 0, () => undefined);
+  }
+
+  /** True if there is nothing more for now. */
+  async read(limit: number): Promise<boolean> {
+    const page = await this.#tail.read(this.#reader, this.#after, limit);
+    this.seen.push(...page.events.map(({ seq }) => seq));
+    this.#after = page.through;
+    return page.atHead;
   }
 }
 
@@ -69,21 +98,21 @@ describe("reading", () => {
   it("serves what this bus published at once, without a read of the log", async () => {
     const bench = new Bench();
     await bench.publish(5);
-    const page = bench.tail.read("t.a", 0, 2, 2);
+    const page = bench.readNow(2, 2);
     expect(page).not.toBeInstanceOf(Promise);
     expect(page).toMatchObject({ events: [{ seq: 3 }, { seq: 4 }], through: 4, atHead: false });
-    expect(bench.tail.read("t.a", 0, 4, 2)).toMatchObject({ events: [{ seq: 5 }], through: 5, atHead: true });
-    expect(bench.tail.read("t.a", 0, 5, 2)).toMatchObject({ events: [], through: 5, atHead: true });
+    expect(bench.readNow(4, 2)).toMatchObject({ events: [{ seq: 5 }], through: 5, atHead: true });
+    expect(bench.readNow(5, 2)).toMatchObject({ events: [], through: 5, atHead: true });
     expect(bench.reads).toBe(0);
   });
 
   it("keeps nothing for a partition that nobody here reads, and whoever comes later reads the log", async () => {
     const bench = new Bench();
     bench.tail.appended((await bench.append(5)).events);
-    expect(bench.tail.read("t.a", 0, 2, 9)).toBeInstanceOf(Promise);
+    expect(bench.readNow(2, 9)).toBeInstanceOf(Promise);
     expect(await bench.seqs(2)).toEqual([3, 4, 5]);
     await bench.publish(3);
-    expect(bench.tail.read("t.a", 0, 5, 9)).toMatchObject({ events: [{ seq: 6 }, { seq: 7 }, { seq: 8 }] });
+    expect(bench.readNow(5, 9)).toMatchObject({ events: [{ seq: 6 }, { seq: 7 }, { seq: 8 }] });
   });
 
   it("ten groups that ask for the same at once cost one read", async () => {
@@ -150,23 +179,74 @@ describe("reading", () => {
     expect(await bench.seqs(0)).toEqual([1]);
   });
 
+  it("lets go of what every reader has got, and keeps what one of them has yet to get", async () => {
+    const bench = new Bench();
+    const [quick, slow] = [0, 1].map(() => bench.tail.listen("t.a", 0, () => undefined)) as [
+      TailReader,
+      TailReader,
+    ];
+    const publish = async (): Promise<void> => bench.tail.appended((await bench.append(2)).events);
+    await publish();
+    expect(bench.tail.read(quick, 0, 9)).toMatchObject({ through: 2 });
+    await publish();
+    expect(bench.tail.read(quick, 2, 9)).toMatchObject({ events: [{ seq: 3 }, { seq: 4 }], atHead: true });
+    expect(bench.tail.read(slow, 0, 3)).toMatchObject({ through: 3, atHead: false });
+    expect(bench.tail.read(slow, 3, 3)).toMatchObject({ events: [{ seq: 4 }], atHead: true });
+    await publish();
+    expect(bench.tail.read(slow, 4, 9)).toMatchObject({ events: [{ seq: 5 }, { seq: 6 }], atHead: true });
+    expect(bench.reads).toBe(0);
+    // Nobody needed these any more: whoever wants them again goes to the log.
+    const late = bench.tail.listen("t.a", 0, () => undefined);
+    expect(bench.tail.read(late, 3, 9)).toBeInstanceOf(Promise);
+  });
+
+  it("lets go at once of what readers take as soon as they hear of it, read from the log or published here", async () => {
+    const bench = new Bench();
+    const seen: number[] = [];
+    const reader: TailReader = bench.tail.listen("t.a", 0, () => void follow());
+    const follow = async (): Promise<void> => {
+      const page = bench.tail.read(reader, seen.at(-1) ?? 0, 9);
+      for (const { seq } of (page instanceof Promise ? await page : page).events) seen.push(seq);
+    };
+    bench.tail.appended((await bench.append(3)).events);
+    await bench.append(2);
+    bench.tail.grew("t.a", 0, 5);
+    await eventually(() => seen.length === 5, "what another bus appended is read");
+    bench.tail.appended((await bench.append(3)).events);
+    expect(seen).toEqual(range(1, 8));
+    expect(bench.reads).toBe(1);
+    const late = bench.tail.listen("t.a", 0, () => undefined);
+    expect(bench.tail.read(late, 7, 9)).toBeInstanceOf(Promise);
+  });
+
   it("P2: whatever the order of publishes, foreign appends, removals and hints, a reader sees exactly the log", async () => {
     const act = fc.record({
-      op: fc.constantFrom("publish", "publish", "append", "remove", "grew", "wake", "read"),
+      op: fc.constantFrom(
+        "publish",
+        "publish",
+        "append",
+        "remove",
+        "grew",
+        "wake",
+        "read",
+        "follow",
+        "follow",
+      ),
       n: fc.integer({ min: 1, max: 5 }),
     });
     await fc.assert(
       fc.asyncProperty(fc.array(act, { minLength: 3, maxLength: 40 }), async (acts) => {
         const bench = new Bench({ maxTailEvents: 6 });
-        const stop = bench.tail.listen("t.a", 0, () => undefined);
+        const readers = [0, 1].map(() => new InOrder(bench.tail));
         let head = 0;
         for (const { op, n } of acts) {
-          if (op === "publish") await bench.publish(n);
+          if (op === "publish") bench.tail.appended((await bench.append(n)).events);
           if (op === "append") await bench.append(n);
           if (op === "publish" || op === "append") head += n;
           if (op === "grew") bench.tail.grew("t.a", 0, head);
           if (op === "wake") bench.tail.wakeAll();
           if (op === "read") await bench.read(Math.max(0, head - n), n);
+          if (op === "follow") await readers[n % 2]?.read(n);
           // Only what no reader has asked for yet: what is kept may outlive its removal.
           if (op === "remove" && head > n) await bench.store.log.trim("t.a", 0, 1);
         }
@@ -179,7 +259,10 @@ describe("reading", () => {
           if (page.atHead) break;
         }
         expect(seen.filter((seq) => seq > 1)).toEqual(range(2, head));
-        stop();
+        for (const reader of readers) {
+          while (!(await reader.read(3)));
+          expect(reader.seen.filter((seq) => seq > 1)).toEqual(range(2, head));
+        }
       }),
       { numRuns: 100 },
     );
@@ -190,14 +273,14 @@ describe("growth", () => {
   it("listeners hear of publishes and of others' hints, each growth once, and only in their partition", async () => {
     const bench = new Bench();
     let heard = 0;
-    const stop = bench.tail.listen("t.a", 0, () => heard++);
+    const reader = bench.tail.listen("t.a", 0, () => heard++);
     await bench.publish(2);
     bench.tail.grew("t.a", 0, 2);
     bench.tail.grew("t.a", 1, 9);
     expect(heard).toBe(1);
     bench.tail.grew("t.a", 0, 3);
     expect(heard).toBe(2);
-    stop();
+    reader.stop();
     bench.tail.grew("t.a", 0, 4);
     expect(heard).toBe(2);
   });
@@ -252,9 +335,9 @@ describe("growth", () => {
     const bench = new Bench();
     bench.tail.appended((await bench.append(1)).events);
     expect(bench.tail.topics).toEqual([]);
-    const stop = bench.tail.listen("t.a", 3, () => undefined);
+    const reader = bench.tail.listen("t.a", 3, () => undefined);
     expect(bench.tail.topics).toEqual(["t.a"]);
-    stop();
+    reader.stop();
     expect(bench.tail.topics).toEqual([]);
   });
 });

@@ -6,8 +6,9 @@
  * What retention or compaction has just removed may still be here, and a group that has yet to read it may still get it:
  * as if it had read a moment earlier. Removal frees room; it does not call events back.
  *
- * Bounded in events per partition and in bytes over all (P13); the oldest go first. Only what the log holds is kept,
- * in seq order and without holes, so a reader cannot tell it from the log.
+ * What all readers of a partition have got is let go of: events that live long are what the collector pays for most. What
+ * one of them has yet to get is kept, bounded in events per partition and in bytes over all (P13); the oldest go first. Only
+ * what the log holds is kept, in seq order and without holes, so a reader cannot tell it from the log.
  */
 import type { Seq, StoredEvent } from "../model/event.js";
 import type { Limits } from "../model/limits.js";
@@ -31,9 +32,27 @@ interface PartitionTail {
   /** How often it was said that there may be more, and how much of that a read of the end has answered. */
   doubts: number;
   answered: number;
-  readonly listeners: Set<() => void>;
+  readonly readers: Set<TailReader>;
   /** Reads of the log under way, by `after`: groups that ask for the same get the same. */
   readonly reading: Map<Seq, Promise<TailPage>>;
+}
+
+/** Somebody here who reads one partition, from the older to the newer. */
+export class TailReader {
+  readonly tail: PartitionTail;
+  /** Called whenever the partition may have grown. */
+  readonly heard: () => void;
+  /** It will not ask for events up to here again. */
+  through: Seq = 0;
+
+  constructor(tail: PartitionTail, heard: () => void) {
+    this.tail = tail;
+    this.heard = heard;
+  }
+
+  stop(): void {
+    this.tail.readers.delete(this);
+  }
 }
 
 export class Tail {
@@ -48,9 +67,14 @@ export class Tail {
   }
 
   /** Events after `after`, at once if they are kept, else from the log. */
-  read(topic: string, partition: number, after: Seq, limit: number): TailPage | Promise<TailPage> {
-    const tail = this.#tail(topic, partition);
-    if (after >= tail.from && after < tail.through) return keptPage(tail, after, limit);
+  read(reader: TailReader, after: Seq, limit: number): TailPage | Promise<TailPage> {
+    const { tail } = reader;
+    reader.through = after;
+    if (after >= tail.from && after < tail.through) {
+      const page = keptPage(tail, after, limit);
+      reader.through = page.through;
+      return page;
+    }
     if (after === tail.through && after >= tail.head && after > 0 && !isDoubtful(tail))
       return { events: [], through: after, atHead: true };
     let reading = tail.reading.get(after);
@@ -66,9 +90,12 @@ export class Tail {
     const first = events[0];
     if (first === undefined) return;
     const tail = this.#tail(first.topic, first.partition);
+    this.#letGoOfRead(tail);
     // A process that only publishes keeps nothing: what outlives a few appends costs the collector most.
-    if (tail.listeners.size > 0) for (const event of events) this.#keep(tail, event);
+    if (tail.readers.size > 0) for (const event of events) this.#keep(tail, event);
     this.#hear(tail, (events.at(-1) as StoredEvent).seq);
+    // Most readers take events as soon as they hear of them.
+    this.#letGoOfRead(tail);
   }
 
   /** Somebody says the log has grown to `head`. */
@@ -82,29 +109,30 @@ export class Tail {
       for (const tail of tails) {
         if (tail === undefined) continue;
         tail.doubts++;
-        for (const listener of tail.listeners) listener();
+        for (const reader of tail.readers) reader.heard();
       }
     }
   }
 
-  /** Topics somebody listens to. */
+  /** Topics that somebody reads. */
   get topics(): string[] {
     return [...this.#partitions]
-      .filter(([, tails]) => tails.some((tail) => tail?.listeners.size > 0))
+      .filter(([, tails]) => tails.some((tail) => tail?.readers.size > 0))
       .map(([topic]) => topic);
   }
 
-  /** Calls `listener` whenever the partition may have grown. */
-  listen(topic: string, partition: number, listener: () => void): () => void {
-    const { listeners } = this.#tail(topic, partition);
-    listeners.add(listener);
-    return () => void listeners.delete(listener);
+  /** Calls `heard` whenever the partition may have grown. */
+  listen(topic: string, partition: number, heard: () => void): TailReader {
+    const tail = this.#tail(topic, partition);
+    const reader = new TailReader(tail, heard);
+    tail.readers.add(reader);
+    return reader;
   }
 
   #hear(tail: PartitionTail, head: Seq): void {
     if (head <= tail.head) return;
     tail.head = head;
-    for (const listener of tail.listeners) listener();
+    for (const reader of tail.readers) reader.heard();
   }
 
   async #readLog(tail: PartitionTail, after: Seq, limit: number): Promise<TailPage> {
@@ -128,6 +156,7 @@ export class Tail {
 
   /** A page that ends at the head joins what is kept, or replaces it. */
   #keepPage(tail: PartitionTail, after: Seq, page: Page): void {
+    this.#letGoOfRead(tail);
     if (tail.through !== after) {
       if (tail.through > after) return;
       this.#forget(tail, page.events.length === 0 ? page.through : after);
@@ -168,6 +197,12 @@ export class Tail {
     this.#bytes += tail.bytes;
   }
 
+  #letGoOfRead(tail: PartitionTail): void {
+    if (tail.events.length === 0) return;
+    for (const { through } of tail.readers) if (through < tail.through) return;
+    this.#forget(tail, tail.through);
+  }
+
   #forget(tail: PartitionTail, through: Seq): void {
     this.#bytes -= tail.bytes;
     tail.bytes = 0;
@@ -194,7 +229,7 @@ export class Tail {
         head: 0,
         doubts: 0,
         answered: 0,
-        listeners: new Set(),
+        readers: new Set(),
         reading: new Map(),
       };
       tails[partition] = tail;
