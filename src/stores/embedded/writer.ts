@@ -5,6 +5,7 @@
 
 import type { Worker } from "node:worker_threads";
 import { BusError } from "../../model/errors.js";
+import { Numbered } from "../../model/numbered.js";
 import { soon } from "../../model/soon.js";
 import { unpackError } from "./errors.js";
 import {
@@ -41,7 +42,7 @@ export interface WriterEvents {
 export class Writer {
   readonly #worker: Worker;
   readonly #path: string;
-  readonly #waiting = new Map<number, Waiting>();
+  readonly #waiting = new Numbered<Waiting>();
   readonly #closed: Promise<void>;
   #outgoing: Waiting[] = [];
   /** Several calls may lie in one buffer. */
@@ -85,7 +86,7 @@ export class Writer {
     if (transfer !== undefined) this.#transfer.add(transfer);
     const waiting = { number, name, argument, resolve, reject, bytes };
     this.#outgoing.push(waiting);
-    this.#waiting.set(number, waiting);
+    this.#waiting.add(number, waiting);
     if (this.#waiting.size === 1) this.#worker.ref();
   }
 
@@ -174,8 +175,7 @@ export class Writer {
   };
 
   #take(number: number): Waiting | undefined {
-    const waiting = this.#waiting.get(number);
-    this.#waiting.delete(number);
+    const waiting = this.#waiting.take(number);
     this.#waitingBytes -= waiting?.bytes ?? 0;
     return waiting;
   }
@@ -185,8 +185,9 @@ export class Writer {
   }
 
   #end(events: WriterEvents, cause: unknown): void {
-    for (const number of [...this.#waiting.keys()]) {
-      this.#take(number)?.reject(
+    this.#waitingBytes = 0;
+    for (const { reject } of this.#waiting.takeAll()) {
+      reject(
         new BusError("OUTCOME_UNKNOWN", `the writing thread of ${this.#path} ended before it answered`, {
           cause,
         }),
