@@ -34,6 +34,13 @@ export interface ClientOptions {
   readonly makeSocket?: SocketMaker;
 }
 
+/** What differs between browsers and Node. */
+export interface Platform {
+  readonly makeSocket: SocketMaker;
+  /** When frames that wait to go together are sent. Default: as a microtask. */
+  readonly defer?: (callback: () => void) => void;
+}
+
 /** Where a published event stands. */
 export interface Published {
   readonly id: string;
@@ -92,12 +99,13 @@ export class PromClient {
   #corr = 0;
   #bufferedChars = 0;
 
-  constructor(url: string, options: ClientOptions & { readonly makeSocket: SocketMaker }) {
+  constructor(url: string, options: ClientOptions & Platform) {
     this.#options = options;
     this.#deliveries = new Deliveries((frame) => this.#connection.send(frame));
     this.#connection = new Connection({
       url: socketUrl(url),
       makeSocket: options.makeSocket,
+      defer: options.defer ?? queueMicrotask,
       getToken: () => options.getToken?.() ?? options.token,
       retry: { ...RECONNECT, ...options.retry },
       pingMs: options.pingMs ?? 20_000,

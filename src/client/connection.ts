@@ -5,9 +5,10 @@
  *   any --close, or a token that is refused--> closed
  */
 
-import type { ClientFrame, ServerFrame } from "../hub/protocol.js";
+import type { AckFrame, ClientFrame, ServerFrame } from "../hub/protocol.js";
 import { BusError } from "../model/errors.js";
 import { backoffMs, type RetryPolicy } from "../model/retry.js";
+import { AckRun } from "./ack-run.js";
 import { OPEN, type SocketLike, type SocketMaker } from "./socket.js";
 
 export type Status = "offline" | "connecting" | "online" | "closed";
@@ -15,6 +16,8 @@ export type Status = "offline" | "connecting" | "online" | "closed";
 export interface ConnectionOptions {
   readonly url: string;
   readonly makeSocket: SocketMaker;
+  /** Calls back when whatever goes on now is done. */
+  readonly defer: (callback: () => void) => void;
   readonly getToken: () => string | undefined | Promise<string | undefined>;
   readonly retry: RetryPolicy;
   readonly pingMs: number;
@@ -48,6 +51,11 @@ export class Connection {
   #outgoing: string[] = [];
   #outgoingChars = 0;
   #messageChars = MESSAGE_CHARS;
+  #isFlushDue = false;
+  /** The last of what goes out, if that is acks: more of them may join it. */
+  #acks: AckRun | null = null;
+  /** The hub has said that it takes many acks in one frame. */
+  #takesIds = false;
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
@@ -68,14 +76,14 @@ export class Connection {
 
   /** Frames of one turn go together, as far as they fit. Call only while online. */
   send(frame: ClientFrame): void {
-    this.sendText(JSON.stringify(frame));
+    if (frame.type === "ACK" && "id" in frame && this.#takesIds) this.#ack(frame);
+    else this.sendText(JSON.stringify(frame));
   }
 
   /** As `send`, for a frame that is a text already. */
   sendText(frame: string): void {
-    if (this.#outgoingChars + frame.length > this.#messageChars) this.#flush();
-    this.#outgoingChars += frame.length;
-    if (this.#outgoing.push(frame) === 1) queueMicrotask(this.#flush);
+    if (this.#acks !== null) this.#endAcks();
+    this.#push(frame);
   }
 
   /** From now on fewer frames go together. */
@@ -88,12 +96,48 @@ export class Connection {
     this.#drop(1000, "bye");
   }
 
+  #ack(frame: AckFrame): void {
+    if (this.#acks?.add(frame)) return;
+    if (this.#acks !== null) this.#endAcks();
+    this.#acks = new AckRun(frame);
+    this.#flushSoon();
+  }
+
+  #endAcks(): void {
+    const run = this.#acks;
+    this.#acks = null;
+    if (run !== null) this.#push(JSON.stringify(run.frame()));
+  }
+
+  #push(frame: string): void {
+    if (this.#outgoingChars + frame.length > this.#messageChars) this.#sendOut();
+    this.#outgoingChars += frame.length;
+    this.#outgoing.push(frame);
+    this.#flushSoon();
+  }
+
+  #flushSoon(): void {
+    if (this.#isFlushDue) return;
+    this.#isFlushDue = true;
+    this.#options.defer(this.#flush);
+  }
+
   readonly #flush = (): void => {
+    this.#isFlushDue = false;
+    this.#endAcks();
+    this.#sendOut();
+  };
+
+  #sendOut(): void {
     const frames = this.#outgoing;
+    const chars = this.#outgoingChars;
+    const socket = this.#socket;
     this.#outgoing = [];
     this.#outgoingChars = 0;
-    if (this.#socket?.readyState === OPEN && frames.length > 0) this.#socket.send(`[${frames.join(",")}]`);
-  };
+    if (socket?.readyState !== OPEN || frames.length === 0) return;
+    if (socket.sendFrames !== undefined) socket.sendFrames(frames, chars);
+    else socket.send(`[${frames.join(",")}]`);
+  }
 
   async #dial(): Promise<void> {
     const { makeSocket, url, getToken } = this.#options;
@@ -128,9 +172,15 @@ export class Connection {
     const message = JSON.parse(text) as ServerFrame | ServerFrame[];
     for (const frame of Array.isArray(message) ? message : [message]) {
       if ("corr" in frame && frame.corr === "auth") {
-        if (frame.type === "OK") this.#online();
+        if (frame.type === "OK") this.#greeted(frame.result);
       } else this.#options.onFrame(frame);
     }
+  }
+
+  #greeted(hub: unknown): void {
+    const { takes } = (hub ?? {}) as { readonly takes?: readonly string[] };
+    this.#takesIds = takes?.includes("ids") === true;
+    this.#online();
   }
 
   #online(): void {
@@ -157,6 +207,8 @@ export class Connection {
     this.#socket = null;
     this.#outgoing = [];
     this.#outgoingChars = 0;
+    this.#acks = null;
+    this.#takesIds = false;
     this.#options.onOffline();
     if (this.#status === "closed") return;
     if (code === TOO_LARGE) this.#options.onTooLarge();

@@ -2,6 +2,8 @@
 export interface SocketLike {
   readonly readyState: number;
   send(data: string): void;
+  /** Sends frames as one array, `chars` long together, if it knows a better way than their joined text. */
+  sendFrames?(frames: readonly string[], chars: number): void;
   close(code?: number, reason?: string): void;
   onopen: (() => void) | null;
   onmessage: ((event: { data: unknown }) => void) | null;

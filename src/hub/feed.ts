@@ -35,6 +35,14 @@ export class Feed {
     return this.#head + event.json + this.#tail(delivery);
   }
 
+  /** The delivery of an event, unless its lease is over or a frame names another attempt or epoch (P6). */
+  lease(id: string, named: { readonly attempt?: number; readonly epoch?: number }): Delivered | null {
+    const delivery = this.leases.get(id);
+    if (delivery === undefined) return null;
+    if (named.attempt !== undefined && named.attempt !== delivery.attempt) return null;
+    return named.epoch !== undefined && named.epoch !== delivery.source.epoch ? null : delivery;
+  }
+
   /** Leases whose deadline passed and whose event went elsewhere are forgotten. */
   dropOver(): void {
     for (const [id, delivery] of this.leases) {

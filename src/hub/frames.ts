@@ -1,5 +1,5 @@
 /** Messages off the wire become frames, or one clear complaint. */
-import type { ClientFrame, Corr } from "./protocol.js";
+import { type ClientFrame, type Corr, MAX_ACKED_IDS } from "./protocol.js";
 
 type Check = (frame: Record<string, unknown>) => string | null;
 
@@ -21,7 +21,7 @@ const CHECKS: { readonly [T in ClientFrame["type"]]: Check } = {
         ? null
         : "opts must be an object",
   UNSUBSCRIBE: (f) => (isText(f.topic) && isText(f.group) ? null : "UNSUBSCRIBE needs topic and group"),
-  ACK: lease,
+  ACK: (f) => (f.ids === undefined ? lease(f) : leases(f)),
   NACK: (f) =>
     lease(f) ?? (optional((v) => typeof v === "string")(f.reason) ? null : "reason must be a string"),
   MODACK: (f) =>
@@ -37,8 +37,16 @@ const CHECKS: { readonly [T in ClientFrame["type"]]: Check } = {
   PING: () => null,
 };
 
-function lease(f: Record<string, unknown>): string | null {
-  if (!(isText(f.topic) && isText(f.group) && isText(f.id)))
+function leases(f: Record<string, unknown>): string | null {
+  const { id, ids } = f;
+  const isList = Array.isArray(ids) && ids.length > 0 && ids.length <= MAX_ACKED_IDS && ids.every(isText);
+  return id === undefined && isList
+    ? lease(f, ids)
+    : `ids are texts, 1 to ${MAX_ACKED_IDS}, instead of an id`;
+}
+
+function lease(f: Record<string, unknown>, ids: readonly unknown[] = [f.id]): string | null {
+  if (!(isText(f.topic) && isText(f.group) && isText(ids[0])))
     return `${String(f.type)} needs topic, group and id`;
   const numbers = optional(Number.isSafeInteger);
   return numbers(f.attempt) && numbers(f.epoch) ? null : "attempt and epoch must be whole numbers";

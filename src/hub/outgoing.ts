@@ -3,6 +3,7 @@
  * arrays), and a reader that does not keep up is noticed: `onFull` when too much waits, `onRoom` when it has gone.
  */
 import type { WebSocket } from "ws";
+import { sendFrames } from "./message-bytes.js";
 
 const MAX_MESSAGE_CHARS = 65_536;
 
@@ -44,10 +45,11 @@ export class Outgoing {
   readonly flush = (): void => {
     this.#scheduled = false;
     const frames = this.#frames;
+    const chars = this.#chars;
     this.#frames = [];
     this.#chars = 0;
     if (frames.length === 0 || this.#socket.readyState !== this.#socket.OPEN) return;
-    if (this.batches && frames.length > 1) this.#write([`[${frames.join(",")}]`]);
+    if (this.batches && frames.length > 1) sendFrames(this.#socket, frames, chars, this.#written);
     else this.#write(frames);
     if (!this.#full && this.#socket.bufferedAmount > this.#options.maxBufferBytes) {
       this.#full = true;

@@ -52,6 +52,12 @@ export interface AckFrame extends Lease {
   readonly type: "ACK";
 }
 
+/** Many of the same attempt and epoch at once, to a hub whose greeting says that it takes `ids`. */
+export interface AckManyFrame extends Omit<Lease, "id"> {
+  readonly type: "ACK";
+  readonly ids: readonly string[];
+}
+
 export interface NackFrame extends Lease {
   readonly type: "NACK";
   readonly reason?: string;
@@ -79,6 +85,7 @@ export type ClientFrame =
   | SubscribeFrame
   | UnsubscribeFrame
   | AckFrame
+  | AckManyFrame
   | NackFrame
   | ModackFrame
   | PauseFrame
@@ -87,7 +94,7 @@ export type ClientFrame =
 export interface OkFrame {
   readonly type: "OK";
   readonly corr?: Corr;
-  /** PUBLISH: where the event stands. AUTH: who was recognised, until when. */
+  /** PUBLISH: where the event stands. AUTH: who was recognised, until when, and what the hub takes. */
   readonly result?: unknown;
 }
 
@@ -119,6 +126,11 @@ export interface PongFrame {
 }
 
 export type ServerFrame = OkFrame | ErrFrame | EventFrame | PongFrame;
+
+/** What this hub takes beyond the first version of the protocol: told to those who greet it. */
+export const TAKES: readonly string[] = ["ids"];
+/** In one ACK. */
+export const MAX_ACKED_IDS = 1_000;
 
 /** Why a connection ends. */
 export const CloseCode = {

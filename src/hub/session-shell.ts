@@ -18,6 +18,7 @@ import { PayloadTexts } from "./payload-text.js";
 import { problemOf, retryAfterSeconds } from "./problem.js";
 import {
   type AckFrame,
+  type AckManyFrame,
   CloseCode,
   type Corr,
   type ModackFrame,
@@ -264,40 +265,25 @@ export class SessionShell {
     else this.#out.send(feed.frame(event, delivery));
   }
 
-  #settle(key: string, frame: AckFrame | NackFrame): void {
-    const { id, corr } = frame;
-    const delivery = this.#lease(key, frame);
+  /** All that can be is settled; whoever asked for an answer gets one. */
+  #settle(key: string, frame: AckFrame | AckManyFrame | NackFrame): void {
     const feed = this.#feeds.get(key);
-    if (delivery !== null) {
-      feed?.leases.delete(id);
-      feed?.endSpan(id, frame.type === "ACK" ? undefined : (frame.reason ?? "nacked"));
-    }
-    const settled =
-      delivery !== null &&
-      (frame.type === "ACK"
-        ? delivery.source.handled(delivery)
-        : delivery.source.failed(delivery, { error: frame.reason ?? "nacked" }));
-    if (!settled) this.#leaseLost(id, corr);
-    else if (corr !== undefined) this.#perform(ok(corr));
-  }
-
-  #leaseLost(id: string, corr: Corr | undefined): void {
-    this.#perform(err("LEASE_LOST", `event ${id} is not leased to this connection in that attempt`, corr));
-  }
-
-  #extend(key: string, frame: ModackFrame): void {
-    const delivery = this.#lease(key, frame);
-    if (delivery === null || !delivery.source.extend(delivery, frame.extend_ms))
-      this.#leaseLost(frame.id, frame.corr);
+    const ids = "ids" in frame ? frame.ids : [frame.id];
+    const lost = ids.filter((id) => feed === undefined || !settled(feed, id, frame));
+    if (lost.length > 0) this.#leaseLost(lost, frame.corr);
     else if (frame.corr !== undefined) this.#perform(ok(frame.corr));
   }
 
-  /** The delivery that a frame names; null if its attempt or epoch is over (P6). */
-  #lease(key: string, frame: AckFrame | NackFrame | ModackFrame): Delivered | null {
-    const delivery = this.#feeds.get(key)?.leases.get(frame.id);
-    if (delivery === undefined) return null;
-    if (frame.attempt !== undefined && frame.attempt !== delivery.attempt) return null;
-    return frame.epoch !== undefined && frame.epoch !== delivery.source.epoch ? null : delivery;
+  #leaseLost(ids: readonly string[], corr: Corr | undefined): void {
+    const others = ids.length === 1 ? "" : ` (and ${ids.length - 1} more)`;
+    const what = `event ${ids[0]}${others} is not leased to this connection in that attempt`;
+    this.#perform(err("LEASE_LOST", what, corr));
+  }
+
+  #extend(key: string, frame: ModackFrame): void {
+    const delivery = this.#feeds.get(key)?.lease(frame.id, frame);
+    if (!delivery?.source.extend(delivery, frame.extend_ms)) this.#leaseLost([frame.id], frame.corr);
+    else if (frame.corr !== undefined) this.#perform(ok(frame.corr));
   }
 
   async #unsubscribe(key: string, corr: Corr | undefined): Promise<void> {
@@ -381,6 +367,17 @@ export class SessionShell {
     }
     this.#feeds.clear();
   }
+}
+
+/** False if the event is no longer leased as the frame says. */
+function settled(feed: Feed, id: string, frame: AckFrame | AckManyFrame | NackFrame): boolean {
+  const delivery = feed.lease(id, frame);
+  if (delivery === null) return false;
+  feed.leases.delete(id);
+  const error = frame.type === "ACK" ? undefined : (frame.reason ?? "nacked");
+  feed.endSpan(id, error);
+  if (error === undefined) return delivery.source.handled(delivery);
+  return delivery.source.failed(delivery, { error });
 }
 
 /** What a span tells of an event; the payload stays unread. */

@@ -60,7 +60,7 @@ describe("a session that has not said who it is", () => {
       expect(stepSession(session, frame({ ...PUBLISH, payload: n }))).toEqual([]);
     const effects = stepSession(session, { type: "authenticated", caller: everything, corr: 1, nowMs: 0 });
     expect(effects.slice(0, 2)).toEqual([
-      { type: "send", frame: { type: "OK", corr: 1, result: { subject: "ada" } } },
+      { type: "send", frame: { type: "OK", corr: 1, result: { subject: "ada", takes: ["ids"] } } },
       { type: "expireAt", atMs: Number.POSITIVE_INFINITY },
     ]);
     const published = effects.flatMap((effect) => (effect.type === "publish" ? [effect.frame.payload] : []));
@@ -146,7 +146,10 @@ describe("a session", () => {
     stepSession(session, frame({ type: "AUTH", token: "later", corr: 2 }));
     const later = caller(["subscribe:a"], 5_000);
     expect(stepSession(session, { type: "authenticated", caller: later, corr: 2, nowMs: 0 })).toEqual([
-      { type: "send", frame: { type: "OK", corr: 2, result: { subject: "ada", expires_ms: 5_000 } } },
+      {
+        type: "send",
+        frame: { type: "OK", corr: 2, result: { subject: "ada", expires_ms: 5_000, takes: ["ids"] } },
+      },
       { type: "expireAt", atMs: 5_000 },
     ]);
     expect(codes(stepSession(session, frame(PUBLISH)))).toEqual(["FORBIDDEN"]);

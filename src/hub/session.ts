@@ -14,6 +14,7 @@ import { TokenBucket } from "./limits.js";
 import type { HubCode } from "./problem.js";
 import {
   type AckFrame,
+  type AckManyFrame,
   type ClientFrame,
   CloseCode,
   type Corr,
@@ -22,6 +23,7 @@ import {
   type NackFrame,
   type PublishFrame,
   type SubscribeFrame,
+  TAKES,
 } from "./protocol.js";
 
 export interface Session {
@@ -69,7 +71,7 @@ export type SessionEffect =
   | { readonly type: "publish"; readonly frame: PublishFrame; readonly text?: string | undefined }
   | { readonly type: "subscribe"; readonly key: string; readonly frame: SubscribeFrame }
   | { readonly type: "unsubscribe"; readonly key: string; readonly corr?: Corr }
-  | { readonly type: "settle"; readonly key: string; readonly frame: AckFrame | NackFrame }
+  | { readonly type: "settle"; readonly key: string; readonly frame: AckFrame | AckManyFrame | NackFrame }
   | { readonly type: "extend"; readonly key: string; readonly frame: ModackFrame }
   | {
       readonly type: "pause";
@@ -163,7 +165,8 @@ function welcome(
       end(session, CloseCode.forbidden, "a subscription is not allowed"),
     ];
   const finite = Number.isFinite(caller.expiresMs);
-  const result = { subject: caller.subject, ...(finite && { expires_ms: caller.expiresMs }) };
+  const expiry = finite && { expires_ms: caller.expiresMs };
+  const result = { subject: caller.subject, ...expiry, takes: TAKES };
   const waited = session.waiting.splice(0).flatMap((frame) => onFrame(session, frame, nowMs));
   return [ok(corr, result), { type: "expireAt", atMs: caller.expiresMs }, ...waited];
 }

@@ -83,8 +83,11 @@ export class WireRecord {
         ...(key && { key }),
       });
     }
-    if (frame.type !== "ACK") return;
-    const held = this.#held.get(frame.id);
+    if (frame.type === "ACK") for (const id of "ids" in frame ? frame.ids : [frame.id]) this.#acked(id);
+  }
+
+  #acked(id: string): void {
+    const held = this.#held.get(id);
     if (held === undefined) return;
     const op = this.#recorder.nextOp();
     this.#recorder.record({ type: "settled", outcome: "acked", op, ...this.#handling(held) });

@@ -6,7 +6,7 @@
  * - The four siblings never import each other; they meet in bus.
  * - stores and testing know only model and ports; one driver never imports another. testing/simulator runs the
  *   real bus in one process, so it alone may also import bus, consume, project and the memory store.
- * - client knows model and hub/protocol; console knows only client.
+ * - client knows model and what both ends of the wire share (hub/protocol, hub/message-bytes); console knows only client.
  * - cli starts everything, so it may also import hub, client, stores and the package's entry point.
  * - Files directly in src/ compose the package: anything but hub, cli and console.
  * - Tests (*.test.ts) are not shipped and may import what they need; nothing imports a test.
@@ -42,7 +42,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   stores: ["model", "ports"],
   testing: ["model", "ports"],
   "testing/simulator": ["model", "ports", "testing", "bus", "consume", "project", "stores/memory"],
-  client: ["model", "hub/protocol"],
+  client: ["model", "hub/protocol", "hub/message-bytes"],
   console: ["client"],
   [COMPOSITION]: [...BUS_AND_BELOW, "stores", "testing", "client"],
 };

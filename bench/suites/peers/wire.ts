@@ -25,7 +25,7 @@ export class Wire {
   }
 
   write(text: string): void {
-    if (this.#out === "") queueMicrotask(() => this.#flush());
+    if (this.#out === "") process.nextTick(() => this.#flush());
     this.#out += text;
   }
 

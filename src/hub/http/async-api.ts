@@ -1,5 +1,6 @@
 /** AsyncAPI 3.0 of a hub: the WebSocket with its frames, and a channel for each topic. Pure. */
 import type { SchemaEntry } from "../../ports/registry.js";
+import { MAX_ACKED_IDS } from "../protocol.js";
 
 export interface AsyncApiInput {
   readonly title: string;
@@ -14,6 +15,13 @@ type Json = Record<string, unknown>;
 const text = { type: "string" };
 const whole = { type: "integer" };
 const corr = { type: ["string", "number"], description: "Comes back in the answer" };
+const ids = {
+  type: "array",
+  items: text,
+  minItems: 1,
+  maxItems: MAX_ACKED_IDS,
+  description: "Instead of id",
+};
 const lease = { topic: text, group: text, id: text, attempt: whole, epoch: whole, corr };
 
 /** Each frame's members, and those it must have. */
@@ -42,7 +50,7 @@ const FRAMES: Readonly<Record<string, { by: "client" | "hub"; properties: Json; 
     required: ["topic", "group"],
   },
   UNSUBSCRIBE: { by: "client", properties: { topic: text, group: text, corr }, required: ["topic", "group"] },
-  ACK: { by: "client", properties: lease, required: ["topic", "group", "id"] },
+  ACK: { by: "client", properties: { ...lease, ids }, required: ["topic", "group"] },
   NACK: { by: "client", properties: { ...lease, reason: text }, required: ["topic", "group", "id"] },
   MODACK: {
     by: "client",

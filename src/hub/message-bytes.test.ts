@@ -1,0 +1,77 @@
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { WebSocket, WebSocketServer } from "ws";
+import { sendFrames } from "./message-bytes.js";
+
+let server: WebSocketServer;
+let sender: WebSocket;
+let received: string[] = [];
+let onReceived: () => void = () => undefined;
+
+beforeAll(async () => {
+  server = new WebSocketServer({ port: 0, host: "127.0.0.1", perMessageDeflate: false });
+  server.on("connection", (socket) =>
+    socket.on("message", (data, isBinary) => {
+      received.push(isBinary ? "binary" : String(data));
+      onReceived();
+    }),
+  );
+  await once(server, "listening");
+  sender = new WebSocket(`ws://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  await once(sender, "open");
+});
+
+afterAll(() => {
+  sender.terminate();
+  server.close();
+});
+
+/** Sends them all at once, and resolves with what the other side got, once as many told that they are sent. */
+async function sent(messages: readonly (readonly string[])[]): Promise<string[]> {
+  received = [];
+  const all = new Promise<void>((resolve) => {
+    onReceived = () => received.length === messages.length && resolve();
+  });
+  const told = messages.map(
+    (frames) => new Promise<void>((resolve) => sendFrames(sender, frames, frames.join("").length, resolve)),
+  );
+  await Promise.all([all, ...told]);
+  return received;
+}
+
+const textOf = (frames: readonly string[]): string => `[${frames.join(",")}]`;
+
+describe("frames as the bytes of a message", () => {
+  it.each([
+    ["one", ["{}"]],
+    ["letters of every width", ['"a"', '"ü"', '"€"', '"😀"']],
+    ["only the widest letters, as many as fit", ["€".repeat(98_302)]],
+    ["one letter more than fits", ["€".repeat(98_303)]],
+    ["a long frame behind a short one", ["1", `"${"x".repeat(200_000)}"`]],
+  ])("arrive as they are: %s", async (_, frames) => {
+    expect(await sent([frames])).toEqual([textOf(frames)]);
+  });
+
+  it("P1: are not overwritten by later ones while they are on their way", async () => {
+    const frame = fc.tuple(fc.string({ unit: "binary" }), fc.nat({ max: 3_000 }));
+    const message = fc.array(frame, { minLength: 1, maxLength: 20 });
+    await fc.assert(
+      fc.asyncProperty(fc.array(message, { minLength: 1, maxLength: 30 }), async (drawn) => {
+        const messages = drawn.map((frames) =>
+          frames.map(([text, times]) => JSON.stringify(text.slice(0, 20).repeat(1 + (times % 200)))),
+        );
+        expect(await sent(messages)).toEqual(messages.map(textOf));
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it("tells that it is done with them also if the line is gone", async () => {
+    const gone = new WebSocket(`ws://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    await once(gone, "open");
+    gone.terminate();
+    await new Promise<void>((resolve) => sendFrames(gone, ["1", "2"], 2, resolve));
+  });
+});
