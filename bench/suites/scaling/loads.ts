@@ -10,8 +10,8 @@ import { publish, storeSink, TOPIC } from "../embedded/sinks.js";
 
 const WINDOW = 1_024;
 const WARM = 1_000;
-/** Among many topics the code has to be compiled, and the file to be grown, before an event costs what it will cost. */
-const WARM_SPREAD = 20_000;
+/** The code has to be compiled, in both threads, and the file to be grown, before an event costs what it will cost. */
+const WARM_SPREAD = 40_000;
 /** Longer ones are filled once and grow a little with each measurement. */
 const REFILL_UP_TO = 100_000;
 const IDLE_MS = 4_000;
