@@ -9,6 +9,7 @@ import { keyOf, payloadOf } from "../events.js";
 
 const [role, url = "", db = "", topic = "", count = "0"] = process.argv.slice(2);
 const BATCH = 1_000;
+const WARM_UP = 20_000;
 
 function tell(message: unknown): void {
   process.send?.(message as object);
@@ -26,18 +27,18 @@ function message(): Promise<unknown> {
 async function write(): Promise<void> {
   const store = mongoStore({ url, db });
   await store.open();
-  // The bare driver's process has run its round before, too: what is compared is running code, not code being compiled.
-  await append(store, `${topic}.warm-${process.pid}`);
+  // The bare driver's process has run its rounds before, too: what is compared is running code, not code being compiled.
+  await append(store, `${topic}.warm-${process.pid}`, WARM_UP);
   tell("ready");
   await message();
-  await append(store, topic);
+  await append(store, topic, Number(count));
   tell("done");
   await message();
   await store.close();
 }
 
-async function append(store: Store, to: string): Promise<void> {
-  for (let n = 0; n < Number(count); n += BATCH) {
+async function append(store: Store, to: string, events: number): Promise<void> {
+  for (let n = 0; n < events; n += BATCH) {
     const drafts = Array.from({ length: BATCH }, (_, i) => ({
       id: systemClock.newId(),
       ts: Date.now(),

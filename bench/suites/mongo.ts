@@ -28,6 +28,8 @@ const SINGLE = 3_000;
 const GATHERED = 20_000;
 const PINGS = 100;
 const WRITERS = 3;
+/** So many by each of them that it takes about a second. */
+const EACH = 12 * BATCH;
 
 let server: Promise<string> | undefined;
 let databases = 0;
@@ -182,12 +184,11 @@ async function ended(child: ChildProcess): Promise<void> {
 
 function contended(): Promise<number> {
   return withBus(async (_bus, url, db) => {
-    const each = Math.floor(EVENTS / WRITERS / BATCH) * BATCH;
     const writers = await Promise.all(
-      Array.from({ length: WRITERS }, () => peer("write", url, db, TOPIC, String(each))),
+      Array.from({ length: WRITERS }, () => peer("write", url, db, TOPIC, String(EACH))),
     );
     try {
-      return await perSecond(each * WRITERS, async () => {
+      return await perSecond(EACH * WRITERS, async () => {
         for (const writer of writers) writer.send("go");
         await Promise.all(writers.map((writer) => once(writer, "message")));
       });

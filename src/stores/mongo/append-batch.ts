@@ -12,6 +12,8 @@ export class AppendBatch {
   inDoubt = false;
   /** When the last insert ran into another writer's, by the server's logical time. */
   lostAt: Timestamp | undefined;
+  /** How often one did. */
+  losses = 0;
   readonly #drafts: readonly EventDraft[];
   readonly #events: (StoredEvent | undefined)[];
   readonly #duplicates = new Set<number>();

@@ -11,7 +11,7 @@
  * logical time. Else they count as removed already, so they are taken out and appended again at the true end.
  */
 import { setTimeout as pause } from "node:timers/promises";
-import type { ClientSession, FindOptions, Timestamp } from "mongodb";
+import type { ClientSession, Document, Timestamp } from "mongodb";
 import type { BusError } from "../../model/errors.js";
 import type { EventDraft, Seq } from "../../model/event.js";
 import type { AppendResult } from "../../ports/log.js";
@@ -24,16 +24,21 @@ import { type EventLookup, nameOf, type Place } from "./event-lookup.js";
 import type { Target } from "./fenced-append.js";
 import { type Inserted, insertByCommand, insertByDriver } from "./insert-outcome.js";
 import { removedSince } from "./removed-ranges.js";
+import { findAtOnce } from "./single-reply.js";
 import { isTrusted, laterOf, STAMP } from "./trust.js";
+import { waitForTurn } from "./turn.js";
 
 /** How long an append goes on through failovers before it gives up: an election and a bit. */
 const PATIENCE_MS = 20_000;
 const COMMAND_CHARACTERS = 4 * 1_048_576;
-/** How often, and after how long, a writer that lost a race looks whether the append in its way is over. */
-const MAX_LOOKS = 10;
-const LOOK_AGAIN_MS = 4;
 /** Tails remembered at once; forgetting one costs a look. */
 const MAX_TAILS = 20_000;
+
+/** How the end of a partition is asked for: in a transaction, or as of a time of the server's. */
+interface Asking {
+  readonly session?: ClientSession;
+  readonly after?: Timestamp;
+}
 
 export class Appender {
   readonly #connection: Connection;
@@ -81,7 +86,7 @@ export class Appender {
   async #insertWaiting(target: Target, batch: AppendBatch): Promise<BusError | undefined> {
     const { place } = target;
     const name = nameOf(place);
-    const tail = this.#tails.get(name) ?? (await this.#readTail(place, batch.lostAt));
+    const tail = this.#tails.get(name) ?? (await this.#learnTail(place, batch));
     const documents = this.#documentsAfter(tail, target, batch.waitingDrafts());
     batch.inDoubt = true;
     const since = this.#seen;
@@ -106,6 +111,7 @@ export class Appender {
     }
     batch.inDoubt = false;
     batch.lostAt = stop === "seq taken" ? at : undefined;
+    if (stop === "seq taken") batch.losses++;
     if (stop === "id taken") batch.found(await this.#lookup.settled(batch.waitingIds().slice(0, 1)));
     return stop === "refused" ? busError(error, "none") : undefined;
   }
@@ -149,32 +155,37 @@ export class Appender {
 
   /**
    * The end of the partition, as a majority holds it: a writer that counted on more could leave a hole behind when the
-   * primary changes. After losing a race it waits until a majority has what was in the way, instead of running into it
-   * again and again.
+   * primary changes. After losing a race that includes what was in the way.
    */
-  async #readTail(place: Place, lostAt: Timestamp | undefined): Promise<Tail> {
+  async #learnTail(place: Place, batch: AppendBatch): Promise<Tail> {
+    const { lostAt, losses, waiting } = batch;
     if (lostAt === undefined) return await this.tail(place);
-    return await this.#connection.client.withSession(async (session) => {
-      session.advanceOperationTime(lostAt);
-      let tail = await this.tail(place, { session });
-      // In the middle of another's append: to cut in would cost both of them another try.
-      for (let looks = 1; tail.id !== null && tail.since === undefined && looks < MAX_LOOKS; looks++) {
-        await pause(LOOK_AGAIN_MS * (0.5 + Math.random()));
-        tail = await this.tail(place, { session });
-      }
-      return tail;
-    });
+    const turnAt = await waitForTurn(this.#connection, place, { size: waiting.length, losses });
+    return await this.tail(place, { after: laterOf(lostAt, turnAt) as Timestamp });
   }
 
-  async tail(place: Place, options: FindOptions = {}): Promise<Tail> {
-    const { events } = this.#connection.collections;
-    const fields = { ...options, projection: { seq: 1, to: 1, maxTs: 1, sumBytes: 1, at: 1 } };
-    const last = await events.findOne({ ...place }, { ...fields, sort: { seq: -1 } });
-    if (last === null) return EMPTY_TAIL;
+  async tail(place: Place, asking: Asking = {}): Promise<Tail> {
+    const last = await this.#first({ ...place }, { seq: -1 }, asking);
+    if (last === undefined) return EMPTY_TAIL;
     if (last.to !== undefined) return tailOf(last);
     // What a late writer left in a removed range is not the end.
-    const range = await events.findOne({ ...place, to: { $gte: last.seq } }, { ...fields, sort: { to: -1 } });
+    const range = await this.#first({ ...place, to: { $gte: last.seq } }, { to: -1 }, asking);
     return tailOf(range ?? last);
+  }
+
+  async #first(
+    filter: Document,
+    sort: Record<string, -1>,
+    { session, after }: Asking,
+  ): Promise<EventDocument | undefined> {
+    const { db, collections } = this.#connection;
+    const { events } = collections;
+    const projection = { seq: 1, to: 1, maxTs: 1, sumBytes: 1, at: 1 };
+    if (session !== undefined)
+      return (await events.findOne(filter, { session, sort, projection })) ?? undefined;
+    const readConcern = { level: "majority", ...(after && { afterClusterTime: after }) };
+    const find = events.collectionName;
+    return (await findAtOnce(db, { find, filter, sort, projection, limit: 1, readConcern })).firstBatch[0];
   }
 
   /** In a transaction of the caller's: the tail is read in it, so nothing can have moved. */

@@ -2,7 +2,13 @@
  * Finds that come back whole in one reply. A cursor of the driver's costs more than most of what is looked for; like that,
  * they are tried once more when the server is lost or gives way to another.
  */
-import { type Db, type Document, MongoServerSelectionError, type RunCommandOptions } from "mongodb";
+import {
+  type Db,
+  type Document,
+  MongoServerSelectionError,
+  type RunCommandOptions,
+  type Timestamp,
+} from "mongodb";
 import { mayHaveHappened } from "./errors.js";
 
 export interface FindCommand {
@@ -11,18 +17,25 @@ export interface FindCommand {
   readonly limit: number;
   readonly sort?: Document;
   readonly projection?: Document;
-  readonly readConcern: { readonly level: string };
+  readonly readConcern: { readonly level: string; readonly afterClusterTime?: Timestamp };
 }
 
-/** The reply's `cursor`: documents are in `firstBatch`, as many as were asked for, unless 16 MiB are full before. */
+/** As many documents as were asked for, unless 16 MiB are full before; and the server's logical time, if it has one. */
+export interface Found {
+  readonly firstBatch: Document[string];
+  readonly at: Timestamp | undefined;
+}
+
 export async function findAtOnce(
   db: Db,
   command: FindCommand,
   options: RunCommandOptions = {},
-): Promise<Document> {
-  const run = async (): Promise<Document> => {
+): Promise<Found> {
+  const run = async (): Promise<Found> => {
     const { limit } = command;
-    return (await db.command({ ...command, batchSize: limit, singleBatch: true }, options)).cursor;
+    const whole = { ...command, batchSize: limit, singleBatch: true };
+    const { cursor, operationTime } = await db.command(whole, options);
+    return { firstBatch: cursor.firstBatch, at: operationTime };
   };
   try {
     return await run();

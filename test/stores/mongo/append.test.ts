@@ -273,6 +273,22 @@ describe.each(["documents", "batches"] as const)("a topic kept as %s", (layout) 
 describe("a topic kept as single documents", () => {
   beforeEach(() => defineTopic("documents"));
 
+  it("everybody gets their turn, also beside one who goes on and on with large batches", async () => {
+    const busy = await database.open();
+    let others = 3;
+    const goOn = async (): Promise<void> => {
+      while (others > 0) {
+        expect((await busy.log.append(TOPIC, 0, drafts(400, { freshId: true }))).error).toBeUndefined();
+      }
+    };
+    const takeTurn = async (size: number): Promise<void> => {
+      const { events, error } = await store.log.append(TOPIC, 0, drafts(size, { freshId: true }));
+      expect([events.length, error]).toEqual([size, undefined]);
+      others--;
+    };
+    await Promise.all([goOn(), takeTurn(1), takeTurn(50), takeTurn(400)]);
+  });
+
   describe("a writer that came too late, and died", () => {
     it("P3: what it left behind counts as removed, and its id can be published again", async () => {
       await store.log.append(TOPIC, 0, drafts(6));
