@@ -1,14 +1,47 @@
 /** Subscriptions as gateways use them: paused, abandoned, raw; and a bus on the machine's own clock. */
+import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
 import { forever, recorder, useBench } from "../../test/support/bus-bench.js";
-import { eventually, settled } from "../../test/support/eventually.js";
+import { eventually, type Gate, gate, settled } from "../../test/support/eventually.js";
 import type { Delivered } from "../consume/context.js";
 import type { StoredEvent } from "../model/event.js";
+import type { Handler } from "../model/event-bus.js";
 import { memoryStore } from "../stores/memory/index.js";
 import type { Bus } from "./bus.js";
 import { createBus } from "./create-bus.js";
+import type { Subscription } from "./subscriptions.js";
 
 const bench = useBench();
+
+/** Handlers that end when they are told to. */
+class Held {
+  readonly kind = "single";
+  readonly finished = new Set<unknown>();
+  #running: { readonly payload: unknown; readonly end: Gate }[] = [];
+
+  get running(): number {
+    return this.#running.length;
+  }
+
+  readonly handler: Handler = async ({ payload }, { signal }) => {
+    const one = { payload, end: gate() };
+    this.#running.push(one);
+    signal.addEventListener("abort", () => this.#drop(one));
+    await one.end.passed;
+  };
+
+  finish(from: number, count = 1): void {
+    for (const one of this.#running.slice(from, from + count)) {
+      this.finished.add(one.payload);
+      this.#drop(one);
+      one.end.open();
+    }
+  }
+
+  #drop(one: object): void {
+    this.#running = this.#running.filter((other) => other !== one);
+  }
+}
 
 describe("an attached subscription", () => {
   it("takes nothing while it is paused, keeps what it holds, and goes on afterwards", async () => {
@@ -38,6 +71,73 @@ describe("an attached subscription", () => {
     subscription.setPaused(false);
     await settled();
     expect(payloads()).toEqual([1]);
+  });
+
+  it("P13: whatever happens, works on no more than it may over all its topics, and leaves no topic waiting", async () => {
+    const act = fc.record({
+      op: fc.constantFrom(
+        "publish",
+        "publish",
+        "publish",
+        "finish",
+        "finish",
+        "pause",
+        "resume",
+        "come",
+        "go",
+      ),
+      n: fc.nat(7),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(act, { maxLength: 60 }), async (acts) => {
+        const bus = await createBus({ store: memoryStore() });
+        const topics = Array.from({ length: 8 }, (_, n) => `t.n${n}`);
+        const work = new Held();
+        const attach = (): Promise<Subscription> =>
+          bus.attach(topics, { group: "g", work, options: { maxInFlight: 3, from: "earliest" } });
+        const first = await attach();
+        const others: Subscription[] = [];
+        let published = 0;
+        for (const { op, n } of acts) {
+          if (op === "publish") await bus.publish(topics[n] as string, ++published);
+          if (op === "finish") work.finish(n);
+          if (op === "pause" || op === "resume") first.setPaused(op === "pause");
+          if (op === "come") others.push(await attach());
+          if (op === "go") void others.pop()?.abandon("it leaves");
+          await settled();
+          expect(work.running).toBeLessThanOrEqual(3 * (1 + others.length));
+        }
+        first.setPaused(false);
+        for (let i = 0; i <= published && work.finished.size < published; i++) {
+          work.finish(0, 1_000);
+          await settled();
+        }
+        expect(work.finished.size).toBe(published);
+        await bus.close();
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it("a topic that waits for room gets it, also when another that was told first has nothing left to take", async () => {
+    const bus = await bench().bus();
+    const [work, helper] = [new Held(), recorder()];
+    const options = { maxInFlight: 1 };
+    await bus.attach(["t.a", "t.b", "t.c"], { group: "g", work, options });
+    await bus.attach("t.a", { group: "g", work: { kind: "single", handler: helper.handler }, options });
+    await bus.publish("t.c", "keeps it busy");
+    await settled();
+    // Both of its subscribers are asked for t.a: one has no room, the other takes it.
+    await bus.publish("t.a", "taken by the other");
+    await settled();
+    await bus.publish("t.b", "waits");
+    await settled();
+    expect(helper.payloads()).toEqual(["taken by the other"]);
+    expect(work.running).toBe(1);
+    work.finish(0);
+    await settled();
+    work.finish(0);
+    expect([...work.finished]).toEqual(["keeps it busy", "waits"]);
   });
 
   it("P5: abandoned, gives back at once what it holds, uncounted, for others to take", async () => {

@@ -68,6 +68,7 @@ export class Dispatcher {
   readonly #look = (): void => {
     this.#scheduled = false;
     if (!this.#paused) this.#handOut();
+    for (const worker of this.#workers) worker.passOn();
   };
 
   #handOut(): void {
@@ -94,7 +95,10 @@ export class Dispatcher {
       const { work, handling } = worker.options;
       const batch = work.kind === "batch";
       const count = Math.min(worker.room, batch ? work.batchSize : fair);
-      if (count <= 0) continue;
+      if (count <= 0) {
+        worker.waitForRoom();
+        continue;
+      }
       const deliveries = shell.demand(count, batch, handling);
       if (deliveries.length === 0) continue;
       this.#stretch += deliveries.length;
@@ -126,7 +130,10 @@ export class Dispatcher {
       delivery.source.failed(delivery, { error: describeThrown(thrown), detail: thrown });
       return true;
     }
-    if (worker === undefined) return false;
+    if (worker === undefined) {
+      for (const one of this.#workers) if (one.room <= 0) one.waitForRoom();
+      return false;
+    }
     this.#parked.delete(delivery);
     delivery.source.extend(delivery, worker.options.handling.ackTimeoutMs);
     worker.run([delivery]);

@@ -46,7 +46,6 @@ export class Worker {
   /** Those that wait for nothing now. */
   readonly #waits: Wait[] = [];
   readonly #onRoom: () => void;
-  readonly #endSharing: () => void;
   #leaving = false;
   #onEmpty: (() => void) | null = null;
 
@@ -54,11 +53,20 @@ export class Worker {
     this.options = options;
     this.#byId = options.manualAck ? new Map() : null;
     this.#onRoom = onRoom;
-    this.#endSharing = options.allowance.share(onRoom);
   }
 
   get room(): number {
     return this.#leaving ? 0 : this.options.allowance.room;
+  }
+
+  /** It could take events, and has no room: it will be woken when it has. */
+  waitForRoom(): void {
+    if (!this.#leaving) this.options.allowance.wait(this.#onRoom);
+  }
+
+  /** It has looked: what room there is others may have. */
+  passOn(): void {
+    this.options.allowance.passOn();
   }
 
   get inFlight(): number {
@@ -106,7 +114,7 @@ export class Worker {
   /** What it still holds goes back to be delivered again, elsewhere. */
   giveBack(reason: string): void {
     this.#leaving = true;
-    this.#endSharing();
+    this.options.allowance.leave(this.#onRoom);
     for (const delivery of [...this.#inFlight]) {
       delivery.source.failed(delivery, { error: reason, counts: false });
       delivery.revoke("lost");
