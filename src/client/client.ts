@@ -15,6 +15,7 @@ import type {
 import { systemClock } from "../model/clock.js";
 import { BusError, describeThrown, type ErrorCode } from "../model/errors.js";
 import type { PublishItem, PublishOptions } from "../model/event-bus.js";
+import { Numbered } from "../model/numbered.js";
 import type { RetryPolicy } from "../model/retry.js";
 import { type TopicRef, topicName } from "../model/topic.js";
 import { Connection, type Status } from "./connection.js";
@@ -92,7 +93,7 @@ export class PromClient {
   readonly #options: ClientOptions;
   readonly #connection: Connection;
   /** Requests without an answer, oldest first. */
-  readonly #pending = new Map<number, Pending>();
+  readonly #pending = new Numbered<Pending>();
   readonly #feeds = new Map<string, Feed>();
   readonly #listeners = new Set<(status: Status, error?: BusError) => void>();
   #deliveries: Deliveries;
@@ -191,7 +192,7 @@ export class PromClient {
       const corr = ++this.#corr;
       const text = textOf(corr);
       this.#demandRoom(text.length);
-      this.#pending.set(corr, { corr, text, isPublish, feed, resolve, reject });
+      this.#pending.add(corr, { corr, text, isPublish, feed, resolve, reject });
       this.#bufferedChars += text.length;
       if (this.status === "online") this.#connection.sendText(text);
       else this.#connection.open();
@@ -208,9 +209,10 @@ export class PromClient {
   /** Subscriptions first, then whatever was not answered, in its order. */
   #resume(): void {
     this.#deliveries = new Deliveries((frame) => this.#connection.send(frame));
-    const asked = new Set([...this.#pending.values()].map(({ feed }) => feed));
+    const pending = this.#pending.all();
+    const asked = new Set(pending.map(({ feed }) => feed));
     for (const [key, { frame }] of this.#feeds) if (!asked.has(key)) this.#connection.send(frame);
-    for (const { text } of this.#pending.values()) this.#connection.sendText(text);
+    for (const { text } of pending) this.#connection.sendText(text);
   }
 
   /**
@@ -219,7 +221,7 @@ export class PromClient {
    */
   #giveUpLargest(): void {
     let largest: Pending | undefined;
-    for (const pending of this.#pending.values())
+    for (const pending of this.#pending.all())
       if (pending.text.length > (largest?.text.length ?? 0)) largest = pending;
     if (largest === undefined || largest.text.length <= this.#connection.messageChars) {
       this.#connection.shrinkMessages();
@@ -245,7 +247,8 @@ export class PromClient {
   }
 
   #again(pending: Pending): void {
-    if (this.#pending.has(pending.corr) && this.status === "online") this.#connection.sendText(pending.text);
+    if (this.#pending.get(pending.corr) !== undefined && this.status === "online")
+      this.#connection.sendText(pending.text);
   }
 
   #deliver(frame: EventFrame & { readonly subscription?: string }): void {
@@ -256,14 +259,14 @@ export class PromClient {
   #statusChanged(status: Status, error?: BusError): void {
     for (const listener of this.#listeners) listener(status, error);
     if (status !== "closed") return;
-    for (const pending of [...this.#pending.values()]) {
+    for (const pending of this.#pending.all()) {
       this.#forget(pending);
       pending.reject(error ?? closed());
     }
   }
 
   #forget(pending: Pending): void {
-    this.#pending.delete(pending.corr);
+    this.#pending.take(pending.corr);
     this.#bufferedChars -= pending.text.length;
   }
 }

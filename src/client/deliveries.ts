@@ -3,6 +3,7 @@
 import type { ClientFrame, EventFrame } from "../hub/protocol.js";
 import { describeThrown } from "../model/errors.js";
 import type { EventRecord } from "../model/event.js";
+import { Numbered } from "../model/numbered.js";
 
 export interface ClientContext {
   readonly attempt: number;
@@ -20,7 +21,8 @@ export type ClientHandler<T = unknown> = (event: EventRecord<T>, ctx: ClientCont
 /** What one connection has leased out to handlers; it ends with the connection. */
 export class Deliveries {
   readonly #send: (frame: ClientFrame) => void;
-  readonly #open = new Set<Delivery>();
+  readonly #open = new Numbered<Delivery>();
+  #count = 0;
 
   constructor(send: (frame: ClientFrame) => void) {
     this.#send = send;
@@ -31,8 +33,8 @@ export class Deliveries {
     handler: ClientHandler,
     manualAck: boolean,
   ): void {
-    const delivery = new Delivery(frame, this.#settle);
-    this.#open.add(delivery);
+    const delivery = new Delivery(++this.#count, frame, this.#settle);
+    this.#open.add(delivery.number, delivery);
     try {
       const result = handler(frame.event as EventRecord, delivery);
       if (isThenable(result)) void this.#wait(result, delivery, manualAck);
@@ -44,8 +46,7 @@ export class Deliveries {
 
   /** The connection is gone: what handlers do from now on does not count. */
   end(): void {
-    for (const delivery of this.#open) delivery.end();
-    this.#open.clear();
+    for (const delivery of this.#open.takeAll()) delivery.end();
   }
 
   async #wait(result: PromiseLike<unknown>, delivery: Delivery, manualAck: boolean): Promise<void> {
@@ -58,13 +59,15 @@ export class Deliveries {
   }
 
   readonly #settle = (delivery: Delivery, frame: ClientFrame | null, final: boolean): void => {
-    if (final) this.#open.delete(delivery);
+    if (final) this.#open.take(delivery.number);
     if (frame !== null) this.#send(frame);
   };
 }
 
 /** Its signal and timer are made only for handlers that look at it: most do not, and there are many of them. */
 class Delivery implements ClientContext {
+  /** Of this connection's deliveries. */
+  readonly number: number;
   readonly #frame: EventFrame & { readonly subscription?: string };
   readonly #settle: (delivery: Delivery, frame: ClientFrame | null, final: boolean) => void;
   #over: AbortController | null = null;
@@ -73,9 +76,11 @@ class Delivery implements ClientContext {
   #done = false;
 
   constructor(
+    number: number,
     frame: EventFrame & { readonly subscription?: string },
     settle: (delivery: Delivery, frame: ClientFrame | null, final: boolean) => void,
   ) {
+    this.number = number;
     this.#frame = frame;
     this.#settle = settle;
     this.#deadlineMs = Date.now() + frame.ctx.ack_deadline_ms;

@@ -6,12 +6,13 @@ import type { Subscription } from "../bus/subscriptions.js";
 import type { HandlingSpan } from "../bus/tracing.js";
 import type { Delivered } from "../consume/context.js";
 import type { StoredEvent } from "../model/event.js";
+import { PassingMap } from "../model/passing-map.js";
 
 export class Feed {
   readonly topic: string;
   readonly group: string;
   readonly ackTimeoutMs: number;
-  readonly leases = new Map<string, Delivered>();
+  readonly leases = new PassingMap<string, Delivered>();
   /** By event, while it is leased; only if somebody traces. */
   readonly spans = new Map<string, HandlingSpan>();
   subscription: Subscription | null = null;
