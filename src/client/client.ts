@@ -277,10 +277,10 @@ function keyOf(topic: string, group: string): string {
 
 /** All of a publish but its payload, still open: put together, since each publish needs one. */
 function publishHead(topic: string, options: PublishOptions, corr: number): string {
-  const id = options.id ?? systemClock.newId();
-  let head = `{"type":"PUBLISH","corr":${corr},"id":${JSON.stringify(id)},"topic":${JSON.stringify(topic)}`;
-  for (const [name, value] of Object.entries(options)) {
-    const text = name === "id" ? undefined : JSON.stringify(value);
+  const id = options.id === undefined ? `"${systemClock.newId()}"` : JSON.stringify(options.id);
+  let head = `{"type":"PUBLISH","corr":${corr},"id":${id},"topic":${JSON.stringify(topic)}`;
+  for (const name of Object.keys(options) as (keyof PublishOptions)[]) {
+    const text = name === "id" ? undefined : JSON.stringify(options[name]);
     if (text !== undefined) head += `,${JSON.stringify(name)}:${text}`;
   }
   return head;
