@@ -21,8 +21,9 @@ export class PassingMap<K, V> {
   }
 
   set(key: K, value: V): void {
-    if (this.#old.size > 0) this.#old.delete(key);
     if (--this.#untilTurn < 0) this.#turn();
+    // After the turn: what was young until now may have it.
+    if (this.#old.size > 0) this.#old.delete(key);
     this.#young.set(key, value);
   }
 
