@@ -15,15 +15,7 @@ import { textOf } from "./faults/report-text.mjs";
 import { setup } from "./setup.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const { values } = parseArgs({
-  options: {
-    minutes: { type: "string" },
-    seed: { type: "string", default: "1" },
-    only: { type: "string" },
-    count: { type: "string" },
-    list: { type: "boolean", default: false },
-  },
-});
+const values = given();
 
 if (values.list) {
   for (const { name, says, short, unit } of PARTS)
@@ -47,6 +39,24 @@ writeFileSync(join(folder, "report.json"), `${JSON.stringify(whole, null, 2)}\n`
 writeFileSync(join(folder, "report.txt"), text);
 console.log(text);
 process.exitCode = results.every(({ anomalies }) => anomalies.length === 0) ? 0 : 1;
+
+function given() {
+  const options = {
+    minutes: { type: "string" },
+    seed: { type: "string", default: "1" },
+    only: { type: "string" },
+    count: { type: "string" },
+    list: { type: "boolean", default: false },
+  };
+  try {
+    return parseArgs({ options }).values;
+  } catch (error) {
+    console.error(
+      `${error.message}\nThere are --minutes N, --seed S, --only part,part, --count N and --list.`,
+    );
+    process.exit(2);
+  }
+}
 
 function choose(only) {
   if (only === undefined) return PARTS;
