@@ -64,6 +64,13 @@ describe("an ACK of many events", () => {
     await floor().toBe(5);
   });
 
+  it("is no NACK: what that says of ids is not looked at", async () => {
+    send({ type: "NACK", ...lease, id: ids[0], ids: 7, corr: 2 });
+    await answer(2).toEqual({ type: "OK", corr: 2 });
+    send({ type: "PING", corr: 3 });
+    await answer(3).toMatchObject({ type: "PONG" });
+  });
+
   it("P6: settles none in another attempt", async () => {
     send({ type: "ACK", ...lease, attempt: 2, ids, corr: 2 });
     await answer(2).toMatchObject({ type: "ERR", code: "LEASE_LOST" });

@@ -268,7 +268,7 @@ export class SessionShell {
   /** All that can be is settled; whoever asked for an answer gets one. */
   #settle(key: string, frame: AckFrame | AckManyFrame | NackFrame): void {
     const feed = this.#feeds.get(key);
-    const ids = "ids" in frame ? frame.ids : [frame.id];
+    const ids = frame.type === "ACK" && "ids" in frame ? frame.ids : [frame.id];
     const lost = ids.filter((id) => feed === undefined || !settled(feed, id, frame));
     if (lost.length > 0) this.#leaseLost(lost, frame.corr);
     else if (frame.corr !== undefined) this.#perform(ok(frame.corr));
