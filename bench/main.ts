@@ -86,18 +86,26 @@ async function compare(
   process.stdout.write(`${json ? JSON.stringify(report) : reportText(report)}\n`);
 }
 
+function readText(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    return program.error((error as Error).message);
+  }
+}
+
 function readReports(json: string): readonly Report[] {
-  return [JSON.parse(readFileSync(json, "utf8")) as Report | readonly Report[]].flat();
+  return [JSON.parse(readText(json)) as Report | readonly Report[]].flat();
 }
 
 function fill(json: string, page: string): void {
-  writeFileSync(page, filledPage(readFileSync(page, "utf8"), readReports(json)));
+  writeFileSync(page, filledPage(readText(page), readReports(json)));
 }
 
 function chart(json: string, svg: string, options: { suite?: string; only?: string }): void {
   const reports = readReports(json);
   const report = reports.find(({ suite }) => suite === (options.suite ?? reports[0]?.suite));
-  if (report === undefined) throw new InvalidArgumentError(`${json} has no suite ${options.suite}.`);
+  if (report === undefined) program.error(`${json} has no suite ${options.suite}.`);
   writeFileSync(svg, chartSvg(report, options.only ?? ""));
 }
 
@@ -107,7 +115,7 @@ const outputs = (command: Command): Command =>
     .option("--out <file>", "the same JSON into a file, whatever is printed")
     .option("--rounds <n>", "how often every case is measured", atLeastThree, 5);
 
-const program = new Command("npm run bench --").description(
+const program: Command = new Command("npm run bench --").description(
   "Measures; see bench/README.md for how, and for what the figures mean.",
 );
 outputs(program.command("run", { isDefault: true }).description("measure a suite, or all of them"))
