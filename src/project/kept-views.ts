@@ -94,8 +94,8 @@ export class BuildTables {
         // It is noted already.
         if (!BusError.is(error, "WRITE_CONFLICT")) throw error;
       }
-      this.#own.delete(view);
     }
+    // Asked once more, since another may have been first. Until then what is known stays: other partitions go by it.
     if ((await this.#isOwn(view)) && this.#suffix !== "")
       await sharePointer(this.#registry, view, keeperName(this.#keeper));
     this.#noted.add(view);
