@@ -34,11 +34,16 @@ export class ToldProcess<Line extends { readonly type: string }> {
 
   /** Waits until it has told a line of this type. */
   async seen(type: Line["type"], withinMs = 30_000): Promise<void> {
+    await this.until(() => this.#seen.has(type), `"${type}"`, withinMs);
+  }
+
+  /** Resolves once that is so; looked at whenever a line was told. `what` is told if it does not come. */
+  async until(isSo: () => boolean, what: string, withinMs: number): Promise<void> {
     const untilMs = performance.now() + withinMs;
-    while (!this.#seen.has(type)) {
-      if (this.#process.exitCode !== null) throw new Error(`it ended before "${type}": ${this.#errors}`);
+    while (!isSo()) {
+      if (this.#process.exitCode !== null) throw new Error(`it ended before ${what}: ${this.#errors}`);
       const leftMs = untilMs - performance.now();
-      if (leftMs <= 0) throw new Error(`no "${type}" within ${withinMs} ms: ${this.#errors}`);
+      if (leftMs <= 0) throw new Error(`no ${what} within ${withinMs} ms: ${this.#errors}`);
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, leftMs);
         this.#onChange = () => {

@@ -102,14 +102,21 @@ class Run {
     const { whenJoined = false } = pointOf(at);
     // Partitions are given back once a piece; what is done all the time may go well a few times first.
     const nth = whenJoined ? 1 : 1 + Math.floor(this.#random() * 2);
-    const child = this.#start(member, "run", { at, nth });
+    const had = new Set<string>();
+    const child = this.#start(member, "run", { at, nth }, (line) => {
+      if (line.type === "delivered") had.add(`${line.group} ${line.partition}`);
+    });
+    const hasAll = (group: string): boolean =>
+      Array.from({ length: PARTITIONS }, (_, partition) => `${group} ${partition}`).every((one) =>
+        had.has(one),
+      );
     const joiner = `${member}0`;
     let joining: ToldProcess<Line> | null = null;
     try {
       if (whenJoined) {
         await child.seen("ready", WORKING_MS);
-        // Before that nothing may be its own, and the joiner might take its share without anybody giving it back.
-        await child.seen("delivered", WORKING_MS);
+        // Before that some may still be a dead one's, and the joiner might take its share without anybody giving it back.
+        await child.until(() => hasAll(CONSUMERS), "event of each partition", WORKING_MS);
         joining = this.#start(joiner, "run", null);
       }
       await child.killed(WORKING_MS);
