@@ -82,7 +82,7 @@ export class Connection {
 
   /** As `send`, for a frame that is a text already. */
   sendText(frame: string): void {
-    if (this.#acks !== null) this.#endAcks();
+    this.#endAcks();
     this.#push(frame);
   }
 
@@ -98,15 +98,16 @@ export class Connection {
 
   #ack(frame: AckFrame): void {
     if (this.#acks?.add(frame)) return;
-    if (this.#acks !== null) this.#endAcks();
+    this.#endAcks();
     this.#acks = new AckRun(frame);
     this.#flushSoon();
   }
 
   #endAcks(): void {
     const run = this.#acks;
+    if (run === null) return;
     this.#acks = null;
-    if (run !== null) this.#push(JSON.stringify(run.frame()));
+    this.#push(JSON.stringify(run.frame()));
   }
 
   #push(frame: string): void {

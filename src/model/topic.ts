@@ -39,6 +39,11 @@ export interface TopicConfig {
  */
 export type TopicLayout = "documents" | "batches";
 
+/** Whether a topic is to have an index by key. */
+export function asksForKeys({ keyed, compaction }: TopicConfig): boolean {
+  return keyed === true || compaction === true;
+}
+
 /** A validator of the Zod kind; anything with this method will do. */
 export interface PayloadSchema<T> {
   safeParse(

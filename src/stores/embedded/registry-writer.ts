@@ -1,6 +1,6 @@
 /** Topics, schemas, tokens and audit, in the writing thread: every compare-and-set is one step of a transaction. */
 import { BusError } from "../../model/errors.js";
-import type { TopicConfig } from "../../model/topic.js";
+import { asksForKeys, type TopicConfig } from "../../model/topic.js";
 import type { KeyIndex } from "./key-index.js";
 import type { AnswerOf, ArgumentOf, Operations } from "./protocol.js";
 import type { Connection } from "./sqlite.js";
@@ -94,7 +94,7 @@ export class RegistryWriter implements RegistryOperations {
         config.partitions,
         firstPart,
         JSON.stringify(config),
-        keepsKeys(config) ? KEYS_READY : KEYS_NONE,
+        asksForKeys(config) ? KEYS_READY : KEYS_NONE,
       );
     const insert = this.#connection.sql(
       "INSERT INTO part (id, head, low, events, bytes, run_ts, damage) VALUES (?, 0, 1, 0, 0, NULL, NULL)",
@@ -105,7 +105,7 @@ export class RegistryWriter implements RegistryOperations {
   #update(config: TopicConfig): void {
     const before = this.#topics.reload(config.name);
     let keys = before?.keys ?? KEYS_NONE;
-    if (keepsKeys(config)) {
+    if (asksForKeys(config)) {
       if (keys === KEYS_NONE) keys = KEYS_FILLING;
     } else {
       if (keys !== KEYS_NONE && before !== undefined) this.#keys.clear(before.id);
@@ -116,8 +116,4 @@ export class RegistryWriter implements RegistryOperations {
       .run(JSON.stringify(config), keys, config.name);
     this.#topics.forget();
   }
-}
-
-function keepsKeys(config: TopicConfig): boolean {
-  return config.compaction === true || config.keyed === true;
 }

@@ -1,13 +1,12 @@
 /** Topics, schemas, tokens and audit in MongoDB. Every compare-and-set is one conditional write or one unique index. */
 import { BusError } from "../../model/errors.js";
 import { freezeJson, type JsonValue } from "../../model/json.js";
-import type { TopicConfig, TopicLayout } from "../../model/topic.js";
+import { asksForKeys, type TopicConfig, type TopicLayout } from "../../model/topic.js";
 import type { AuditEntry, Registry, SchemaEntry, Token } from "../../ports/registry.js";
 import type { Signal } from "../../ports/store.js";
 import type { AuditDocument, SchemaDocument, TopicDocument } from "./collections.js";
 import type { Connection } from "./connection.js";
 import { isDuplicateKey } from "./errors.js";
-import { asksForKeys } from "./topic-traits.js";
 
 export class MongoRegistry implements Registry {
   readonly #connection: Connection;

@@ -3,7 +3,7 @@
  * or those of an append in one), and whether its events are found by key by index. Were the latter to change, a writer
  * that has not heard of it would leave events out of the index.
  */
-import type { TopicConfig, TopicLayout } from "../../model/topic.js";
+import type { TopicLayout } from "../../model/topic.js";
 import type { TopicDocument } from "./collections.js";
 import type { Connection } from "./connection.js";
 
@@ -56,8 +56,4 @@ function traitsOf({
 }: Pick<TopicDocument, "layout" | "keyIndex">): TopicTraits {
   const indexed = keyIndex ?? layout === "batches";
   return { layout, keyEntries: indexed, keyIndex: indexed };
-}
-
-export function asksForKeys({ keyed, compaction }: TopicConfig): boolean {
-  return keyed === true || compaction === true;
 }

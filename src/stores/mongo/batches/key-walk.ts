@@ -8,10 +8,8 @@ import { type BatchCursor, MAX_SPAN } from "../../batch-codec.js";
 import type { Connection } from "../connection.js";
 import type { Place } from "../event-lookup.js";
 import { type BatchDocument, BYTES, storedEvents } from "./batch-document.js";
+import { BATCHES_AT_ONCE, firstOf } from "./keys.js";
 import type { BatchLookup } from "./lookup.js";
-
-/** Whole batches are loaded to look into them: not too many at once. */
-const BATCHES_AT_ONCE = 16;
 
 /** Seqs in (after, through], and from which end. */
 interface Stretch {
@@ -57,9 +55,7 @@ export class KeyWalk {
         if (++count === limit) break;
       }
     }
-    const direction = newestFirst ? -1 : 1;
-    found.sort((a, b) => direction * (a.seq - b.seq || a.partition - b.partition));
-    return found.slice(0, limit);
+    return firstOf(found, options);
   }
 
   async #partitions(topic: string): Promise<readonly number[]> {

@@ -14,7 +14,7 @@ import { type BatchDocument, BYTES, storedEvents } from "./batch-document.js";
 import type { BatchLookup } from "./lookup.js";
 
 /** Whole batches are loaded to look into them: not too many at once. */
-const BATCHES_AT_ONCE = 16;
+export const BATCHES_AT_ONCE = 16;
 const KEYS_AT_ONCE = 1_000;
 
 /** The two newest batches that hold a key. */
@@ -143,11 +143,7 @@ export class BatchKeys {
     } finally {
       await cursor.close();
     }
-    const direction = newestFirst ? -1 : 1;
-    const events = [...found.values()].sort(
-      (a, b) => direction * (a.seq - b.seq || a.partition - b.partition),
-    );
-    return events.slice(0, limit);
+    return firstOf([...found.values()], options);
   }
 
   /** The events that are asked for of each batch that counts. */
@@ -164,4 +160,14 @@ export class BatchKeys {
 /** Whether no batch that comes after one that ends at `last` can hold an event before this one. */
 function isSettled(seq: Seq, last: Seq, newestFirst: boolean): boolean {
   return newestFirst ? seq > last : seq <= last - MAX_SPAN;
+}
+
+/** Those of a history that were asked for, in its order. */
+export function firstOf(
+  events: StoredEvent[],
+  { limit, newestFirst = false }: HistoryOptions,
+): StoredEvent[] {
+  const direction = newestFirst ? -1 : 1;
+  events.sort((a, b) => direction * (a.seq - b.seq || a.partition - b.partition));
+  return events.slice(0, limit);
 }
