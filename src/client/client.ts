@@ -8,6 +8,7 @@
 import type {
   ClientFrame,
   EventFrame,
+  EventsFrame,
   ServerFrame,
   SubscribeFrame,
   WireSubscribeOptions,
@@ -19,7 +20,7 @@ import { Numbered } from "../model/numbered.js";
 import type { RetryPolicy } from "../model/retry.js";
 import { type TopicRef, topicName } from "../model/topic.js";
 import { Connection, type Status } from "./connection.js";
-import { type ClientHandler, Deliveries } from "./deliveries.js";
+import { type ClientHandler, Deliveries, type Subscriber } from "./deliveries.js";
 import { type SocketMaker, socketUrl } from "./socket.js";
 
 export interface ClientOptions {
@@ -66,10 +67,9 @@ interface Pending {
   readonly reject: (error: BusError) => void;
 }
 
-interface Feed {
+interface Feed extends Subscriber {
   readonly frame: Omit<SubscribeFrame, "corr">;
-  readonly handler: ClientHandler;
-  readonly manualAck: boolean;
+  left: boolean;
 }
 
 const RECONNECT: RetryPolicy = { baseMs: 100, maxMs: 10_000, factor: 2, jitter: 0.5 };
@@ -102,7 +102,6 @@ export class PromClient {
 
   constructor(url: string, options: ClientOptions & Platform) {
     this.#options = options;
-    this.#deliveries = new Deliveries((frame) => this.#connection.send(frame));
     this.#connection = new Connection({
       url: socketUrl(url),
       makeSocket: options.makeSocket,
@@ -116,6 +115,7 @@ export class PromClient {
       onTooLarge: () => this.#giveUpLargest(),
       onStatus: (status, error) => this.#statusChanged(status, error),
     });
+    this.#deliveries = new Deliveries(this.#connection);
   }
 
   get status(): Status {
@@ -165,20 +165,27 @@ export class PromClient {
     const key = keyOf(name, group);
     if (this.#feeds.has(key))
       throw new BusError("INVALID_OPTION", `this client has a subscription of ${name} for ${group}`);
-    this.#feeds.set(key, { frame, handler: handler as ClientHandler, manualAck });
+    this.#feeds.set(key, { frame, handler: handler as ClientHandler, manualAck, left: false });
     try {
       await this.#request((corr) => JSON.stringify({ ...frame, corr }), false, key);
     } catch (error) {
-      this.#feeds.delete(key);
+      this.#leave(key);
       throw error;
     }
     return () => this.unsubscribe(name, group);
   }
 
   async unsubscribe(topic: string, group: string): Promise<void> {
-    if (!this.#feeds.delete(keyOf(topic, group)) || this.status !== "online") return;
+    if (!this.#leave(keyOf(topic, group)) || this.status !== "online") return;
     const frame = { type: "UNSUBSCRIBE", topic, group } satisfies ClientFrame;
     await this.#request((corr) => JSON.stringify({ ...frame, corr }));
+  }
+
+  /** False if there is no such subscription. */
+  #leave(key: string): boolean {
+    const feed = this.#feeds.get(key);
+    if (feed !== undefined) feed.left = true;
+    return this.#feeds.delete(key);
   }
 
   /** Ends the connection; what has no answer yet is rejected with CLOSED. */
@@ -208,7 +215,7 @@ export class PromClient {
 
   /** Subscriptions first, then whatever was not answered, in its order. */
   #resume(): void {
-    this.#deliveries = new Deliveries((frame) => this.#connection.send(frame));
+    this.#deliveries = new Deliveries(this.#connection);
     const pending = this.#pending.all();
     const asked = new Set(pending.map(({ feed }) => feed));
     for (const [key, { frame }] of this.#feeds) if (!asked.has(key)) this.#connection.send(frame);
@@ -233,8 +240,11 @@ export class PromClient {
   }
 
   #receive(frame: ServerFrame): void {
-    if (frame.type === "EVENT") this.#deliver(frame);
-    if (frame.type === "EVENT" || frame.type === "PONG" || typeof frame.corr !== "number") return;
+    if (frame.type === "EVENT" || frame.type === "EVENTS") {
+      this.#deliver(frame);
+      return;
+    }
+    if (frame.type === "PONG" || typeof frame.corr !== "number") return;
     const pending = this.#pending.get(frame.corr);
     if (pending === undefined) return;
     if (frame.type === "ERR" && pending.isPublish && WAIT_AND_RETRY.has(frame.code)) {
@@ -251,9 +261,9 @@ export class PromClient {
       this.#connection.sendText(pending.text);
   }
 
-  #deliver(frame: EventFrame & { readonly subscription?: string }): void {
+  #deliver(frame: EventFrame | EventsFrame): void {
     const feed = this.#feeds.get(keyOf(frame.subscription ?? frame.topic, frame.group));
-    if (feed !== undefined) this.#deliveries.run(frame, feed.handler, feed.manualAck);
+    if (feed !== undefined) this.#deliveries.runAll(frame, feed);
   }
 
   #statusChanged(status: Status, error?: BusError): void {

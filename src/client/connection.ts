@@ -5,10 +5,10 @@
  *   any --close, or a token that is refused--> closed
  */
 
-import type { AckFrame, ClientFrame, ServerFrame } from "../hub/protocol.js";
+import { CLIENT_TAKES, type ClientFrame, type ServerFrame } from "../hub/protocol.js";
 import { BusError } from "../model/errors.js";
 import { backoffMs, type RetryPolicy } from "../model/retry.js";
-import { AckRun } from "./ack-run.js";
+import { AckRun, type Leased, type LeaseMark } from "./ack-run.js";
 import { OPEN, type SocketLike, type SocketMaker } from "./socket.js";
 
 export type Status = "offline" | "connecting" | "online" | "closed";
@@ -39,6 +39,7 @@ const TOO_LARGE = 1009;
  * one message while the next is made.
  */
 const MESSAGE_CHARS = 65_536;
+const GREETING = "auth";
 
 export class Connection {
   readonly #options: ConnectionOptions;
@@ -76,8 +77,7 @@ export class Connection {
 
   /** Frames of one turn go together, as far as they fit. Call only while online. */
   send(frame: ClientFrame): void {
-    if (frame.type === "ACK" && "id" in frame && this.#takesIds) this.#ack(frame);
-    else this.sendText(JSON.stringify(frame));
+    this.sendText(JSON.stringify(frame));
   }
 
   /** As `send`, for a frame that is a text already. */
@@ -96,10 +96,12 @@ export class Connection {
     this.#drop(1000, "bye");
   }
 
-  #ack(frame: AckFrame): void {
-    if (this.#acks?.add(frame)) return;
+  /** Settles one event: acks that follow each other go in one frame, if the hub takes that. */
+  ack(leased: Leased, mark: LeaseMark): void {
+    const joins = typeof mark === "number" || this.#takesIds;
+    if (joins && this.#acks?.add(leased, mark)) return;
     this.#endAcks();
-    this.#acks = new AckRun(frame);
+    this.#acks = new AckRun(leased, mark);
     this.#flushSoon();
   }
 
@@ -107,7 +109,7 @@ export class Connection {
     const run = this.#acks;
     if (run === null) return;
     this.#acks = null;
-    this.#push(JSON.stringify(run.frame()));
+    this.#push(run.text());
   }
 
   #push(frame: string): void {
@@ -163,8 +165,11 @@ export class Connection {
   #greet(socket: SocketLike, token: string | undefined): void {
     this.#heardMs = Date.now();
     this.#pingTimer = setInterval(() => this.#ping(), this.#options.pingMs);
+    const says = { corr: GREETING, takes: CLIENT_TAKES };
+    const frame: ClientFrame =
+      token === undefined ? { type: "PING", ...says } : { type: "AUTH", token, ...says };
+    socket.send(JSON.stringify([frame]));
     if (token === undefined) this.#online();
-    else socket.send(JSON.stringify([{ type: "AUTH", token, corr: "auth" } satisfies ClientFrame]));
   }
 
   #receive(socket: SocketLike, text: string): void {
@@ -172,9 +177,11 @@ export class Connection {
     this.#heardMs = Date.now();
     const message = JSON.parse(text) as ServerFrame | ServerFrame[];
     for (const frame of Array.isArray(message) ? message : [message]) {
-      if ("corr" in frame && frame.corr === "auth") {
+      if ("corr" in frame && frame.corr === GREETING) {
         if (frame.type === "OK") this.#greeted(frame.result);
       } else this.#options.onFrame(frame);
+      // Whoever got it may have closed the line; the rest of the message is of no use then.
+      if (socket !== this.#socket) return;
     }
   }
 

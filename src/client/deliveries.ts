@@ -1,9 +1,10 @@
 /** Events that the hub leased to this client: each runs its handler and is settled by how that ends. */
 
-import type { ClientFrame, EventFrame } from "../hub/protocol.js";
+import type { ClientFrame, EventFrame, EventsFrame } from "../hub/protocol.js";
 import { describeThrown } from "../model/errors.js";
 import type { EventRecord } from "../model/event.js";
 import { Numbered } from "../model/numbered.js";
+import type { Leased, LeaseMark } from "./ack-run.js";
 
 export interface ClientContext {
   readonly attempt: number;
@@ -18,35 +19,75 @@ export interface ClientContext {
 
 export type ClientHandler<T = unknown> = (event: EventRecord<T>, ctx: ClientContext) => unknown;
 
+/** What is said of deliveries to the hub. */
+export interface DeliveryLine {
+  ack(leased: Leased, mark: LeaseMark): void;
+  send(frame: ClientFrame): void;
+}
+
+/** Whose events they are, until it leaves. */
+export interface Subscriber {
+  readonly handler: ClientHandler;
+  readonly manualAck: boolean;
+  readonly left: boolean;
+}
+
 /** What one connection has leased out to handlers; it ends with the connection. */
 export class Deliveries {
-  readonly #send: (frame: ClientFrame) => void;
+  readonly line: DeliveryLine;
+  /** Those that are not settled when their handler returns. */
   readonly #open = new Numbered<Delivery>();
   #count = 0;
+  /** Its handler runs. */
+  #running: Delivery | null = null;
+  #ended = false;
 
-  constructor(send: (frame: ClientFrame) => void) {
-    this.#send = send;
+  constructor(line: DeliveryLine) {
+    this.line = line;
   }
 
-  run(
-    frame: EventFrame & { readonly subscription?: string },
-    handler: ClientHandler,
-    manualAck: boolean,
-  ): void {
-    const delivery = new Delivery(++this.#count, frame, this.#settle);
-    this.#open.add(delivery.number, delivery);
-    try {
-      const result = handler(frame.event as EventRecord, delivery);
-      if (isThenable(result)) void this.#wait(result, delivery, manualAck);
-      else if (!manualAck) delivery.ack();
-    } catch (thrown) {
-      delivery.nack(describeThrown(thrown));
+  runAll(frame: EventFrame | EventsFrame, subscriber: Subscriber): void {
+    const arrival = new Arrival(this, frame);
+    if (frame.type === "EVENT") {
+      const event = frame.event as EventRecord;
+      this.#run(event, new Delivery(arrival, event.id), subscriber);
+      return;
+    }
+    let { lease } = frame;
+    for (const event of frame.events) {
+      // A handler may leave, or close the client: what it has not seen by then goes back.
+      if (subscriber.left || this.#ended) return;
+      this.#run(event as EventRecord, new Delivery(arrival, lease++), subscriber);
     }
   }
 
   /** The connection is gone: what handlers do from now on does not count. */
   end(): void {
+    this.#ended = true;
+    this.#running?.end();
     for (const delivery of this.#open.takeAll()) delivery.end();
+  }
+
+  settled(delivery: Delivery): void {
+    if (delivery.number > 0) this.#open.take(delivery.number);
+  }
+
+  #run(event: EventRecord, delivery: Delivery, { handler, manualAck }: Subscriber): void {
+    this.#running = delivery;
+    try {
+      const result = handler(event, delivery);
+      if (isThenable(result)) void this.#wait(result, delivery, manualAck);
+      else if (!manualAck) delivery.ack();
+    } catch (thrown) {
+      delivery.nack(describeThrown(thrown));
+    }
+    this.#running = null;
+    if (!delivery.isDone) this.#keepOpen(delivery);
+  }
+
+  #keepOpen(delivery: Delivery): void {
+    delivery.number = ++this.#count;
+    this.#open.add(delivery.number, delivery);
   }
 
   async #wait(result: PromiseLike<unknown>, delivery: Delivery, manualAck: boolean): Promise<void> {
@@ -57,91 +98,113 @@ export class Deliveries {
       delivery.nack(describeThrown(thrown));
     }
   }
+}
 
-  readonly #settle = (delivery: Delivery, frame: ClientFrame | null, final: boolean): void => {
-    if (final) this.#open.take(delivery.number);
-    if (frame !== null) this.#send(frame);
-  };
+/** What events that came in one frame have in common. */
+class Arrival implements Leased {
+  readonly deliveries: Deliveries;
+  readonly topic: string;
+  readonly group: string;
+  readonly attempt: number;
+  readonly epoch: number;
+  readonly maxAttempts: number;
+  readonly deadlineMs: number;
+
+  constructor(deliveries: Deliveries, { subscription, topic, group, ctx }: EventFrame | EventsFrame) {
+    this.deliveries = deliveries;
+    this.topic = subscription ?? topic;
+    this.group = group;
+    this.attempt = ctx.attempt;
+    this.epoch = ctx.epoch;
+    this.maxAttempts = ctx.max_attempts;
+    this.deadlineMs = Date.now() + ctx.ack_deadline_ms;
+  }
 }
 
 /** Its signal and timer are made only for handlers that look at it: most do not, and there are many of them. */
 class Delivery implements ClientContext {
-  /** Of this connection's deliveries. */
-  readonly number: number;
-  readonly #frame: EventFrame & { readonly subscription?: string };
-  readonly #settle: (delivery: Delivery, frame: ClientFrame | null, final: boolean) => void;
+  /** Of this connection's deliveries, once its handler has returned without settling it. */
+  number = 0;
+  readonly #arrival: Arrival;
+  readonly #mark: LeaseMark;
   #over: AbortController | null = null;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  #deadlineMs: number;
-  #done = false;
+  #extendedMs: number | undefined;
+  #isDone = false;
 
-  constructor(
-    number: number,
-    frame: EventFrame & { readonly subscription?: string },
-    settle: (delivery: Delivery, frame: ClientFrame | null, final: boolean) => void,
-  ) {
-    this.number = number;
-    this.#frame = frame;
-    this.#settle = settle;
-    this.#deadlineMs = Date.now() + frame.ctx.ack_deadline_ms;
+  constructor(arrival: Arrival, mark: LeaseMark) {
+    this.#arrival = arrival;
+    this.#mark = mark;
+  }
+
+  get isDone(): boolean {
+    return this.#isDone;
   }
 
   get attempt(): number {
-    return this.#frame.ctx.attempt;
+    return this.#arrival.attempt;
   }
 
   get maxAttempts(): number {
-    return this.#frame.ctx.max_attempts;
+    return this.#arrival.maxAttempts;
   }
 
   get signal(): AbortSignal {
     if (this.#over === null) {
       this.#over = new AbortController();
-      if (this.#done) this.#over.abort();
+      if (this.#isDone) this.#over.abort();
       else this.#watch();
     }
     return this.#over.signal;
   }
 
   ack(): void {
-    this.#finish({ type: "ACK", ...this.#lease() });
+    if (this.#finish()) this.#arrival.deliveries.line.ack(this.#arrival, this.#mark);
   }
 
   nack(reason?: string): void {
-    this.#finish({ type: "NACK", ...this.#lease(), ...(reason !== undefined && { reason }) });
+    if (!this.#finish()) return;
+    this.#say({ type: "NACK", ...this.#lease(), ...(reason !== undefined && { reason }) });
   }
 
   extend(ms: number): void {
-    if (this.#done || this.#over?.signal.aborted) return;
-    this.#deadlineMs = Date.now() + ms;
+    if (this.#isDone || this.#over?.signal.aborted) return;
+    this.#extendedMs = Date.now() + ms;
     if (this.#over !== null) this.#watch();
-    this.#settle(this, { type: "MODACK", ...this.#lease(), extend_ms: ms }, false);
+    this.#say({ type: "MODACK", ...this.#lease(), extend_ms: ms });
   }
 
   /** Without a word to the hub: it knows, or will find out. */
   end(): void {
-    this.#done = true;
+    this.#isDone = true;
     clearTimeout(this.#timer);
     this.#over?.abort();
   }
 
   #watch(): void {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#over?.abort(), Math.max(0, this.#deadlineMs - Date.now()));
+    const deadlineMs = this.#extendedMs ?? this.#arrival.deadlineMs;
+    this.#timer = setTimeout(() => this.#over?.abort(), Math.max(0, deadlineMs - Date.now()));
   }
 
-  #finish(frame: ClientFrame): void {
-    if (this.#done) return;
-    this.#done = true;
-    clearTimeout(this.#timer);
-    // Past its deadline the hub has taken it back; saying so would only be refused.
-    this.#settle(this, this.#over?.signal.aborted ? null : frame, true);
+  /** Whether the hub should hear of it: past its deadline it has taken the event back, and would only refuse. */
+  #finish(): boolean {
+    if (this.#isDone) return false;
+    this.#isDone = true;
+    if (this.#timer !== undefined) clearTimeout(this.#timer);
+    this.#arrival.deliveries.settled(this);
+    return this.#over === null || !this.#over.signal.aborted;
+  }
+
+  #say(frame: ClientFrame): void {
+    this.#arrival.deliveries.line.send(frame);
   }
 
   #lease() {
-    const { subscription, topic, group, event, ctx } = this.#frame;
-    const { id } = event as EventRecord;
-    return { topic: subscription ?? topic, group, id, attempt: ctx.attempt, epoch: ctx.epoch };
+    const { topic, group, attempt, epoch } = this.#arrival;
+    const mark = this.#mark;
+    if (typeof mark === "number") return { topic, group, lease: mark };
+    return { topic, group, id: mark, attempt, epoch };
   }
 }
 

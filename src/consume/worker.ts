@@ -51,7 +51,8 @@ export class Worker {
 
   constructor(options: WorkerOptions, onRoom: () => void) {
     this.options = options;
-    this.#byId = options.manualAck ? new Map() : null;
+    // Whoever takes events as the log has them keeps the deliveries too.
+    this.#byId = options.manualAck && options.work.kind !== "raw" ? new Map() : null;
     this.#onRoom = onRoom;
   }
 

@@ -1,56 +1,76 @@
 /**
- * A subscription of one connection: what is leased to it, and its events as frames. Most events of a feed have the same
- * topic, attempt and epoch, so the text around them is made once.
+ * A subscription of one connection: what is leased to it, and what stands around its events in frames. Most events of a feed
+ * have the same topic, attempt and epoch, so that text is made once.
  */
 import type { Subscription } from "../bus/subscriptions.js";
 import type { HandlingSpan } from "../bus/tracing.js";
 import type { Delivered } from "../consume/context.js";
-import type { StoredEvent } from "../model/event.js";
-import { PassingMap } from "../model/passing-map.js";
+import { Leases } from "./leases.js";
+import type { Around } from "./outgoing.js";
+import type { SubscribeFrame } from "./protocol.js";
+
+const DEFAULT_ACK_TIMEOUT_MS = 30_000;
+
+/** What an event's surroundings depend on. */
+interface Alike extends Around {
+  readonly topic: string;
+  readonly attempt: number;
+  readonly maxAttempts: number;
+  readonly epoch: number;
+}
 
 export class Feed {
   readonly topic: string;
   readonly group: string;
-  readonly ackTimeoutMs: number;
-  readonly leases = new PassingMap<string, Delivered>();
+  readonly leases: Leases;
   /** By event, while it is leased; only if somebody traces. */
   readonly spans = new Map<string, HandlingSpan>();
   subscription: Subscription | null = null;
   ended = false;
   paused = false;
-  #headTopic: string | undefined;
-  #head = "";
-  #tailEpoch = -1;
-  #tailMaxAttempts = -1;
-  #firstTail = "";
+  readonly #ackTimeoutMs: number;
+  readonly #inRuns: boolean;
+  #around: Alike | null = null;
 
-  constructor(topic: string, group: string, ackTimeoutMs: number) {
+  /** `inRuns`: its client takes several events in a frame. `lastLease`: the highest number used on its connection. */
+  constructor({ topic, group, opts }: SubscribeFrame, inRuns: boolean, lastLease: number) {
     this.topic = topic;
     this.group = group;
-    this.ackTimeoutMs = ackTimeoutMs;
+    this.leases = new Leases(lastLease);
+    this.#ackTimeoutMs = opts?.ackTimeoutMs ?? DEFAULT_ACK_TIMEOUT_MS;
+    this.#inRuns = inRuns;
   }
 
-  /** The EVENT frame, with the event in the text that was stored. */
-  frame(event: StoredEvent, delivery: Delivered): string {
-    if (event.topic !== this.#headTopic) this.#makeHead(event.topic);
-    return this.#head + event.json + this.#tail(delivery);
+  /** Leased from now on: the number of the lease, or null if it goes by the event's id. */
+  lease(delivery: Delivered): number | null {
+    if (this.#inRuns) return this.leases.addNumbered(delivery);
+    this.leases.add(delivery);
+    return null;
   }
 
-  /** The delivery of an event, unless its lease is over or a frame names another attempt or epoch (P6). */
-  lease(id: string, named: { readonly attempt?: number; readonly epoch?: number }): Delivered | null {
-    const delivery = this.leases.get(id);
-    if (delivery === undefined) return null;
-    if (named.attempt !== undefined && named.attempt !== delivery.attempt) return null;
-    return named.epoch !== undefined && named.epoch !== delivery.source.epoch ? null : delivery;
+  /** What stands before and after it: the same object as long as nothing of it changes. */
+  around({ event, attempt, maxAttempts, source }: Delivered): Around {
+    const last = this.#around;
+    const { topic } = event;
+    const { epoch } = source;
+    if (
+      last !== null &&
+      last.topic === topic &&
+      last.attempt === attempt &&
+      last.maxAttempts === maxAttempts &&
+      last.epoch === epoch
+    )
+      return last;
+    const head = this.#head(topic);
+    const ctx = { attempt, max_attempts: maxAttempts, epoch, ack_deadline_ms: this.#ackTimeoutMs };
+    const tail = `,"ctx":${JSON.stringify(ctx)}}`;
+    this.#around = { head, tail, topic, attempt, maxAttempts, epoch };
+    return this.#around;
   }
 
   /** Leases whose deadline passed and whose event went elsewhere are forgotten. */
   dropOver(): void {
-    for (const [id, delivery] of this.leases) {
-      if (delivery.live) continue;
-      this.leases.delete(id);
-      this.endSpan(id, "not settled in time");
-    }
+    for (const { event } of this.leases.takeOver()) this.endSpan(event.id, "not settled in time");
   }
 
   endSpan(id: string, error?: string): void {
@@ -64,24 +84,10 @@ export class Feed {
     this.spans.clear();
   }
 
-  #makeHead(topic: string): void {
+  #head(topic: string): string {
+    const type = this.#inRuns ? "EVENTS" : "EVENT";
     const subscribed = this.topic === topic ? "" : `"subscription":${JSON.stringify(this.topic)},`;
-    this.#headTopic = topic;
-    this.#head = `{"type":"EVENT","topic":${JSON.stringify(topic)},"group":${JSON.stringify(this.group)},${subscribed}"event":`;
-  }
-
-  #tail({ attempt, maxAttempts, source }: Delivered): string {
-    if (attempt !== 1) return this.#makeTail(attempt, maxAttempts, source.epoch);
-    if (source.epoch !== this.#tailEpoch || maxAttempts !== this.#tailMaxAttempts) {
-      this.#tailEpoch = source.epoch;
-      this.#tailMaxAttempts = maxAttempts;
-      this.#firstTail = this.#makeTail(1, maxAttempts, source.epoch);
-    }
-    return this.#firstTail;
-  }
-
-  #makeTail(attempt: number, maxAttempts: number, epoch: number): string {
-    const ctx = { attempt, max_attempts: maxAttempts, epoch, ack_deadline_ms: this.ackTimeoutMs };
-    return `,"ctx":${JSON.stringify(ctx)}}`;
+    const named = `"topic":${JSON.stringify(topic)},"group":${JSON.stringify(this.group)}`;
+    return `{"type":"${type}",${named},${subscribed}${this.#inRuns ? '"lease":' : '"event":'}`;
   }
 }

@@ -1,5 +1,5 @@
 /** Messages off the wire become frames, or one clear complaint. */
-import { type ClientFrame, type Corr, MAX_ACKED_IDS } from "./protocol.js";
+import { type ClientFrame, type Corr, MAX_ACKED, MAX_TAKES } from "./protocol.js";
 
 type Check = (frame: Record<string, unknown>) => string | null;
 
@@ -11,7 +11,7 @@ const optional =
 
 /** What each frame must have; null if it is fine, else what is wrong in words. */
 const CHECKS: { readonly [T in ClientFrame["type"]]: Check } = {
-  AUTH: (f) => (isText(f.token) ? null : "AUTH needs a token"),
+  AUTH: (f) => (isText(f.token) ? takes(f) : "AUTH needs a token"),
   PUBLISH: (f) =>
     !isText(f.topic) ? "PUBLISH needs a topic" : !("payload" in f) ? "PUBLISH needs a payload" : null,
   SUBSCRIBE: (f) =>
@@ -21,7 +21,7 @@ const CHECKS: { readonly [T in ClientFrame["type"]]: Check } = {
         ? null
         : "opts must be an object",
   UNSUBSCRIBE: (f) => (isText(f.topic) && isText(f.group) ? null : "UNSUBSCRIBE needs topic and group"),
-  ACK: (f) => (f.ids === undefined ? lease(f) : leases(f)),
+  ACK: (f) => (f.ids !== undefined ? ids(f) : f.leases !== undefined ? leases(f) : byId(f)),
   NACK: (f) =>
     lease(f) ?? (optional((v) => typeof v === "string")(f.reason) ? null : "reason must be a string"),
   MODACK: (f) =>
@@ -34,22 +34,60 @@ const CHECKS: { readonly [T in ClientFrame["type"]]: Check } = {
     f.topic === undefined || (isText(f.topic) && isText(f.group))
       ? null
       : "RESUME takes topic and group, or neither",
-  PING: () => null,
+  PING: (f) => takes(f),
 };
 
-function leases(f: Record<string, unknown>): string | null {
-  const { id, ids } = f;
-  const isList = Array.isArray(ids) && ids.length > 0 && ids.length <= MAX_ACKED_IDS && ids.every(isText);
-  return id === undefined && isList
-    ? lease(f, ids)
-    : `ids are texts, 1 to ${MAX_ACKED_IDS}, instead of an id`;
+function takes(f: Record<string, unknown>): string | null {
+  const names = f.takes;
+  const isList = Array.isArray(names) && names.length <= MAX_TAKES && names.every(isText);
+  return names === undefined || isList ? null : `takes is a list of texts, ${MAX_TAKES} at most`;
 }
 
-function lease(f: Record<string, unknown>, ids: readonly unknown[] = [f.id]): string | null {
+function ids(f: Record<string, unknown>): string | null {
+  const given = f.ids;
+  const isList = Array.isArray(given) && given.length > 0 && given.length <= MAX_ACKED && given.every(isText);
+  return f.id === undefined && f.leases === undefined && isList
+    ? byId(f, given)
+    : `ids are texts, 1 to ${MAX_ACKED}, instead of an id`;
+}
+
+function leases(f: Record<string, unknown>): string | null {
+  if (!(isText(f.topic) && isText(f.group))) return "ACK needs topic and group";
+  return f.id === undefined && areRanges(f.leases)
+    ? null
+    : `leases are pairs of whole numbers, first and last, ${MAX_ACKED} leases at most, instead of an id`;
+}
+
+/** Looked at one by one only as long as they may be fine: a range can claim to be any size. */
+function areRanges(given: unknown): boolean {
+  if (!Array.isArray(given) || given.length === 0) return false;
+  let count = 0;
+  for (const range of given) {
+    if (!(Array.isArray(range) && range.length === 2 && range.every(isNumber))) return false;
+    const [first, last] = range as [number, number];
+    count += last - first + 1;
+    if (first > last || count > MAX_ACKED) return false;
+  }
+  return true;
+}
+
+function lease(f: Record<string, unknown>): string | null {
+  if (f.lease === undefined) return byId(f);
+  if (!(isText(f.topic) && isText(f.group))) return `${String(f.type)} needs topic and group`;
+  return f.id === undefined && isNumber(f.lease)
+    ? null
+    : "a lease is a whole number above 0, instead of an id";
+}
+
+function byId(f: Record<string, unknown>, ids: readonly unknown[] = [f.id]): string | null {
   if (!(isText(f.topic) && isText(f.group) && isText(ids[0])))
     return `${String(f.type)} needs topic, group and id`;
   const numbers = optional(Number.isSafeInteger);
   return numbers(f.attempt) && numbers(f.epoch) ? null : "attempt and epoch must be whole numbers";
+}
+
+function isNumber(value: unknown): boolean {
+  return Number.isSafeInteger(value) && (value as number) > 0;
 }
 
 function isDuration(value: unknown): boolean {

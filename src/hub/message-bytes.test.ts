@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
-import { sendFrames } from "./message-bytes.js";
+import { Message, sendFrames, sendMessage } from "./message-bytes.js";
 
 let server: WebSocketServer;
 let sender: WebSocket;
@@ -66,6 +66,34 @@ describe("frames as the bytes of a message", () => {
       }),
       { numRuns: 50 },
     );
+  });
+
+  it.each([
+    ["a frame of one piece", [["{}"]], "{}"],
+    ["a frame of texts and bytes", [['{"a":', Buffer.from('"ä"'), "}"]], '{"a":"ä"}'],
+    ["several frames", [["1"], ['"', Buffer.from("€"), '"'], ["[", "]"]], '[1,"€",[]]'],
+    ["bytes as many as fit, and more", [["1"], [Buffer.alloc(300_000, "7")]], `[1,${"7".repeat(300_000)}]`],
+    [
+      "letters as many as fit, and more",
+      [["1"], ['"', "€".repeat(98_304), '"']],
+      `[1,"${"€".repeat(98_304)}"]`,
+    ],
+  ])("may come in pieces: %s", async (_, frames, text) => {
+    const message = new Message();
+    for (const [first, ...others] of frames as (string | Buffer)[][]) {
+      if (typeof first === "string") message.begin(first);
+      else {
+        message.begin("");
+        message.add(first as Buffer);
+      }
+      for (const piece of others) message.add(piece);
+    }
+    received = [];
+    const arrived = new Promise<void>((resolve) => {
+      onReceived = resolve;
+    });
+    await Promise.all([arrived, new Promise<void>((resolve) => sendMessage(sender, message, resolve))]);
+    expect(received).toEqual([text]);
   });
 
   it("tells that it is done with them also if the line is gone", async () => {

@@ -1,10 +1,15 @@
 /**
  * What goes out on a WebSocket: frames of one turn travel in one write (and in one message, for clients that take
  * arrays), and a reader that does not keep up is noticed: `onFull` when too much waits, `onRoom` when it has gone.
+ *
+ * Events that follow each other and have the same surroundings are one frame, for clients that take that: it stays open until
+ * something else is sent.
  */
 import type { WebSocket } from "ws";
-import { sendFrames } from "./message-bytes.js";
+import type { StoredEvent } from "../model/event.js";
+import { Message, sendMessage } from "./message-bytes.js";
 
+/** A message ends behind the frame, or the event of a run, with which it has more. */
 const MAX_MESSAGE_CHARS = 65_536;
 
 export interface OutgoingOptions {
@@ -13,15 +18,25 @@ export interface OutgoingOptions {
   readonly onRoom: () => void;
 }
 
+/** What stands before and after an event in its frame; of a run up to the number of its first lease, and behind its last event. */
+export interface Around {
+  readonly head: string;
+  readonly tail: string;
+}
+
 export class Outgoing {
   readonly #socket: WebSocket;
   readonly #options: OutgoingOptions;
-  #frames: string[] = [];
-  #chars = 0;
+  /** For a client that takes no arrays: whole frames. */
+  #singles: string[] = [];
+  #singleChars = 0;
+  #message = new Message();
+  /** The run that is open, and the lease of the event that would be the next in it. */
+  #run: Around | null = null;
+  #nextLease = 0;
+  #takesArrays = false;
   #scheduled = false;
   #full = false;
-  /** The client takes several frames in one message. */
-  batches = false;
 
   constructor(socket: WebSocket, options: OutgoingOptions) {
     this.#socket = socket;
@@ -32,10 +47,50 @@ export class Outgoing {
     return this.#full;
   }
 
+  /** The client takes several frames in one message. */
+  takeArrays(): void {
+    if (this.#takesArrays) return;
+    this.flush();
+    this.#takesArrays = true;
+  }
+
   send(frame: string): void {
-    this.#frames.push(frame);
-    this.#chars += frame.length;
-    if (this.#chars > MAX_MESSAGE_CHARS) this.flush();
+    this.#endRun();
+    if (this.#takesArrays) this.#message.begin(frame);
+    else {
+      this.#singles.push(frame);
+      this.#singleChars += frame.length;
+    }
+    this.#flushSoon();
+  }
+
+  /** `lease`: its number in a run, for whoever takes arrays; null if it goes in a frame of its own. */
+  sendEvent(around: Around, lease: number | null, event: StoredEvent): void {
+    if (lease === null) {
+      this.send(around.head + event.json + around.tail);
+      return;
+    }
+    const message = this.#message;
+    if (around === this.#run && lease === this.#nextLease) message.add(`},${event.jsonHead}`);
+    else {
+      this.#endRun();
+      message.begin(`${around.head}${lease},"events":[${event.jsonHead}`);
+      this.#run = around;
+    }
+    message.add(event.body.encoded);
+    this.#nextLease = lease + 1;
+    this.#flushSoon();
+  }
+
+  #endRun(): void {
+    const run = this.#run;
+    if (run === null) return;
+    this.#run = null;
+    this.#message.add(`}]${run.tail}`);
+  }
+
+  #flushSoon(): void {
+    if (this.#message.size + this.#singleChars > MAX_MESSAGE_CHARS) this.flush();
     else if (!this.#scheduled) {
       this.#scheduled = true;
       setImmediate(this.flush);
@@ -44,13 +99,16 @@ export class Outgoing {
 
   readonly flush = (): void => {
     this.#scheduled = false;
-    const frames = this.#frames;
-    const chars = this.#chars;
-    this.#frames = [];
-    this.#chars = 0;
-    if (frames.length === 0 || this.#socket.readyState !== this.#socket.OPEN) return;
-    if (this.batches && frames.length > 1) sendFrames(this.#socket, frames, chars, this.#written);
-    else this.#write(frames);
+    this.#endRun();
+    const message = this.#message;
+    const singles = this.#singles;
+    if (message.frames + singles.length === 0) return;
+    this.#message = new Message();
+    this.#singles = [];
+    this.#singleChars = 0;
+    if (this.#socket.readyState !== this.#socket.OPEN) return;
+    if (singles.length > 0) this.#write(singles);
+    else sendMessage(this.#socket, message, this.#written);
     if (!this.#full && this.#socket.bufferedAmount > this.#options.maxBufferBytes) {
       this.#full = true;
       this.#options.onFull();

@@ -15,7 +15,12 @@ interface Request {
   readonly corr?: Corr;
 }
 
-export interface AuthFrame extends Request {
+/** What a client takes beyond the first version of the protocol; names that a hub does not know are passed over. */
+interface Taking extends Request {
+  readonly takes?: readonly string[];
+}
+
+export interface AuthFrame extends Taking {
   readonly type: "AUTH";
   readonly token: string;
 }
@@ -39,34 +44,58 @@ export interface UnsubscribeFrame extends Request {
   readonly group: string;
 }
 
-/** Which delivery is meant: the lease is (id, attempt, epoch); the last two guard against a stale answer (P6). */
-interface Lease extends Request {
+interface OfSubscription extends Request {
   readonly topic: string;
   readonly group: string;
+}
+
+/** The lease of an event that came by itself; the last two guard against a stale answer (P6). */
+export interface LeaseById {
   readonly id: string;
   readonly attempt?: number;
   readonly epoch?: number;
 }
 
-export interface AckFrame extends Lease {
+/** The lease of an event that came in a run: on one connection no two have the same number (P6). */
+export interface LeaseByNumber {
+  readonly lease: number;
+}
+
+/** Which delivery is meant. */
+export type LeaseName = LeaseById | LeaseByNumber;
+
+/** From the first to the last, both included. */
+export type LeaseRange = readonly [number, number];
+
+interface Ack extends OfSubscription {
   readonly type: "ACK";
 }
 
+export interface AckFrame extends Ack, LeaseById {}
+
 /** Many of the same attempt and epoch at once, to a hub whose greeting says that it takes `ids`. */
-export interface AckManyFrame extends Omit<Lease, "id"> {
-  readonly type: "ACK";
+export interface AckManyFrame extends Ack, Omit<LeaseById, "id"> {
   readonly ids: readonly string[];
 }
 
-export interface NackFrame extends Lease {
+/** Any of those that came in runs. */
+export interface AckLeasesFrame extends Ack {
+  readonly leases: readonly LeaseRange[];
+}
+
+interface Nack extends OfSubscription {
   readonly type: "NACK";
   readonly reason?: string;
 }
 
-export interface ModackFrame extends Lease {
+export type NackFrame = Nack & LeaseName;
+
+interface Modack extends OfSubscription {
   readonly type: "MODACK";
   readonly extend_ms: number;
 }
+
+export type ModackFrame = Modack & LeaseName;
 
 export interface PauseFrame extends Request {
   readonly type: "PAUSE" | "RESUME";
@@ -75,7 +104,7 @@ export interface PauseFrame extends Request {
   readonly group?: string;
 }
 
-export interface PingFrame extends Request {
+export interface PingFrame extends Taking {
   readonly type: "PING";
 }
 
@@ -86,6 +115,7 @@ export type ClientFrame =
   | UnsubscribeFrame
   | AckFrame
   | AckManyFrame
+  | AckLeasesFrame
   | NackFrame
   | ModackFrame
   | PauseFrame
@@ -106,12 +136,11 @@ export interface ErrFrame {
   readonly retry_after_ms?: number;
 }
 
-export interface EventFrame {
-  readonly type: "EVENT";
+interface Delivering {
   readonly topic: string;
   readonly group: string;
-  /** An EventRecord, in the bytes that were stored. */
-  readonly event: unknown;
+  /** The pattern that was subscribed to, if it was one. */
+  readonly subscription?: string;
   readonly ctx: {
     readonly attempt: number;
     readonly max_attempts: number;
@@ -120,17 +149,35 @@ export interface EventFrame {
   };
 }
 
+export interface EventFrame extends Delivering {
+  readonly type: "EVENT";
+  /** An EventRecord, in the bytes that were stored. */
+  readonly event: unknown;
+}
+
+/** A run of events with all of that in common, to a client that takes `events`. */
+export interface EventsFrame extends Delivering {
+  readonly type: "EVENTS";
+  /** The number of the first event's lease; each of the others has the next. */
+  readonly lease: number;
+  readonly events: readonly unknown[];
+}
+
 export interface PongFrame {
   readonly type: "PONG";
   readonly corr?: Corr;
 }
 
-export type ServerFrame = OkFrame | ErrFrame | EventFrame | PongFrame;
+export type ServerFrame = OkFrame | ErrFrame | EventFrame | EventsFrame | PongFrame;
 
 /** What this hub takes beyond the first version of the protocol: told to those who greet it. */
 export const TAKES: readonly string[] = ["ids"];
-/** In one ACK. */
-export const MAX_ACKED_IDS = 1_000;
+/** What our client takes beyond it: told to every hub. Whoever takes these also takes arrays of frames. */
+export const CLIENT_TAKES: readonly string[] = ["events"];
+/** Names in a `takes`. */
+export const MAX_TAKES = 20;
+/** Events in one ACK. */
+export const MAX_ACKED = 1_000;
 
 /** Why a connection ends. */
 export const CloseCode = {

@@ -17,12 +17,9 @@ import { Outgoing } from "./outgoing.js";
 import { PayloadTexts } from "./payload-text.js";
 import { problemOf, retryAfterSeconds } from "./problem.js";
 import {
-  type AckFrame,
-  type AckManyFrame,
   CloseCode,
   type Corr,
   type ModackFrame,
-  type NackFrame,
   type PublishFrame,
   type SubscribeFrame,
 } from "./protocol.js";
@@ -34,10 +31,10 @@ import {
   type Session,
   type SessionEffect,
   type SessionEvent,
+  type SettleFrame,
   stepSession,
 } from "./session.js";
-
-const DEFAULT_ACK_TIMEOUT_MS = 30_000;
+import { extend, settle } from "./settling.js";
 
 export interface SessionOptions {
   readonly bus: Bus;
@@ -56,7 +53,7 @@ export interface SessionOptions {
 
 interface Held {
   readonly feed: Feed;
-  readonly event: StoredEvent;
+  readonly lease: number | null;
   readonly delivery: Delivered;
 }
 
@@ -68,6 +65,8 @@ export class SessionShell {
   readonly #feeds = new Map<string, Feed>();
   /** Handed out while there was no room to send: sent, in order, as room comes (P13). Events are shared, texts are not. */
   #held: Held[] = [];
+  /** The highest number that a lease of a subscription had that is over: none is used twice (P6). */
+  #lastLease = 0;
   /** Publishes without an answer, and who waits for there to be none. */
   #publishing = 0;
   #onAnswered: (() => void) | null = null;
@@ -125,7 +124,7 @@ export class SessionShell {
       this.#perform({ type: "close", code: CloseCode.protocol, reason: "not JSON" });
       return;
     }
-    if (text.charCodeAt(0) === 0x5b) this.#out.batches = true;
+    if (text.charCodeAt(0) === 0x5b) this.#out.takeArrays();
     const nowMs = this.#options.bus.clock.steady();
     let texts: PayloadTexts | null = new PayloadTexts(data as Buffer);
     for (const value of frames) {
@@ -228,12 +227,15 @@ export class SessionShell {
     if (--this.#publishing === 0) this.#onAnswered?.();
   }
 
-  async #subscribe(key: string, { topic, group, opts, corr }: SubscribeFrame): Promise<void> {
-    const feed = new Feed(topic, group, opts?.ackTimeoutMs ?? DEFAULT_ACK_TIMEOUT_MS);
+  async #subscribe(key: string, frame: SubscribeFrame): Promise<void> {
+    const { topic, group, opts, corr } = frame;
+    const inRuns = this.#session.takes.has("events");
+    if (inRuns) this.#out.takeArrays();
+    const feed = new Feed(frame, inRuns, this.#lastLease);
     this.#feeds.set(key, feed);
     const maxInFlight = Math.min(opts?.maxInFlight ?? 100, this.#options.limits.maxInFlightPerSubscription);
     const options = { ...opts, maxInFlight, manualAck: true } as SubscribeOptions;
-    const handler = (event: StoredEvent, delivery: Delivered): void => this.#deliver(feed, event, delivery);
+    const handler = (_event: StoredEvent, delivery: Delivered): void => this.#deliver(feed, delivery);
     try {
       feed.subscription = await this.#options.bus.attach(topic, {
         group,
@@ -246,9 +248,15 @@ export class SessionShell {
       this.#applyPause(feed);
     } catch (error) {
       this.#feeds.delete(key);
+      this.#end(feed);
       this.#send({ type: "unsubscribed", key });
       this.#complain(error, corr);
     }
+  }
+
+  #end(feed: Feed): void {
+    feed.ended = true;
+    this.#lastLease = Math.max(this.#lastLease, feed.leases.last);
   }
 
   /** Nobody here asked for it: the bus closes, or was stopped from outside. */
@@ -256,41 +264,38 @@ export class SessionShell {
     if (!feed.ended && !this.#session.leaving) this.#send({ type: "fenced" });
   }
 
-  #deliver(feed: Feed, event: StoredEvent, delivery: Delivered): void {
-    feed.leases.set(event.id, delivery);
+  #deliver(feed: Feed, delivery: Delivered): void {
+    // It goes back with all others as the subscription ends. A number given to it now could be another's (P6).
+    if (feed.ended) return;
+    const { event } = delivery;
+    const lease = feed.lease(delivery);
     if (feed.leases.size > 2 * this.#options.limits.maxInFlightPerSubscription) feed.dropOver();
     const { tracing } = this.#options;
     if (tracing !== undefined) feed.spans.set(event.id, tracing.handling(traced(event), feed.group));
-    if (this.#out.full || this.#held.length > 0) this.#held.push({ feed, event, delivery });
-    else this.#out.send(feed.frame(event, delivery));
+    if (this.#out.full || this.#held.length > 0) this.#held.push({ feed, lease, delivery });
+    else this.#out.sendEvent(feed.around(delivery), lease, event);
   }
 
   /** All that can be is settled; whoever asked for an answer gets one. */
-  #settle(key: string, frame: AckFrame | AckManyFrame | NackFrame): void {
-    const feed = this.#feeds.get(key);
-    const ids = frame.type === "ACK" && "ids" in frame ? frame.ids : [frame.id];
-    const lost = ids.filter((id) => feed === undefined || !settled(feed, id, frame));
-    if (lost.length > 0) this.#leaseLost(lost, frame.corr);
-    else if (frame.corr !== undefined) this.#perform(ok(frame.corr));
-  }
-
-  #leaseLost(ids: readonly string[], corr: Corr | undefined): void {
-    const others = ids.length === 1 ? "" : ` (and ${ids.length - 1} more)`;
-    const what = `event ${ids[0]}${others} is not leased to this connection in that attempt`;
-    this.#perform(err("LEASE_LOST", what, corr));
+  #settle(key: string, frame: SettleFrame): void {
+    const { corr } = frame;
+    const lost = settle(this.#feeds.get(key), frame);
+    if (lost !== null) this.#perform(err("LEASE_LOST", lost, corr));
+    else if (corr !== undefined) this.#perform(ok(corr));
   }
 
   #extend(key: string, frame: ModackFrame): void {
-    const delivery = this.#feeds.get(key)?.lease(frame.id, frame);
-    if (!delivery?.source.extend(delivery, frame.extend_ms)) this.#leaseLost([frame.id], frame.corr);
-    else if (frame.corr !== undefined) this.#perform(ok(frame.corr));
+    const { corr } = frame;
+    const lost = extend(this.#feeds.get(key), frame);
+    if (lost !== null) this.#perform(err("LEASE_LOST", lost, corr));
+    else if (corr !== undefined) this.#perform(ok(corr));
   }
 
   async #unsubscribe(key: string, corr: Corr | undefined): Promise<void> {
     const feed = this.#feeds.get(key);
     this.#feeds.delete(key);
     if (feed !== undefined) {
-      feed.ended = true;
+      this.#end(feed);
       feed.endSpans("its subscriber left");
       await feed.subscription?.abandon("its subscriber left");
     }
@@ -332,8 +337,8 @@ export class SessionShell {
     this.#cancelSlow = null;
     let sent = 0;
     for (; sent < this.#held.length && !this.#out.full; sent++) {
-      const { feed, event, delivery } = this.#held[sent] as Held;
-      if (delivery.live) this.#out.send(feed.frame(event, delivery));
+      const { feed, lease, delivery } = this.#held[sent] as Held;
+      if (delivery.live) this.#out.sendEvent(feed.around(delivery), lease, delivery.event);
     }
     this.#held = this.#held.slice(sent);
     for (const feed of this.#feeds.values()) this.#applyPause(feed);
@@ -361,23 +366,12 @@ export class SessionShell {
   #giveBack(reason: string): void {
     this.#held = [];
     for (const feed of this.#feeds.values()) {
-      feed.ended = true;
+      this.#end(feed);
       feed.endSpans(reason);
       void feed.subscription?.abandon(reason);
     }
     this.#feeds.clear();
   }
-}
-
-/** False if the event is no longer leased as the frame says. */
-function settled(feed: Feed, id: string, frame: AckFrame | AckManyFrame | NackFrame): boolean {
-  const delivery = feed.lease(id, frame);
-  if (delivery === null) return false;
-  feed.leases.delete(id);
-  const error = frame.type === "ACK" ? undefined : (frame.reason ?? "nacked");
-  feed.endSpan(id, error);
-  if (error === undefined) return delivery.source.handled(delivery);
-  return delivery.source.failed(delivery, { error });
 }
 
 /** What a span tells of an event; the payload stays unread. */

@@ -84,6 +84,19 @@ describe("a session", () => {
     expect(codes(stepSession(session, frame({ ...SUBSCRIBE, topic: "**" })))).toEqual(["FORBIDDEN"]);
   });
 
+  it("knows what its client takes, from the last AUTH or PING that said so", () => {
+    const session = known(null);
+    stepSession(session, frame({ type: "AUTH", token: "t", takes: ["events", "more"] }));
+    stepSession(session, { type: "authenticated", caller: everything, nowMs: 0 });
+    expect([...session.takes]).toEqual(["events", "more"]);
+    stepSession(session, frame({ type: "PING" }));
+    stepSession(session, frame({ type: "AUTH", token: "t" }));
+    expect([...session.takes]).toEqual(["events", "more"]);
+    stepSession(session, { type: "authenticated", caller: everything, nowMs: 0 });
+    stepSession(session, frame({ type: "PING", takes: [] }));
+    expect([...session.takes]).toEqual([]);
+  });
+
   it("hands on the text of a payload with its publish", () => {
     const event: SessionEvent = { type: "frame", frame: PUBLISH as ClientFrame, nowMs: 0, text: "1" };
     expect(stepSession(known(), event)).toEqual([{ type: "publish", frame: PUBLISH, text: "1" }]);

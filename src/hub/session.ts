@@ -14,6 +14,7 @@ import { TokenBucket } from "./limits.js";
 import type { HubCode } from "./problem.js";
 import {
   type AckFrame,
+  type AckLeasesFrame,
   type AckManyFrame,
   type ClientFrame,
   CloseCode,
@@ -34,6 +35,8 @@ export interface Session {
   /** An AUTH is being looked at; what was read before the shell stopped reading waits for its end, in order. */
   authenticating: boolean;
   readonly waiting: ClientFrame[];
+  /** What the client says that it takes beyond the first version of the protocol. */
+  takes: ReadonlySet<string>;
   /** Keys of subscriptions asked for and not ended. */
   readonly subscriptions: Set<string>;
   readonly frames: TokenBucket;
@@ -64,6 +67,8 @@ export type SessionEvent =
   | { readonly type: "expired" }
   | { readonly type: "slow" };
 
+export type SettleFrame = AckFrame | AckManyFrame | AckLeasesFrame | NackFrame;
+
 export type SessionEffect =
   | { readonly type: "send"; readonly frame: object }
   | { readonly type: "authenticate"; readonly token: string; readonly corr?: Corr }
@@ -71,7 +76,7 @@ export type SessionEffect =
   | { readonly type: "publish"; readonly frame: PublishFrame; readonly text?: string | undefined }
   | { readonly type: "subscribe"; readonly key: string; readonly frame: SubscribeFrame }
   | { readonly type: "unsubscribe"; readonly key: string; readonly corr?: Corr }
-  | { readonly type: "settle"; readonly key: string; readonly frame: AckFrame | AckManyFrame | NackFrame }
+  | { readonly type: "settle"; readonly key: string; readonly frame: SettleFrame }
   | { readonly type: "extend"; readonly key: string; readonly frame: ModackFrame }
   | {
       readonly type: "pause";
@@ -93,6 +98,7 @@ export function createSession(caller: Caller | null, limits: HubLimits, nowMs: n
     leaving: false,
     authenticating: false,
     waiting: [],
+    takes: new Set(),
     subscriptions: new Set(),
     frames: new TokenBucket(limits.framesPerSecond, nowMs),
     publishes: new Map(),
@@ -184,6 +190,8 @@ function onFrame(
     session.waiting.push(frame);
     return [];
   }
+  if ((frame.type === "AUTH" || frame.type === "PING") && frame.takes !== undefined)
+    session.takes = new Set(frame.takes);
   if (frame.type === "AUTH") {
     session.authenticating = true;
     return [{ type: "authenticate", token: frame.token, ...withCorr(frame.corr) }];

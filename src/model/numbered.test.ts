@@ -21,6 +21,19 @@ describe("numbered things", () => {
     expect(calls.take(9)).toBeUndefined();
   });
 
+  it("gives all for which something holds, and keeps the others", () => {
+    const calls = new Numbered<number>();
+    for (let n = 1; n <= 200; n++) {
+      calls.add(n, n);
+      if (n > 3 && n % 7 !== 0) calls.take(n);
+    }
+    expect(calls.takeWhere((n) => n < 3 || n % 2 === 0).sort((a, b) => a - b)).toEqual([
+      1, 2, 14, 28, 42, 56, 70, 84, 98, 112, 126, 140, 154, 168, 182, 196,
+    ]);
+    const left = [3, 7, 21, 35, 49, 63, 77, 91, 105, 119, 133, 147, 161, 175, 189];
+    expect([calls.size, calls.all()]).toEqual([left.length, left]);
+  });
+
   it("is as a map would be, in whatever order they are added and taken out", () => {
     const act = fc.record({ take: fc.boolean(), n: fc.nat(12) });
     fc.assert(

@@ -46,6 +46,14 @@ export class Numbered<T> {
     return all;
   }
 
+  /** Takes out all for which it holds. */
+  takeWhere(holds: (item: T) => boolean): T[] {
+    const entries = [...this.#aside].map(([number, item]) => ({ number, item })).concat(this.#ring.all());
+    return entries.flatMap(({ number, item }) =>
+      holds(item) && this.take(number) !== undefined ? [item] : [],
+    );
+  }
+
   #takeAside(number: number): T | undefined {
     const item = this.#aside.get(number);
     if (item !== undefined) this.#aside.delete(number);

@@ -40,6 +40,7 @@ const TYPES = [
   "PING",
   "OK",
   "EVENT",
+  "EVENTS",
 ];
 const MEMBERS = [
   "topic",
@@ -67,6 +68,9 @@ const MEMBERS = [
   "schema",
   "version",
   "ids",
+  "lease",
+  "leases",
+  "takes",
 ];
 const MEDIA = [
   "application/json",

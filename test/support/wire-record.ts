@@ -1,16 +1,22 @@
 /** Writes down what goes over a client's sockets, for the checker: what it was handed, and what it settled. */
 import { WebSocket } from "ws";
 import type { SocketLike, SocketMaker } from "../../src/client/socket.js";
-import type { ClientFrame, EventFrame, ServerFrame } from "../../src/hub/protocol.js";
+import type { ClientFrame, EventFrame, EventsFrame, ServerFrame } from "../../src/hub/protocol.js";
 import type { EventRecord } from "../../src/model/event.js";
 import type { Recorder } from "../../src/testing/history/index.js";
+
+/** One event that was handed out, and the frame it came in. */
+interface Handed {
+  readonly event: EventRecord;
+  readonly frame: EventFrame | EventsFrame;
+}
 
 export class WireRecord {
   readonly sockets: WebSocket[] = [];
   readonly #recorder: Recorder;
   readonly #member: string;
-  /** By event id: what was handed out last. */
-  readonly #held = new Map<string, EventFrame>();
+  /** By event id, or by subscription and number of the lease: what was handed out last. */
+  readonly #held = new Map<string, Handed>();
   /** By corr: the operation that a publish is. */
   readonly #publishes = new Map<string | number, number>();
 
@@ -44,13 +50,11 @@ export class WireRecord {
   }
 
   #received(frame: ServerFrame): void {
-    if (frame.type === "EVENT") {
-      const event = frame.event as EventRecord;
-      this.#held.set(event.id, frame);
-      this.#recorder.record({
-        type: "delivered",
-        ...this.#handling(frame),
-        ...(event.key && { key: event.key }),
+    if (frame.type === "EVENT") this.#handed((frame.event as EventRecord).id, frame.event, frame);
+    if (frame.type === "EVENTS") {
+      const { subscription, topic, group, lease } = frame;
+      frame.events.forEach((event, index) => {
+        this.#handed(leaseKey(subscription ?? topic, group, lease + index), event, frame);
       });
     }
     if (frame.type !== "OK" || frame.corr === undefined) return;
@@ -83,18 +87,35 @@ export class WireRecord {
         ...(key && { key }),
       });
     }
-    if (frame.type === "ACK") for (const id of "ids" in frame ? frame.ids : [frame.id]) this.#acked(id);
+    if (frame.type !== "ACK") return;
+    if ("leases" in frame) {
+      for (const [first, last] of frame.leases)
+        for (let lease = first; lease <= last; lease++)
+          this.#acked(leaseKey(frame.topic, frame.group, lease));
+    } else for (const id of "ids" in frame ? frame.ids : [frame.id]) this.#acked(id);
   }
 
-  #acked(id: string): void {
-    const held = this.#held.get(id);
+  #handed(key: string, given: unknown, frame: EventFrame | EventsFrame): void {
+    const event = given as EventRecord;
+    const handed = { event, frame };
+    this.#held.set(key, handed);
+    this.#recorder.record({
+      type: "delivered",
+      ...this.#handling(handed),
+      ...(event.key && { key: event.key }),
+    });
+  }
+
+  #acked(key: string): void {
+    const held = this.#held.get(key);
     if (held === undefined) return;
     const op = this.#recorder.nextOp();
     this.#recorder.record({ type: "settled", outcome: "acked", op, ...this.#handling(held) });
   }
 
-  #handling({ event, group, ctx }: EventFrame) {
-    const { topic, partition, seq, id } = event as EventRecord;
+  #handling({ event, frame }: Handed) {
+    const { topic, partition, seq, id } = event;
+    const { group, ctx } = frame;
     const { epoch, attempt } = ctx;
     return { member: this.#member, group, topic, partition, seq, id, epoch, attempt };
   }
@@ -103,4 +124,9 @@ export class WireRecord {
 function framesOf<F>(text: string): F[] {
   const message = JSON.parse(text) as F | F[];
   return Array.isArray(message) ? message : [message];
+}
+
+/** A later connection begins its numbers anew, and takes the places of those before it. */
+function leaseKey(topic: string, group: string, lease: number): string {
+  return `${topic}\n${group}\n${lease}`;
 }

@@ -1,6 +1,6 @@
 /** AsyncAPI 3.0 of a hub: the WebSocket with its frames, and a channel for each topic. Pure. */
 import type { SchemaEntry } from "../../ports/registry.js";
-import { MAX_ACKED_IDS } from "../protocol.js";
+import { MAX_ACKED, MAX_TAKES } from "../protocol.js";
 
 export interface AsyncApiInput {
   readonly title: string;
@@ -19,14 +19,43 @@ const ids = {
   type: "array",
   items: text,
   minItems: 1,
-  maxItems: MAX_ACKED_IDS,
+  maxItems: MAX_ACKED,
   description: "Instead of id",
 };
+const leases = {
+  type: "array",
+  items: { type: "array", items: { type: "integer", minimum: 1 }, minItems: 2, maxItems: 2 },
+  minItems: 1,
+  maxItems: MAX_ACKED,
+  description: "Instead of id, for events that came in runs: first and last lease of each range",
+};
+const byNumber = { type: "integer", minimum: 1, description: "Instead of id, for events that came in runs" };
 const lease = { topic: text, group: text, id: text, attempt: whole, epoch: whole, corr };
+const takes = {
+  type: "array",
+  items: text,
+  maxItems: MAX_TAKES,
+  description: "What the client takes beyond the first version of the protocol",
+};
+const delivering = {
+  topic: text,
+  group: text,
+  subscription: { ...text, description: "The pattern that was subscribed to, if it was one" },
+  ctx: {
+    type: "object",
+    properties: {
+      attempt: whole,
+      max_attempts: whole,
+      epoch: whole,
+      ack_deadline_ms: { type: "number" },
+    },
+    required: ["attempt", "max_attempts", "epoch", "ack_deadline_ms"],
+  },
+};
 
 /** Each frame's members, and those it must have. */
 const FRAMES: Readonly<Record<string, { by: "client" | "hub"; properties: Json; required: string[] }>> = {
-  AUTH: { by: "client", properties: { token: text, corr }, required: ["token"] },
+  AUTH: { by: "client", properties: { token: text, takes, corr }, required: ["token"] },
   PUBLISH: {
     by: "client",
     properties: {
@@ -50,16 +79,24 @@ const FRAMES: Readonly<Record<string, { by: "client" | "hub"; properties: Json; 
     required: ["topic", "group"],
   },
   UNSUBSCRIBE: { by: "client", properties: { topic: text, group: text, corr }, required: ["topic", "group"] },
-  ACK: { by: "client", properties: { ...lease, ids }, required: ["topic", "group"] },
-  NACK: { by: "client", properties: { ...lease, reason: text }, required: ["topic", "group", "id"] },
+  ACK: { by: "client", properties: { ...lease, ids, leases }, required: ["topic", "group"] },
+  NACK: {
+    by: "client",
+    properties: { ...lease, lease: byNumber, reason: text },
+    required: ["topic", "group"],
+  },
   MODACK: {
     by: "client",
-    properties: { ...lease, extend_ms: { type: "number", exclusiveMinimum: 0, maximum: 3_600_000 } },
-    required: ["topic", "group", "id", "extend_ms"],
+    properties: {
+      ...lease,
+      lease: byNumber,
+      extend_ms: { type: "number", exclusiveMinimum: 0, maximum: 3_600_000 },
+    },
+    required: ["topic", "group", "extend_ms"],
   },
   PAUSE: { by: "client", properties: { topic: text, group: text, corr }, required: [] },
   RESUME: { by: "client", properties: { topic: text, group: text, corr }, required: [] },
-  PING: { by: "client", properties: { corr }, required: [] },
+  PING: { by: "client", properties: { takes, corr }, required: [] },
   OK: { by: "hub", properties: { corr, result: {} }, required: [] },
   ERR: {
     by: "hub",
@@ -68,23 +105,17 @@ const FRAMES: Readonly<Record<string, { by: "client" | "hub"; properties: Json; 
   },
   EVENT: {
     by: "hub",
-    properties: {
-      topic: text,
-      group: text,
-      subscription: { ...text, description: "The pattern that was subscribed to, if it was one" },
-      event: { $ref: "#/components/schemas/EventRecord" },
-      ctx: {
-        type: "object",
-        properties: {
-          attempt: whole,
-          max_attempts: whole,
-          epoch: whole,
-          ack_deadline_ms: { type: "number" },
-        },
-        required: ["attempt", "max_attempts", "epoch", "ack_deadline_ms"],
-      },
-    },
+    properties: { ...delivering, event: { $ref: "#/components/schemas/EventRecord" } },
     required: ["topic", "group", "event", "ctx"],
+  },
+  EVENTS: {
+    by: "hub",
+    properties: {
+      ...delivering,
+      lease: { type: "integer", description: "Of the first event; each of the others has the next number" },
+      events: { type: "array", items: { $ref: "#/components/schemas/EventRecord" } },
+    },
+    required: ["topic", "group", "lease", "events", "ctx"],
   },
   PONG: { by: "hub", properties: { corr }, required: [] },
 };

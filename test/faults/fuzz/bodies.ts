@@ -249,6 +249,7 @@ export const frames: Kind = {
         "PAUSE",
         "PING",
         "EVENT",
+        "EVENTS",
         "x",
       ]),
       ...(noise.json(2) as object),

@@ -1,0 +1,54 @@
+/** Frames that settle or extend leases of a subscription: each says what is lost, in words for an answer, or null. */
+import type { Delivered } from "../consume/context.js";
+import type { Feed } from "./feed.js";
+import type { LeaseName, LeaseRange, ModackFrame } from "./protocol.js";
+import type { SettleFrame } from "./session.js";
+
+/** Settles all that can be. */
+export function settle(feed: Feed | undefined, frame: SettleFrame): string | null {
+  if (frame.type === "NACK") {
+    const error = frame.reason ?? "nacked";
+    const delivery = feed?.leases.take(frame) ?? null;
+    if (delivery === null) return lostOne(frame);
+    feed?.endSpan(delivery.event.id, error);
+    return delivery.source.failed(delivery, { error }) ? null : lostOne(frame);
+  }
+  if ("leases" in frame) return settleRanges(feed, frame.leases);
+  const { attempt, epoch } = frame;
+  const ids = "ids" in frame ? frame.ids : [frame.id];
+  const lost = ids.filter((id) => !handled(feed, feed?.leases.takeById(id, attempt, epoch)));
+  return lost.length === 0 ? null : told(`event ${lost[0]}`, lost.length);
+}
+
+export function extend(feed: Feed | undefined, frame: ModackFrame): string | null {
+  const delivery = feed?.leases.find(frame);
+  return delivery?.source.extend(delivery, frame.extend_ms) ? null : lostOne(frame);
+}
+
+function settleRanges(feed: Feed | undefined, ranges: readonly LeaseRange[]): string | null {
+  let lost = 0;
+  let firstLost = 0;
+  for (const [first, last] of ranges) {
+    for (let lease = first; lease <= last; lease++) {
+      if (handled(feed, feed?.leases.takeNumbered(lease))) continue;
+      if (lost++ === 0) firstLost = lease;
+    }
+  }
+  return lost === 0 ? null : told(`the event of lease ${firstLost}`, lost);
+}
+
+/** False if its lease is gone. */
+function handled(feed: Feed | undefined, delivery: Delivered | null | undefined): boolean {
+  if (feed === undefined || delivery === null || delivery === undefined) return false;
+  feed.endSpan(delivery.event.id);
+  return delivery.source.handled(delivery);
+}
+
+function lostOne(name: LeaseName): string {
+  return told("lease" in name ? `the event of lease ${name.lease}` : `event ${name.id}`, 1);
+}
+
+function told(first: string, count: number): string {
+  const others = count === 1 ? "" : ` (and ${count - 1} more)`;
+  return `${first}${others} is not leased to this connection in that attempt`;
+}
