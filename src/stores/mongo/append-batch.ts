@@ -19,19 +19,16 @@ export class AppendBatch {
   readonly #duplicates = new Set<number>();
   /** Drafts that an earlier round may have put in: finding them is no surprise. */
   readonly #doubtful = new Set<number>();
-  /** Index of the draft that brought the id first. */
-  readonly #firsts = new Map<string, number>();
+  #firsts: ReadonlyMap<string, number> | undefined;
 
   constructor(drafts: readonly EventDraft[]) {
     this.#drafts = drafts;
     this.#events = new Array(drafts.length);
-    drafts.forEach((draft, i) => {
-      if (this.#firsts.has(draft.id)) this.#duplicates.add(i);
-      else {
-        this.#firsts.set(draft.id, i);
-        this.waiting.push(i);
-      }
-    });
+    const allFresh = drafts.every((draft) => draft.freshId);
+    for (let i = 0; i < drafts.length; i++) {
+      if (allFresh || this.#firstOf((drafts[i] as EventDraft).id) === i) this.waiting.push(i);
+      else this.#duplicates.add(i);
+    }
   }
 
   unsureIds(): string[] {
@@ -52,7 +49,8 @@ export class AppendBatch {
       .map((i) => (this.#drafts[i] as EventDraft).id);
   }
 
-  waitingDrafts(): EventDraft[] {
+  waitingDrafts(): readonly EventDraft[] {
+    if (this.waiting.length === this.#drafts.length) return this.#drafts;
     return this.waiting.map((i) => this.#drafts[i] as EventDraft);
   }
 
@@ -77,7 +75,7 @@ export class AppendBatch {
   /** These were in the log before (P3), unless an earlier round put them there. */
   found(events: readonly StoredEvent[]): void {
     for (const { id } of events) {
-      const i = this.#firsts.get(id) as number;
+      const i = this.#firstOf(id);
       if (!this.#doubtful.has(i)) this.#duplicates.add(i);
     }
     this.confirmed(events);
@@ -85,18 +83,24 @@ export class AppendBatch {
 
   /** These are in the log; as far as anybody can tell, by us. */
   confirmed(events: readonly StoredEvent[]): void {
-    for (const event of events) this.#events[this.#firsts.get(event.id) as number] = event;
+    for (const event of events) this.#events[this.#firstOf(event.id)] = event;
     this.waiting = this.waiting.filter((i) => this.#events[i] === undefined);
   }
 
   result(error?: BusError): AppendResult {
     const events: StoredEvent[] = [];
-    for (const [i, draft] of this.#drafts.entries()) {
-      const event = this.#events[i] ?? this.#events[this.#firsts.get(draft.id) as number];
+    for (let i = 0; i < this.#drafts.length; i++) {
+      const event = this.#events[i] ?? this.#events[this.#firstOf((this.#drafts[i] as EventDraft).id)];
       if (event === undefined) break;
       events.push(event);
     }
     const duplicates = new Set([...this.#duplicates].filter((i) => i < events.length));
     return error === undefined ? { events, duplicates } : { events, duplicates, error };
+  }
+
+  /** Index of the draft that brought the id first. Ids that a bus has just made differ: where all are such, nobody asks. */
+  #firstOf(id: string): number {
+    this.#firsts ??= new Map(this.#drafts.map((draft, i) => [draft.id, i] as const).reverse());
+    return this.#firsts.get(id) as number;
   }
 }

@@ -19,7 +19,14 @@ import { AppendBatch } from "./append-batch.js";
 import type { EventDocument } from "./collections.js";
 import type { Connection } from "./connection.js";
 import { busError } from "./errors.js";
-import { type DocumentExtras, documentAfter, EMPTY_TAIL, type Tail, tailOf } from "./event-document.js";
+import {
+  type Before,
+  type DocumentExtras,
+  documentAfter,
+  EMPTY_TAIL,
+  type Tail,
+  tailOf,
+} from "./event-document.js";
 import { type EventLookup, nameOf, type Place } from "./event-lookup.js";
 import type { Target } from "./fenced-append.js";
 import { type Inserted, insertByCommand, insertByDriver } from "./insert-outcome.js";
@@ -226,10 +233,10 @@ function documentsAfter(
   drafts: readonly EventDraft[],
   extras: DocumentExtras,
 ): EventDocument[] {
-  let last = tail;
+  let last: Before = tail;
   const documents = drafts.map((draft) => {
     const document = documentAfter(last, place, draft, extras);
-    last = { seq: document.seq, maxTs: document.maxTs, sumBytes: document.sumBytes, id: draft.id };
+    last = document;
     return document;
   });
   const end = documents.at(-1);

@@ -13,11 +13,10 @@ import { freezeJson, type JsonObject, type JsonValue } from "../../model/json.js
 const MARK = "\u0001";
 // biome-ignore lint/suspicious/noControlCharactersInRegex: NUL ends a name in BSON, the mark begins an escaped one.
 const UNSAFE_NAME = /^(?:[$\u0001]|_bsontype$|$)|[.\0]|\p{Surrogate}/u;
-const HALF_PAIR = /\p{Surrogate}/u;
 
 /** A string as BSON can hold it. */
 export function bsonText(text: string): string | Binary {
-  return HALF_PAIR.test(text) ? new Binary(Buffer.from(JSON.stringify(text), "utf8"), 0x80) : text;
+  return text.isWellFormed() ? text : new Binary(Buffer.from(JSON.stringify(text), "utf8"), 0x80);
 }
 
 /** The string that `bsonText` was given. */

@@ -35,9 +35,12 @@ export interface DocumentExtras {
   readonly keyed: boolean;
 }
 
-/** The document of the event that follows `tail`. */
+/** What counts on from one event to the next. */
+export type Before = Pick<Tail, "seq" | "maxTs" | "sumBytes">;
+
+/** The document of the event that follows another, or the end of its partition. */
 export function documentAfter(
-  tail: Tail,
+  before: Before,
   place: { readonly topic: string; readonly partition: number },
   draft: EventDraft,
   { queryable, keyed }: DocumentExtras,
@@ -47,10 +50,10 @@ export function documentAfter(
     _id: bsonText(draft.id),
     topic: place.topic,
     partition: place.partition,
-    seq: tail.seq + 1,
+    seq: before.seq + 1,
     ts: draft.ts,
-    maxTs: Math.max(tail.maxTs, draft.ts),
-    sumBytes: tail.sumBytes + payload.length + (draft.key?.length ?? 0) + OVERHEAD_BYTES,
+    maxTs: Math.max(before.maxTs, draft.ts),
+    sumBytes: before.sumBytes + payload.length + (draft.key?.length ?? 0) + OVERHEAD_BYTES,
     payload,
   };
   if (draft.key !== undefined) {
