@@ -55,6 +55,7 @@ export interface ShellOptions {
 }
 
 const NONE: readonly Delivered[] = [];
+const GREW: DeliveryEvent = { type: "grew" };
 
 export class DeliveryShell implements Source {
   readonly ref: GroupPartition;
@@ -79,7 +80,7 @@ export class DeliveryShell implements Source {
     this.stopped = new Promise((resolve) => {
       this.#resolveStopped = resolve;
     });
-    this.#reader = options.tail.listen(ref.topic, ref.partition, () => this.#send({ type: "grew" }));
+    this.#reader = options.tail.listen(ref.topic, ref.partition, () => this.#send(GREW));
     this.#performAll(begin(this.#state, options.policy));
   }
 

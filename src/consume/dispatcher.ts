@@ -21,6 +21,8 @@ export class Dispatcher {
   readonly #parked = new Set<Delivered>();
   #scheduled = false;
   #paused = false;
+  /** Some worker takes only events that it accepts. */
+  #routed = false;
   #turn = 0;
   #stretch = 0;
 
@@ -30,11 +32,16 @@ export class Dispatcher {
 
   addWorker(worker: Worker): void {
     this.#workers.push(worker);
-    this.wake();
+    this.#workersChanged();
   }
 
   removeWorker(worker: Worker): void {
     remove(this.#workers, worker);
+    this.#workersChanged();
+  }
+
+  #workersChanged(): void {
+    this.#routed = this.#workers.some(({ options }) => options.accepts !== undefined);
     this.wake();
   }
 
@@ -73,14 +80,13 @@ export class Dispatcher {
 
   #handOut(): void {
     if (this.#parked.size > 0) this.#unpark();
-    const routed = this.#workers.some((worker) => worker.options.accepts !== undefined);
     for (let progress = true; progress && this.#stretch < MAX_STRETCH; ) {
       progress = false;
       // The turn moves on, so that no partition and no worker is always first.
       this.#turn++;
       for (let i = 0; i < this.#shells.length; i++) {
         const shell = this.#shells[(this.#turn + i) % this.#shells.length] as DeliveryShell;
-        if (shell.hasReady && (routed ? this.#route(shell) : this.#share(shell))) progress = true;
+        if (shell.hasReady && (this.#routed ? this.#route(shell) : this.#share(shell))) progress = true;
       }
     }
     if (this.#stretch >= MAX_STRETCH) this.wake();

@@ -19,6 +19,9 @@ export interface TailPage extends Page {
   readonly atHead: boolean;
 }
 
+/** Never added to. */
+const NONE: StoredEvent[] = [];
+
 interface PartitionTail {
   readonly topic: string;
   readonly partition: number;
@@ -171,7 +174,9 @@ export class Tail {
     if (event.seq <= tail.through) return;
     if (event.seq !== tail.through + 1 && !gapless) this.#forget(tail, event.seq - 1);
     const { size } = event;
-    tail.events.push(event);
+    // An empty array takes room for seventeen at its first push: too much where each event comes alone.
+    if (tail.events.length === 0) tail.events = [event];
+    else tail.events.push(event);
     tail.through = event.seq;
     tail.bytes += size;
     this.#bytes += size;
@@ -206,7 +211,7 @@ export class Tail {
   #forget(tail: PartitionTail, through: Seq): void {
     this.#bytes -= tail.bytes;
     tail.bytes = 0;
-    tail.events = [];
+    tail.events = NONE;
     tail.from = through;
     tail.through = through;
   }
@@ -222,7 +227,7 @@ export class Tail {
       tail = {
         topic,
         partition,
-        events: [],
+        events: NONE,
         from: 0,
         through: 0,
         bytes: 0,

@@ -46,6 +46,7 @@ export class Worker {
   /** Those that wait for nothing now. */
   readonly #waits: Wait[] = [];
   readonly #onRoom: () => void;
+  readonly #looksAgain: boolean;
   #leaving = false;
   #onEmpty: (() => void) | null = null;
 
@@ -53,6 +54,7 @@ export class Worker {
     this.options = options;
     // Whoever takes events as the log has them keeps the deliveries too.
     this.#byId = options.manualAck && options.work.kind !== "raw" ? new Map() : null;
+    this.#looksAgain = options.work.kind === "batch" || options.accepts !== undefined;
     this.#onRoom = onRoom;
   }
 
@@ -131,7 +133,9 @@ export class Worker {
     this.#byId?.delete(delivery.event.id);
     this.options.allowance.giveBack();
     if (this.#inFlight.length === 0) this.#onEmpty?.();
-    this.#onRoom();
+    // Who found no room is told by the allowance, and whoever has something ready says so: events that come one at a time
+    // need no second look. Those of a batch end together; routed ones may wait for this very worker.
+    if (this.#looksAgain) this.#onRoom();
   };
 
   /** Filtered events, and those redriven for another group, are settled; a filter that throws counts as a handler that throws. */
