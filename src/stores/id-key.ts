@@ -71,7 +71,8 @@ export function uuidTimeMs(source: Uint8Array, at: number): number {
 export function uuidIndexKey(source: Uint8Array, at: number): Buffer {
   const key = Buffer.allocUnsafe(ID_BYTES + 1);
   key[0] = (source[at + 6] as number) >>> 4 === 7 ? 7 : 1;
-  key.set(source.subarray(at, at + ID_BYTES), 1);
+  // So few bytes are copied faster than a view of them is made.
+  for (let i = 0; i < ID_BYTES; i++) key[i + 1] = source[at + i] as number;
   return key;
 }
 

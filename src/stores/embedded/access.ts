@@ -5,7 +5,7 @@ import type { Reader } from "./reader.js";
 import type { LongReads, ReaderThread } from "./reader-thread.js";
 import type { Connection } from "./sqlite.js";
 import { Wake } from "./wake.js";
-import type { Writer } from "./writer.js";
+import type { Call, Writer } from "./writer.js";
 
 /** The threads and connections of a store while it is open. */
 export interface OpenFile {
@@ -52,19 +52,18 @@ export class Access {
     argument: ArgumentOf<K>,
     transfer?: ArrayBuffer,
   ): Promise<AnswerOf<K>> {
-    return new Promise((resolve, reject) => this.ask(name, argument, transfer, resolve, reject));
+    return new Promise((resolve, reject) =>
+      this.ask(
+        { number: 0, bytes: 0, name, argument, resolve: resolve as (answer: unknown) => void, reject },
+        transfer,
+      ),
+    );
   }
 
-  /** As `call`, without a promise: exactly one of the two is called, and must not throw. */
-  ask<K extends OperationName>(
-    name: K,
-    argument: ArgumentOf<K>,
-    transfer: ArrayBuffer | undefined,
-    done: (answer: AnswerOf<K>) => void,
-    fail: (error: BusError) => void,
-  ): void {
-    if (this.#file === undefined) fail(this.#notOpen());
-    else this.#file.writer.ask(name, argument, transfer, done as (answer: unknown) => void, fail);
+  /** As `call`, for those who wait without a promise. */
+  ask(call: Call, transfer: ArrayBuffer | undefined): void {
+    if (this.#file === undefined) call.reject(this.#notOpen());
+    else this.#file.writer.ask(call, transfer);
   }
 
   get #open(): OpenFile {

@@ -1,5 +1,6 @@
 /**
- * Where an id stands (P3). Three ways, and every id of the log is in exactly one of them:
+ * Where an id stands (P3). Three ways, and every id of the log is in one of them, or, while sheets are being filed, in two
+ * that lead to the same place:
  *
  * - A UUIDv7 carries its time. A batch notes the span of the times of its ids (SPAN_MS wide at most), so an id is found by
  *   looking into the few batches whose span covers its time: no index entry per event.

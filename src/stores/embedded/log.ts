@@ -5,15 +5,17 @@ import { type EventDraft, type Seq, StoredEvent } from "../../model/event.js";
 import type { Fence } from "../../ports/groups.js";
 import type { AppendResult, HistoryOptions, Log, Page, PartitionHead, ReadOptions } from "../../ports/log.js";
 import { BatchCursor } from "../batch-codec.js";
-import { Leaf } from "../batch-encoder.js";
+import { type Encoded, Leaf } from "../batch-encoder.js";
 import type { Access } from "./access.js";
 import { Batches } from "./batches.js";
 import { locate } from "./id-lookup.js";
 import { HistoryWalk, NewestWalk } from "./key-walk.js";
 import { readPage, seqAt } from "./log-reader.js";
-import type { AppendAnswer, Duplicate } from "./protocol.js";
+import type { AppendAnswer, AppendRequest, Duplicate } from "./protocol.js";
 import type { Connection } from "./sqlite.js";
 import { KEYS_FILLING, KEYS_READY, Topics } from "./topics.js";
+import type { Wake } from "./wake.js";
+import type { Call } from "./writer.js";
 
 const NO_DUPLICATES: ReadonlySet<number> = new Set();
 const NONE: readonly Duplicate[] = [];
@@ -40,19 +42,12 @@ export class EmbeddedLog implements Log {
     drafts: readonly EventDraft[],
     fence?: Fence,
   ): Promise<AppendResult> {
-    // Among a thousand partitions each event is an append: one promise, whatever is on the way.
     return new Promise((resolve, reject) => {
-      const { buffer, layout } = this.#leaf.encode(drafts);
-      const check = idsToCheck(drafts);
-      const request = { topic, partition, buffer, layout, check, fence: fence && fenceOf(fence) };
-      const done = (answer: AppendAnswer): void => {
-        try {
-          resolve(this.#appended(topic, partition, drafts, answer));
-        } catch (error) {
-          reject(error);
-        }
-      };
-      this.#access.ask("append", request, buffer, done, reject);
+      const encoded = this.#leaf.encode(drafts);
+      const appending = new Appending(topic, partition, drafts, encoded, fence, this.#access.wake);
+      appending.settle = resolve;
+      appending.reject = reject;
+      this.#access.ask(appending, encoded.buffer);
     });
   }
 
@@ -152,20 +147,6 @@ export class EmbeddedLog implements Log {
     );
   }
 
-  #appended(
-    topic: string,
-    partition: number,
-    drafts: readonly EventDraft[],
-    answer: AppendAnswer,
-  ): AppendResult {
-    const result = appended(topic, partition, drafts, answer);
-    if (result.duplicates.size < drafts.length) {
-      const head = answer.firstSeq + drafts.length - result.duplicates.size - 1;
-      this.#access.wake.send({ type: "appended", topic, partition, head });
-    }
-    return result;
-  }
-
   /** Step by step, with the event loop in between. */
   async #walk<T extends HistoryWalk | NewestWalk>(walk: T): Promise<T> {
     while (!(await this.#read(({ connection, batches }) => walk.step(connection, batches)))) await nextTurn();
@@ -189,6 +170,52 @@ export class EmbeddedLog implements Log {
   }
 }
 
+/**
+ * An append under way: what is asked, and who waits for the answer. Among a thousand partitions each event is an append, so
+ * that this is one object.
+ */
+class Appending implements Call {
+  number = 0;
+  bytes = 0;
+  settle: (result: AppendResult) => void = () => undefined;
+  reject: (error: unknown) => void = () => undefined;
+  readonly argument: AppendRequest;
+  readonly #drafts: readonly EventDraft[];
+  readonly #wake: Wake;
+
+  constructor(
+    topic: string,
+    partition: number,
+    drafts: readonly EventDraft[],
+    { buffer, layout }: Encoded,
+    fence: Fence | undefined,
+    wake: Wake,
+  ) {
+    const check = idsToCheck(drafts);
+    this.argument = { topic, partition, buffer, layout, check, fence: fence && fenceOf(fence) };
+    this.#drafts = drafts;
+    this.#wake = wake;
+  }
+
+  get name(): "append" {
+    return "append";
+  }
+
+  resolve(answer: AppendAnswer | Seq): void {
+    const drafts = this.#drafts;
+    const { topic, partition } = this.argument;
+    try {
+      const { firstSeq, duplicates = NONE } = typeof answer === "number" ? { firstSeq: answer } : answer;
+      const result = appended(topic, partition, drafts, firstSeq, duplicates);
+      const added = drafts.length - result.duplicates.size;
+      if (added > 0) this.#wake.send({ type: "appended", topic, partition, head: firstSeq + added - 1 });
+      this.settle(result);
+    } catch (error) {
+      this.reject(error);
+    }
+  }
+}
+
 function idsToCheck(drafts: readonly EventDraft[]): "all" | "none" | number[] {
   if (drafts.every(({ freshId }) => freshId)) return "none";
   const stale: number[] = [];
@@ -205,7 +232,8 @@ function appended(
   topic: string,
   partition: number,
   drafts: readonly EventDraft[],
-  { firstSeq, duplicates = NONE }: AppendAnswer,
+  firstSeq: Seq,
+  duplicates: readonly Duplicate[],
 ): AppendResult {
   const events = new Array<StoredEvent>(drafts.length);
   const known =

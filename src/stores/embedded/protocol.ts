@@ -117,16 +117,11 @@ export type Reply =
  * To the writing thread: requests, or whether to look for what other processes commit while there is nothing to write,
  * or to finish, put everything into the main file, and close.
  *
- * What is sent with every append is flat (number, name, argument, number, name …): nested objects cost several times as
- * much to clone, and one event at a time pays for it with each. An append has a number for its name, and its argument
- * is flat too.
+ * How requests and replies cross is told in messages.ts.
  */
 export type ToWriter = readonly unknown[] | "watch" | "unwatch" | "close";
 
-/**
- * From the writing thread: replies, flat (number, outcome, answer or error, number …), or news. The outcome is whether it
- * succeeded; or that it was an append without duplicates, whose answer is then the first seq alone.
- */
+/** From the writing thread: replies, or news. */
 export type FromWriter =
   | readonly unknown[]
   | { readonly type: "ready" }
@@ -134,82 +129,6 @@ export type FromWriter =
   /** Another process has written since this was last said. */
   | { readonly type: "foreign" }
   | { readonly type: "warning"; readonly message: string };
-
-/** In place of the name of an operation, and of the outcome of one. */
-const APPEND = 0;
-
-export function packRequests(requests: readonly Request[]): readonly unknown[] {
-  const flat: unknown[] = [];
-  for (const { number, name, argument } of requests) {
-    if (name === "append") {
-      const { topic, partition, buffer, layout, check, fence } = argument as AppendRequest;
-      flat.push(
-        number,
-        APPEND,
-        topic,
-        partition,
-        buffer,
-        layout,
-        check === "none" ? undefined : check,
-        fence,
-      );
-    } else flat.push(number, name, argument);
-  }
-  return flat;
-}
-
-export function unpackRequests(flat: readonly unknown[]): Request[] {
-  const requests: Request[] = [];
-  for (let i = 0; i < flat.length; ) {
-    const number = flat[i] as number;
-    const name = flat[i + 1] as OperationName | typeof APPEND;
-    if (name === APPEND) {
-      requests.push({ number, name: "append", argument: appendAt(flat, i + 2) });
-      i += 8;
-    } else {
-      requests.push({ number, name, argument: flat[i + 2] });
-      i += 3;
-    }
-  }
-  return requests;
-}
-
-function appendAt(flat: readonly unknown[], at: number): AppendRequest {
-  return {
-    topic: flat[at] as string,
-    partition: flat[at + 1] as number,
-    buffer: flat[at + 2] as ArrayBuffer,
-    layout: flat[at + 3] as number[],
-    check: (flat[at + 4] ?? "none") as AppendRequest["check"],
-    fence: flat[at + 5] as Fence | undefined,
-  };
-}
-
-export function packReplies(replies: readonly Reply[]): readonly unknown[] {
-  const flat: unknown[] = [];
-  for (const reply of replies) {
-    if ("error" in reply) flat.push(reply.number, false, reply.error);
-    else if (isPlainAppend(reply.answer)) flat.push(reply.number, APPEND, reply.answer.firstSeq);
-    else flat.push(reply.number, true, reply.answer);
-  }
-  return flat;
-}
-
-function isPlainAppend(answer: unknown): answer is AppendAnswer {
-  return typeof answer === "object" && answer !== null && "firstSeq" in answer && !("duplicates" in answer);
-}
-
-export function unpackReplies(flat: readonly unknown[]): Reply[] {
-  const replies: Reply[] = [];
-  for (let i = 0; i < flat.length; i += 3) {
-    const number = flat[i] as number;
-    const content = flat[i + 2];
-    if (flat[i + 1] === APPEND) replies.push({ number, answer: { firstSeq: content } });
-    else if (flat[i + 1] === true) replies.push({ number, answer: content });
-    else replies.push({ number, error: content as PackedError });
-  }
-  return replies;
-}
 
 export interface WriterOptions {
   readonly path: string;

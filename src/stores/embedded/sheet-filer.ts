@@ -4,10 +4,13 @@
  * time, so that appends are not kept waiting, and removes them at its end. Each slice is part of one commit, and says how
  * far it came; any process may go on from there.
  *
- *   no round --sheets exceed a bound--> partitions below `below` are filed --the last one--> sheets deleted, no round
+ *   no round --sheets exceed a bound, their ids are noted--> partitions below `below` are filed --the last one-->
+ *   sheets deleted, no round
  *
- * Ids that were found by the time in them now stand next to ids of other times: they get entries in an index of their
- * own. Not in that of the strays, which is read back whenever recent ids are forgotten.
+ * Ids that were found by the time in them then stand next to ids of other times: they get entries in an index of their
+ * own. Not in that of the strays, which is read back whenever recent ids are forgotten. They are noted before the round
+ * begins, sheet by sheet: neighbours in a sheet are neighbours in the index. By partition, every slice would change all of
+ * its pages. That an id has an entry and stands in a sheet, for a while, does no harm: both lead to the same place.
  */
 import { type Batch, BatchCursor, MAX_SPAN, VERSION } from "../batch-codec.js";
 import { ID_BYTES, uuidIndexKey } from "../id-key.js";
@@ -26,7 +29,9 @@ const MAX_BYTES = 8 * 1_048_576;
 /** A row is closed once it has this many bytes. */
 const ROW_BYTES = 65_536;
 
-const IDS_TOGETHER = 64;
+/** Noting the ids of so many bytes takes as long as filing one. */
+const NOTED_PER_FILED = 4;
+const IDS_TOGETHER = 256;
 /** By how many ids they insert. */
 const INSERT_IDS = Array.from(
   { length: IDS_TOGETHER + 1 },
@@ -51,6 +56,10 @@ export interface SheetFilerParts {
 export class SheetFiler {
   readonly #parts: SheetFilerParts;
   #ids: FiledId[] = [];
+  /** The last sheet of the round that is being prepared; 0 if none is. */
+  #preparing = 0;
+  /** The ids of sheets up to this one have their entries. What another process has noted may be noted again. */
+  #notedThrough = 0;
 
   constructor(parts: SheetFilerParts) {
     this.#parts = parts;
@@ -77,7 +86,8 @@ export class SheetFiler {
     sheets.refresh();
     if (sheets.size.sheets === 0) return;
     const { round } = sheets;
-    const through = round.through || sheets.newest;
+    const through = round.through || this.#prepareRound(sliceBytes * NOTED_PER_FILED);
+    if (through === 0) return;
     let bytes = 0;
     for (const part of sheets.partsFrom(round.below, through)) {
       bytes += this.#file(
@@ -91,6 +101,36 @@ export class SheetFiler {
     }
     this.#insertIds();
     this.#end(through);
+  }
+
+  /** After something was rolled back: what was noted may be gone. */
+  forget(): void {
+    this.#ids = [];
+    this.#preparing = 0;
+    this.#notedThrough = 0;
+  }
+
+  /** Notes the ids of sheets with so many bytes, at least one; the last sheet of the round once all are noted, else 0. */
+  #prepareRound(sliceBytes: number): number {
+    const { sheets } = this.#parts;
+    // Not those that come meanwhile: the round would never begin.
+    this.#preparing ||= sheets.newest;
+    const through = this.#preparing;
+    let bytes = 0;
+    for (const { number, pieces, bytes: more } of sheets.between(this.#notedThrough, through)) {
+      if (bytes >= sliceBytes) break;
+      for (const piece of pieces) {
+        const batch = sheets.load(piece);
+        if (batch !== undefined) this.#noteIds(piece, batch);
+      }
+      bytes += more;
+      this.#notedThrough = number;
+    }
+    this.#insertIds();
+    if (bytes >= sliceBytes) return 0;
+    this.#preparing = 0;
+    this.#notedThrough = through;
+    return through;
   }
 
   /** The pieces of a partition become rows; returns how many bytes those have. */
@@ -114,7 +154,7 @@ export class SheetFiler {
       run.forEach((piece, i) => {
         state.bytes -= piece.bytes;
         const batch = batches[i];
-        if (batch !== undefined) this.#noteIds(piece, batch);
+        if (batch !== undefined && piece.sheet > this.#notedThrough) this.#noteIds(piece, batch);
       });
     }
     partitions.save(state);

@@ -160,6 +160,12 @@ describe("small batches of many partitions in one commit", () => {
     const seqs = (): number[][] =>
       Array.from({ length: PARTITIONS }, (_, p) => place.read(p).map(({ seq }) => seq));
     const expected = Array.from({ length: PARTITIONS }, () => [1, 2, 3]);
+    // First the ids of each sheet are noted: an id then has an entry although it stands in a sheet.
+    for (let sheets = 1; sheets <= 3; sheets++) {
+      place.engine(0).file(1);
+      expect([place.count("filed_id"), place.count("batch")]).toEqual([sheets * PARTITIONS, 0]);
+      expect(place.problems()).toEqual([]);
+    }
     for (let slice = 0; slice < PARTITIONS; slice++) {
       place.engine(slice % 2).file(1);
       expect(seqs()).toEqual(expected);

@@ -31,6 +31,12 @@ interface KnownSheet extends DecodedSheet {
   readonly maxIdt: number;
 }
 
+interface SheetPieces {
+  readonly number: number;
+  readonly pieces: readonly Piece[];
+  readonly bytes: number;
+}
+
 interface SheetBytes {
   readonly data: Buffer;
   readonly isSound: boolean;
@@ -97,6 +103,14 @@ export class Sheets {
     for (const [part, [first]] of this.#byPart)
       if (part >= below && first !== undefined && first.sheet <= through) parts.push(part);
     return parts.sort((a, b) => a - b);
+  }
+
+  /** Sheets in (after, through] that can be read, in order. */
+  between(after: number, through: number): SheetPieces[] {
+    const found: SheetPieces[] = [];
+    for (const [number, { pieces, bytes }] of this.#known)
+      if (number > after && number <= through) found.push({ number, pieces, bytes });
+    return found;
   }
 
   /** The round of filing that is under way: zeros if there is none. */

@@ -5,7 +5,8 @@
 import type { Signal } from "../../ports/store.js";
 
 export class Wake {
-  readonly #listeners = new Set<(signal: Signal) => void>();
+  /** Made anew with every change: one that comes or goes while others are told changes nothing for these. */
+  #listeners: readonly ((signal: Signal) => void)[] = [];
   readonly #onWatched: (on: boolean) => void;
 
   /** `onWatched`: somebody began to listen, or nobody does any longer. */
@@ -14,21 +15,23 @@ export class Wake {
   }
 
   get isWatched(): boolean {
-    return this.#listeners.size > 0;
+    return this.#listeners.length > 0;
   }
 
   listen(listener: (signal: Signal) => void): () => void {
     // A wrapper per call: the same function may listen twice, and each stop ends its own.
     const own = (signal: Signal): void => listener(signal);
-    this.#listeners.add(own);
-    if (this.#listeners.size === 1) this.#onWatched(true);
+    this.#listeners = [...this.#listeners, own];
+    if (this.#listeners.length === 1) this.#onWatched(true);
     return () => {
-      if (this.#listeners.delete(own) && this.#listeners.size === 0) this.#onWatched(false);
+      if (!this.#listeners.includes(own)) return;
+      this.#listeners = this.#listeners.filter((one) => one !== own);
+      if (this.#listeners.length === 0) this.#onWatched(false);
     };
   }
 
   send(signal: Signal): void {
-    for (const listener of [...this.#listeners]) {
+    for (const listener of this.#listeners) {
       try {
         listener(signal);
       } catch (error) {
@@ -41,6 +44,6 @@ export class Wake {
   }
 
   clear(): void {
-    this.#listeners.clear();
+    this.#listeners = [];
   }
 }

@@ -272,6 +272,7 @@ export class WriteEngine {
   #forgetUndone(): void {
     this.#rows.forget();
     this.#batches.sheets.forget();
+    this.#filer.forget();
     this.#forget();
   }
 

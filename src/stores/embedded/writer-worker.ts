@@ -6,14 +6,8 @@
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { BusError } from "../../model/errors.js";
 import { packError } from "./errors.js";
-import {
-  type FromWriter,
-  packReplies,
-  type Request,
-  type ToWriter,
-  unpackRequests,
-  type WriterOptions,
-} from "./protocol.js";
+import { type Places, packReplies, unpackRequests } from "./messages.js";
+import type { FromWriter, Request, ToWriter, WriterOptions } from "./protocol.js";
 import { WriteEngine } from "./write-engine.js";
 
 /** Requests taken into one transaction at most. */
@@ -42,6 +36,7 @@ function serve(port: MessagePort, options: WriterOptions): void {
     return;
   }
 
+  const places: Places = new Map();
   let watching: NodeJS.Timeout | undefined;
   let reclaiming: NodeJS.Immediate | undefined;
   let folding: NodeJS.Immediate | undefined;
@@ -113,7 +108,7 @@ function serve(port: MessagePort, options: WriterOptions): void {
       clearInterval(watching);
       watching = message === "watch" ? setInterval(spare, options.pollMs, look) : undefined;
     } else {
-      const { group, rest } = gather(port, message);
+      const { group, rest } = gather(port, message, places);
       run(group);
       if (rest !== undefined) receive(rest);
     }
@@ -127,13 +122,14 @@ function serve(port: MessagePort, options: WriterOptions): void {
 function gather(
   port: MessagePort,
   first: readonly unknown[],
+  places: Places,
 ): { group: readonly Request[]; rest?: ToWriter } {
-  const group = unpackRequests(first);
+  const group = unpackRequests(first, places);
   while (group.length < MAX_GROUP) {
     const next = receiveMessageOnPort(port)?.message as ToWriter | undefined;
     if (next === undefined) break;
     if (typeof next === "string") return { group, rest: next };
-    group.push(...unpackRequests(next));
+    for (const request of unpackRequests(next, places)) group.push(request);
   }
   return { group };
 }

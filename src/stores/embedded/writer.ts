@@ -7,28 +7,23 @@ import type { Worker } from "node:worker_threads";
 import { BusError } from "../../model/errors.js";
 import { Numbered } from "../../model/numbered.js";
 import { soon } from "../../model/soon.js";
-import { unpackError } from "./errors.js";
-import {
-  type ArgumentOf,
-  type FromWriter,
-  type OperationName,
-  packRequests,
-  type Request,
-  type ToWriter,
-  unpackReplies,
-  type WriterOptions,
-} from "./protocol.js";
+import { type PackedError, unpackError } from "./errors.js";
+import { PlaceNumbers, packRequests, type Replied, unpackReplies } from "./messages.js";
+import type { FromWriter, Request, ToWriter, WriterOptions } from "./protocol.js";
 import { startWorker } from "./worker-start.js";
 
 /** Calls, and bytes handed over with them, that may wait for their answer at once (P13). */
 const MAX_WAITING = 100_000;
 const MAX_WAITING_BYTES = 256 * 1_048_576;
 
-/** A request and who waits for its answer. */
-interface Waiting extends Request {
-  readonly bytes: number;
-  readonly resolve: (answer: unknown) => void;
-  readonly reject: (error: BusError) => void;
+/** A request and who waits for its answer: exactly one of the two is called, once, and must not throw. */
+export interface Call extends Request {
+  /** Given when it is asked. */
+  number: number;
+  /** Bytes that are handed over with it and not with an earlier one. */
+  bytes: number;
+  resolve(answer: unknown): void;
+  reject(error: BusError): void;
 }
 
 export interface WriterEvents {
@@ -39,12 +34,13 @@ export interface WriterEvents {
   onWarning(message: string): void;
 }
 
-export class Writer {
+export class Writer implements Replied {
   readonly #worker: Worker;
   readonly #path: string;
-  readonly #waiting = new Numbered<Waiting>();
+  readonly #waiting = new Numbered<Call>();
+  readonly #places = new PlaceNumbers();
   readonly #closed: Promise<void>;
-  #outgoing: Waiting[] = [];
+  #outgoing: Call[] = [];
   /** Several calls may lie in one buffer. */
   #transfer = new Set<ArrayBuffer>();
   #sentThisTurn = false;
@@ -66,27 +62,20 @@ export class Writer {
     this.#closed = new Promise((resolve) => worker.once("exit", () => resolve()));
   }
 
-  /** Exactly one of the two is called, and must not throw. */
-  ask<K extends OperationName>(
-    name: K,
-    argument: ArgumentOf<K>,
-    transfer: ArrayBuffer | undefined,
-    resolve: (answer: unknown) => void,
-    reject: (error: BusError) => void,
-  ): void {
+  /** `transfer`: a buffer of its argument that is handed over. */
+  ask(call: Call, transfer: ArrayBuffer | undefined): void {
     const isFull = this.#waiting.size >= MAX_WAITING || this.#waitingBytes >= MAX_WAITING_BYTES;
     if (this.#state !== "open" || isFull) {
-      reject(this.#state === "open" ? this.#fullError() : this.#gone());
+      call.reject(this.#state === "open" ? this.#fullError() : this.#gone());
       return;
     }
-    const number = ++this.#number;
-    const bytes = transfer === undefined || this.#transfer.has(transfer) ? 0 : transfer.byteLength;
-    this.#waitingBytes += bytes;
+    call.number = ++this.#number;
+    call.bytes = transfer === undefined || this.#transfer.has(transfer) ? 0 : transfer.byteLength;
+    this.#waitingBytes += call.bytes;
     this.#sendSoon();
     if (transfer !== undefined) this.#transfer.add(transfer);
-    const waiting = { number, name, argument, resolve, reject, bytes };
-    this.#outgoing.push(waiting);
-    this.#waiting.add(number, waiting);
+    this.#outgoing.push(call);
+    this.#waiting.add(call.number, call);
     if (this.#waiting.size === 1) this.#worker.ref();
   }
 
@@ -136,12 +125,16 @@ export class Writer {
       else if (message.type === "warning") events.onWarning(message.message);
       return;
     }
-    for (const reply of unpackReplies(message)) {
-      const waiting = this.#take(reply.number);
-      if ("error" in reply) waiting?.reject(unpackError(reply.error));
-      else waiting?.resolve(reply.answer);
-    }
+    unpackReplies(message, this);
     if (this.#waiting.size === 0 && this.#state === "open") this.#worker.unref();
+  }
+
+  answered(number: number, answer: unknown): void {
+    this.#take(number)?.resolve(answer);
+  }
+
+  failed(number: number, error: PackedError): void {
+    this.#take(number)?.reject(unpackError(error));
   }
 
   /**
@@ -167,14 +160,15 @@ export class Writer {
     this.#outgoing = [];
     this.#transfer = new Set();
     try {
-      this.#post(packRequests(requests), [...transfer]);
+      this.#post(packRequests(requests, this.#places), [...transfer]);
     } catch (error) {
       // Something in an argument cannot cross between threads. Nothing was sent.
+      this.#places.forget();
       for (const { number } of requests) this.#take(number)?.reject(BusError.from(error));
     }
   };
 
-  #take(number: number): Waiting | undefined {
+  #take(number: number): Call | undefined {
     const waiting = this.#waiting.take(number);
     this.#waitingBytes -= waiting?.bytes ?? 0;
     return waiting;
@@ -186,8 +180,8 @@ export class Writer {
 
   #end(events: WriterEvents, cause: unknown): void {
     this.#waitingBytes = 0;
-    for (const { reject } of this.#waiting.takeAll()) {
-      reject(
+    for (const call of this.#waiting.takeAll()) {
+      call.reject(
         new BusError("OUTCOME_UNKNOWN", `the writing thread of ${this.#path} ended before it answered`, {
           cause,
         }),
