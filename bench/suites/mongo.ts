@@ -23,6 +23,8 @@ const EVENTS = 20_000;
 const BATCH = 1_000;
 const WINDOW = 1_024;
 const PUBLISHERS = 64;
+/** Before the clock starts. */
+const FIRST = 20 * PUBLISHERS;
 /** So many that both take about a second. */
 const SINGLE = 3_000;
 const GATHERED = 20_000;
@@ -101,17 +103,21 @@ function plainDocument(n: number, keyed = false): { _id: string } & Document {
 
 async function insertMany(
   events: Collection<{ _id: string }>,
-  { from = 0, to = EVENTS, keyed = false } = {},
+  { from = 0, to = EVENTS, size = BATCH, keyed = false } = {},
 ): Promise<void> {
-  for (let n = from; n < to; n += BATCH) {
-    await events.insertMany(Array.from({ length: BATCH }, (_, i) => plainDocument(n + i, keyed)));
+  for (let n = from; n < to; n += size) {
+    await events.insertMany(Array.from({ length: size }, (_, i) => plainDocument(n + i, keyed)));
   }
 }
 
-function insertManySteadily(keyed: boolean): Promise<number> {
+function insertManySteadily(how: { size?: number; keyed?: boolean } = {}): Promise<number> {
   return withCollection(async (events) => {
-    await insertMany(events, { to: BATCH, keyed });
-    return await perSecond(EVENTS, () => insertMany(events, { from: BATCH, to: BATCH + EVENTS, keyed }));
+    const { size = BATCH } = how;
+    const wholeBatches = (atLeast: number): number => Math.ceil(atLeast / size) * size;
+    const from = wholeBatches(FIRST);
+    const to = from + wholeBatches(EVENTS);
+    await insertMany(events, { ...how, to: from });
+    return await perSecond(to - from, () => insertMany(events, { ...how, from, to }));
   });
 }
 
@@ -124,9 +130,8 @@ async function steadily(
   window: number,
   send: (n: number) => Promise<unknown>,
 ): Promise<number> {
-  const first = 20 * PUBLISHERS;
-  await windowed(first, window, send);
-  return await perSecond(count, () => windowed(count, window, (n) => send(first + n)));
+  await windowed(FIRST, window, send);
+  return await perSecond(count, () => windowed(count, window, (n) => send(FIRST + n)));
 }
 
 async function scan(events: Collection<{ _id: string }>): Promise<void> {
@@ -247,6 +252,7 @@ const PUBLISH = "publish, window 1,024, one partition";
 const PUBLISH_BATCHES = "publish, window 1,024, one partition, keyed, batch documents";
 const CONTENDED = "three processes append to one partition, batches of 1,000";
 const INSERT_ONE = "64 concurrent insertOne, bare driver";
+const INSERT_WAVES = "insertMany of 64, one after the other, bare driver";
 const PUBLISH_ONE = "64 concurrent publishers";
 const PUBLISH_ONE_KEYED = "64 concurrent publishers, keyed topic";
 const PUBLISH_ONE_BATCHES = "64 concurrent publishers, batch documents";
@@ -259,9 +265,9 @@ const HANDLED_DELAY = "published to handled in another process, p50";
 export const suite: Suite = {
   name: "mongo",
   cases: [
-    { name: INSERT_MANY, unit: "events/s", measure: () => insertManySteadily(false) },
+    { name: INSERT_MANY, unit: "events/s", measure: () => insertManySteadily() },
     { name: PUBLISH, unit: "events/s", measure: () => publish(EVENTS, WINDOW) },
-    { name: INSERT_MANY_KEYED, unit: "events/s", measure: () => insertManySteadily(true) },
+    { name: INSERT_MANY_KEYED, unit: "events/s", measure: () => insertManySteadily({ keyed: true }) },
     {
       name: PUBLISH_BATCHES,
       unit: "events/s",
@@ -274,6 +280,7 @@ export const suite: Suite = {
       measure: () =>
         withCollection((events) => steadily(SINGLE, PUBLISHERS, (n) => events.insertOne(plainDocument(n)))),
     },
+    { name: INSERT_WAVES, unit: "events/s", measure: () => insertManySteadily({ size: PUBLISHERS }) },
     { name: PUBLISH_ONE, unit: "events/s", measure: () => publish(GATHERED, PUBLISHERS) },
     {
       name: PUBLISH_ONE_KEYED,
@@ -303,6 +310,7 @@ export const suite: Suite = {
     { name: "publish / insertMany", of: PUBLISH, to: INSERT_MANY, atLeast: 0.95 },
     { name: "three processes / insertMany", of: CONTENDED, to: INSERT_MANY, atLeast: 0.8 },
     { name: "64 publishers / 64 insertOne", of: PUBLISH_ONE, to: INSERT_ONE, atLeast: 12 },
+    { name: "insertMany of 64 / 64 insertOne", of: INSERT_WAVES, to: INSERT_ONE },
     { name: "64 publishers, keyed topic / 64 insertOne", of: PUBLISH_ONE_KEYED, to: INSERT_ONE },
     {
       name: "publish in batches, keyed / insertMany, keyed",
