@@ -36,7 +36,7 @@ export class CursorTurns {
   /** Begins a transaction when everything before it is over; an early one at once, if only transactions are. */
   transact<T>(transact: () => Promise<T>, { early }: { readonly early: boolean }): Promise<T> {
     const turn = early && this.#queued === 0 ? transact() : this.#inTurn(transact);
-    this.#over = Promise.allSettled([this.#over, turn]);
+    this.#over = Promise.allSettled([this.#over, turn]).then(forget);
     return turn;
   }
 
@@ -78,3 +78,6 @@ export class CursorTurns {
     });
   }
 }
+
+/** What they came to would be kept by what follows them, and that by what follows it (P13). */
+function forget(): void {}

@@ -1,0 +1,7 @@
+/** A full collection, now, in a process that was not started for that. */
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+
+setFlagsFromString("--expose-gc");
+
+export const collectGarbage = runInNewContext("gc") as () => void;
