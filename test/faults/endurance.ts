@@ -23,7 +23,7 @@ import { TcpProxy } from "./tcp-proxy.js";
 const PER_SECOND = 2_000;
 const FAULT_EVERY_MS = 30_000;
 /** What may come and go: buffers, connections that are being made anew. */
-const HEAP_SLACK_MIB = 64;
+const HEAP_SLACK_MIB = 32;
 const FILES_SLACK = 40;
 
 export interface EnduranceOptions extends PartOptions {
