@@ -125,7 +125,8 @@ export class Bus implements EventBus {
 
   /**
    * As publish, told by callbacks: for gateways that answer thousands of publishes in one write. `text` is the payload's
-   * JSON, if it is at hand: at most SHALLOW_DEPTH deep, without a member twice. It is kept as it is where nothing changes it.
+   * JSON, if it is at hand: at most SHALLOW_DEPTH deep, without a member twice. It is kept as it is where nothing changes it, and
+   * a payload of undefined is read off it where somebody looks.
    */
   submit(
     topic: string,

@@ -11,6 +11,7 @@ import type {
   PublishOptions,
   PublishWaiter,
 } from "../model/event-bus.js";
+import { valueOrRead } from "../model/json.js";
 import { type TopicRef, topicName } from "../model/topic.js";
 import { type Publishing, someFailed } from "./publishing.js";
 
@@ -41,7 +42,7 @@ export class Layers {
       this.#publishing.submit(topic, payload, options, waiter, text);
       return;
     }
-    this.#publishThrough(topic, payload, options).then(
+    this.#publishThrough(topic, valueOrRead(payload, text), options).then(
       (record) => waiter.done(record, record.duplicate === true),
       (error: unknown) => waiter.fail(error),
     );

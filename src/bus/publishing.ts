@@ -6,6 +6,7 @@ import type { Clock } from "../model/clock.js";
 import { BusError } from "../model/errors.js";
 import type { EventDraft, StoredEvent } from "../model/event.js";
 import type { PublishedRecord, PublishItem, PublishOptions } from "../model/event-bus.js";
+import { valueOrRead } from "../model/json.js";
 import type { Limits } from "../model/limits.js";
 import { checkTopicName, type TopicConfig, type TopicRef, topicName } from "../model/topic.js";
 import { checkPublishOptions, makeDraft } from "../publish/draft.js";
@@ -120,7 +121,7 @@ export class Publishing {
     checkPublishOptions(options, limits);
     const definition = catalog.definition(topic);
     if (definition === undefined) return makeDraft(payload, options, limits, clock, options.key, text);
-    const checked = checkPayload(definition, payload);
+    const checked = checkPayload(definition, valueOrRead(payload, text));
     const key = options.key ?? keyOf(definition, checked);
     return makeDraft(checked.stored, options, limits, clock, key);
   }

@@ -24,6 +24,7 @@ import {
   type SubscribeFrame,
 } from "./protocol.js";
 import { placedText, publishOptions } from "./publish-frame.js";
+import { type PublishMessage, readPublishes } from "./publish-message.js";
 import {
   createSession,
   err,
@@ -117,6 +118,18 @@ export class SessionShell {
   }
 
   #receive(data: RawData, isBinary: boolean): void {
+    const publishes = isBinary ? null : readPublishes(data as Buffer);
+    if (publishes === null) this.#receiveAny(data, isBinary);
+    else this.#receivePublishes(publishes);
+  }
+
+  #receivePublishes({ all, isArray }: PublishMessage): void {
+    if (isArray) this.#out.takeArrays();
+    const nowMs = this.#options.bus.clock.steady();
+    for (const { frame, text } of all) this.#receiveFrame(frame, text, nowMs);
+  }
+
+  #receiveAny(data: RawData, isBinary: boolean): void {
     const text = isBinary ? "" : data.toString();
     const frames = parseMessage(text);
     if (frames === null) {
@@ -128,18 +141,17 @@ export class SessionShell {
     const nowMs = this.#options.bus.clock.steady();
     let texts: PayloadTexts | null = new PayloadTexts(data as Buffer);
     for (const value of frames) {
-      const checked = checkFrame(value);
-      if ("complaint" in checked) {
-        texts = null;
-        this.#send({ type: "complaint", ...checked });
-        continue;
-      }
-      const { frame } = checked;
+      const { type, payload } = (value ?? {}) as Partial<PublishFrame>;
       // Publishers send publishes; in a message of several kinds the texts are not looked for.
-      if (frame.type !== "PUBLISH") texts = null;
-      const text = frame.type === "PUBLISH" ? texts?.next(frame.payload) : undefined;
-      this.#send({ type: "frame", frame, nowMs, text });
+      if (type !== "PUBLISH") texts = null;
+      this.#receiveFrame(value, texts?.next(payload), nowMs);
     }
+  }
+
+  #receiveFrame(value: unknown, text: string | undefined, nowMs: number): void {
+    const checked = checkFrame(value);
+    if ("complaint" in checked) this.#send({ type: "complaint", ...checked });
+    else this.#send({ type: "frame", frame: checked.frame, nowMs, text });
   }
 
   #send(event: SessionEvent): void {

@@ -34,7 +34,7 @@ export interface Session {
   leaving: boolean;
   /** An AUTH is being looked at; what was read before the shell stopped reading waits for its end, in order. */
   authenticating: boolean;
-  readonly waiting: ClientFrame[];
+  readonly waiting: { readonly frame: ClientFrame; readonly text: string | undefined }[];
   /** What the client says that it takes beyond the first version of the protocol. */
   takes: ReadonlySet<string>;
   /** Keys of subscriptions asked for and not ended. */
@@ -173,7 +173,7 @@ function welcome(
   const finite = Number.isFinite(caller.expiresMs);
   const expiry = finite && { expires_ms: caller.expiresMs };
   const result = { subject: caller.subject, ...expiry, takes: TAKES };
-  const waited = session.waiting.splice(0).flatMap((frame) => onFrame(session, frame, nowMs));
+  const waited = session.waiting.splice(0).flatMap(({ frame, text }) => onFrame(session, frame, nowMs, text));
   return [ok(corr, result), { type: "expireAt", atMs: caller.expiresMs }, ...waited];
 }
 
@@ -187,7 +187,7 @@ function onFrame(
   if (waitMs > 0) return tooFast(session, frame.corr, waitMs);
   session.refusals = 0;
   if (session.authenticating) {
-    session.waiting.push(frame);
+    session.waiting.push({ frame, text });
     return [];
   }
   if ((frame.type === "AUTH" || frame.type === "PING") && frame.takes !== undefined)

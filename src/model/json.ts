@@ -145,10 +145,15 @@ export function jsonBody(value: unknown, limits: JsonLimits): JsonBody {
 /** Texts that are handed in beside their values are nested at most this deep. */
 export const SHALLOW_DEPTH = 32;
 
+/** A value that may have been left in its text (undefined, which no JSON is) until somebody looks at it. */
+export function valueOrRead(value: unknown, text: string | undefined): unknown {
+  return value === undefined && text !== undefined ? JSON.parse(text) : value;
+}
+
 /** As jsonBody, of a value whose text is at hand: that is kept, if it is within bounds for sure. */
 export function jsonBodyOf(value: unknown, text: string, limits: JsonLimits): JsonBody {
   const fits = text.length * 3 <= limits.maxBytes && limits.maxDepth >= SHALLOW_DEPTH;
-  return fits ? JsonBody.ofText(text) : jsonBody(value, limits);
+  return fits ? JsonBody.ofText(text) : jsonBody(valueOrRead(value, text), limits);
 }
 
 /** JSON text with members in sorted order: equal for equal values. */
