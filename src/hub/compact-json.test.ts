@@ -47,6 +47,7 @@ describe("a look over compact JSON", () => {
 
   it.each([
     ["a member twice", '{"a":1,"b":2,"a":3}'],
+    ["a member without a name twice", '{"":1,"":2}'],
     ["a member twice, further in", '[{"b":{"a":1,"a":1}}]'],
     ["a member in escapes", '{"\\u0061":1}'],
     ["minus zero", "-0"],

@@ -24,8 +24,8 @@ const MOST_DIGITS = 100;
 /** In one object: each is compared with those before it. */
 const MOST_NAMES = 32;
 
-/** Names are compared by 32-bit sums (FNV-1a). */
-const FIRST_SUM = 0x811c9dc5;
+/** Names are compared by 32-bit sums (FNV-1a), as they are kept: signed. */
+const FIRST_SUM = 0x811c9dc5 | 0;
 const SUM_FACTOR = 0x01000193;
 
 /** By their first letter. */
