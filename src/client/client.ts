@@ -9,6 +9,7 @@ import type {
   ClientFrame,
   EventFrame,
   EventsFrame,
+  PlacedFrame,
   ServerFrame,
   SubscribeFrame,
   WireSubscribeOptions,
@@ -60,12 +61,13 @@ export interface ClientSubscribeOptions extends WireSubscribeOptions {
 interface Pending {
   readonly corr: number;
   readonly text: string;
-  readonly isPublish: boolean;
-  /** Of a subscription. */
-  readonly feed: string | undefined;
+  readonly about: About;
   readonly resolve: (result: unknown) => void;
   readonly reject: (error: BusError) => void;
 }
+
+/** A publish, or the key of a subscription that is asked for, or anything else. */
+type About = Pick<Published, "topic" | "id"> | string | null;
 
 interface Feed extends Subscriber {
   readonly frame: Omit<SubscribeFrame, "corr">;
@@ -142,9 +144,10 @@ export class PromClient {
   }
 
   publish<T>(topic: TopicRef<T>, payload: T, options: PublishOptions = {}): Promise<Published> {
+    const about = { topic: topicName(topic), id: options.id ?? systemClock.newId() };
     return this.#request(
-      (corr) => `${publishHead(topicName(topic), options, corr)}${payloadMember(payload)}}`,
-      true,
+      (corr) => `${publishHead(about, options, corr)}${payloadMember(payload)}}`,
+      about,
     ) as Promise<Published>;
   }
 
@@ -167,7 +170,7 @@ export class PromClient {
       throw new BusError("INVALID_OPTION", `this client has a subscription of ${name} for ${group}`);
     this.#feeds.set(key, { frame, handler: handler as ClientHandler, manualAck, left: false });
     try {
-      await this.#request((corr) => JSON.stringify({ ...frame, corr }), false, key);
+      await this.#request((corr) => JSON.stringify({ ...frame, corr }), key);
     } catch (error) {
       this.#leave(key);
       throw error;
@@ -193,13 +196,13 @@ export class PromClient {
     this.#connection.close();
   }
 
-  #request(textOf: (corr: number) => string, isPublish = false, feed?: string): Promise<unknown> {
+  #request(textOf: (corr: number) => string, about: About = null): Promise<unknown> {
     return new Promise((resolve, reject) => {
       if (this.status === "closed") throw closed();
       const corr = ++this.#corr;
       const text = textOf(corr);
       this.#demandRoom(text.length);
-      this.#pending.add(corr, { corr, text, isPublish, feed, resolve, reject });
+      this.#pending.add(corr, { corr, text, about, resolve, reject });
       this.#bufferedChars += text.length;
       if (this.status === "online") this.#connection.sendText(text);
       else this.#connection.open();
@@ -217,7 +220,7 @@ export class PromClient {
   #resume(): void {
     this.#deliveries = new Deliveries(this.#connection);
     const pending = this.#pending.all();
-    const asked = new Set(pending.map(({ feed }) => feed));
+    const asked = new Set<unknown>(pending.map(({ about }) => about));
     for (const [key, { frame }] of this.#feeds) if (!asked.has(key)) this.#connection.send(frame);
     for (const { text } of pending) this.#connection.sendText(text);
   }
@@ -244,16 +247,32 @@ export class PromClient {
       this.#deliver(frame);
       return;
     }
+    if (frame.type === "PLACED") {
+      this.#placed(frame);
+      return;
+    }
     if (frame.type === "PONG" || typeof frame.corr !== "number") return;
     const pending = this.#pending.get(frame.corr);
     if (pending === undefined) return;
-    if (frame.type === "ERR" && pending.isPublish && WAIT_AND_RETRY.has(frame.code)) {
+    if (frame.type === "ERR" && isPublish(pending) && WAIT_AND_RETRY.has(frame.code)) {
       setTimeout(() => this.#again(pending), frame.retry_after_ms ?? 200);
       return;
     }
     this.#forget(pending);
     if (frame.type === "OK") pending.resolve(frame.result);
     else pending.reject(new BusError(frame.code as ErrorCode, frame.msg));
+  }
+
+  #placed({ corrs, partition, seq }: PlacedFrame): void {
+    let at = seq;
+    for (const corr of corrs) {
+      const place = at++;
+      const pending = this.#pending.get(corr);
+      if (pending === undefined || !isPublish(pending)) continue;
+      this.#forget(pending);
+      const { id, topic } = pending.about;
+      pending.resolve({ id, topic, partition, seq: place } satisfies Published);
+    }
   }
 
   #again(pending: Pending): void {
@@ -285,10 +304,14 @@ function keyOf(topic: string, group: string): string {
   return `${topic}\n${group}`;
 }
 
+function isPublish(pending: Pending): pending is Pending & { about: Pick<Published, "topic" | "id"> } {
+  return typeof pending.about === "object" && pending.about !== null;
+}
+
 /** All of a publish but its payload, still open: put together, since each publish needs one. */
-function publishHead(topic: string, options: PublishOptions, corr: number): string {
-  const id = options.id === undefined ? `"${systemClock.newId()}"` : JSON.stringify(options.id);
-  let head = `{"type":"PUBLISH","corr":${corr},"id":${id},"topic":${JSON.stringify(topic)}`;
+function publishHead(about: Pick<Published, "topic" | "id">, options: PublishOptions, corr: number): string {
+  const id = options.id === undefined ? `"${about.id}"` : JSON.stringify(options.id);
+  let head = `{"type":"PUBLISH","corr":${corr},"id":${id},"topic":${JSON.stringify(about.topic)}`;
   for (const name of Object.keys(options) as (keyof PublishOptions)[]) {
     const text = name === "id" ? undefined : JSON.stringify(options[name]);
     if (text !== undefined) head += `,${JSON.stringify(name)}:${text}`;

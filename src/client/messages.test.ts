@@ -75,6 +75,18 @@ describe("the client's messages", () => {
     expect(published.length).toBeLessThan(1_000 / 5);
   });
 
+  it.each([
+    ["many in a frame", false],
+    ["one by one", true],
+  ])("P1: are answered with where each event stands, %s", async (_, toOldHub) => {
+    await connect({ token: "all" }, { toOldHub });
+    const ids = Array.from({ length: 300 }, (_, n) => `id-${n}`);
+    const published = await Promise.all(ids.map((id) => client.publish("t.a", id, { id })));
+    const records = published.map(({ id, topic, seq }) => ({ id, topic, seq }));
+    expect(records).toEqual(ids.map((id, n) => ({ id, topic: "t.a", seq: n + 1 })));
+    expect(await client.publish("t.a", "id-7", { id: "id-7" })).toMatchObject({ seq: 8, duplicate: true });
+  });
+
   it.each<[string, ClientOptions, Line]>([
     ["by its token", { token: "all" }, {}],
     ["by the upgrade request", {}, { headers: { authorization: "Bearer all" } }],

@@ -2,12 +2,14 @@
  * What goes out on a WebSocket: frames of one turn travel in one write (and in one message, for clients that take
  * arrays), and a reader that does not keep up is noticed: `onFull` when too much waits, `onRoom` when it has gone.
  *
- * Events that follow each other and have the same surroundings are one frame, for clients that take that: it stays open until
- * something else is sent.
+ * Events that follow each other and have the same surroundings are one frame, for clients that take that, and so are answers to
+ * publishes that stand one behind the other: a frame stays open until something else is sent.
  */
 import type { WebSocket } from "ws";
 import type { StoredEvent } from "../model/event.js";
+import type { Place } from "../model/event-bus.js";
 import { Message, sendMessage } from "./message-bytes.js";
+import { PlacedRun } from "./publish-frame.js";
 
 /** A message ends behind the frame, or the event of a run, with which it has more. */
 const MAX_MESSAGE_CHARS = 65_536;
@@ -31,9 +33,11 @@ export class Outgoing {
   #singles: string[] = [];
   #singleChars = 0;
   #message = new Message();
-  /** The run that is open, and the lease of the event that would be the next in it. */
+  /** The run of events that is open, and the lease of the event that would be the next in it. */
   #run: Around | null = null;
   #nextLease = 0;
+  /** Answers that others may join. Never open together with a run of events. */
+  #placed: PlacedRun | null = null;
   #takesArrays = false;
   #scheduled = false;
   #full = false;
@@ -56,11 +60,15 @@ export class Outgoing {
 
   send(frame: string): void {
     this.#endRun();
-    if (this.#takesArrays) this.#message.begin(frame);
-    else {
-      this.#singles.push(frame);
-      this.#singleChars += frame.length;
-    }
+    this.#push(frame);
+    this.#flushSoon();
+  }
+
+  /** The answer to a publish, for whoever takes several in one frame. */
+  sendPlaced(corr: number, topic: string, place: Place): void {
+    if (this.#placed?.add(corr, topic, place)) return;
+    this.#endRun();
+    this.#placed = new PlacedRun(corr, topic, place);
     this.#flushSoon();
   }
 
@@ -84,9 +92,19 @@ export class Outgoing {
 
   #endRun(): void {
     const run = this.#run;
-    if (run === null) return;
+    const placed = this.#placed;
     this.#run = null;
-    this.#message.add(`}]${run.tail}`);
+    this.#placed = null;
+    if (run !== null) this.#message.add(`}]${run.tail}`);
+    else if (placed !== null) this.#push(placed.text());
+  }
+
+  #push(frame: string): void {
+    if (this.#takesArrays) this.#message.begin(frame);
+    else {
+      this.#singles.push(frame);
+      this.#singleChars += frame.length;
+    }
   }
 
   #flushSoon(): void {

@@ -128,6 +128,16 @@ export interface OkFrame {
   readonly result?: unknown;
 }
 
+/** The answer to several publishes whose events stand one behind the other, to a client that takes `placed`. */
+export interface PlacedFrame {
+  readonly type: "PLACED";
+  readonly topic: string;
+  readonly partition: number;
+  /** Of the first; each of the others has the next. */
+  readonly seq: number;
+  readonly corrs: readonly number[];
+}
+
 export interface ErrFrame {
   readonly type: "ERR";
   readonly code: string;
@@ -168,14 +178,16 @@ export interface PongFrame {
   readonly corr?: Corr;
 }
 
-export type ServerFrame = OkFrame | ErrFrame | EventFrame | EventsFrame | PongFrame;
+export type ServerFrame = OkFrame | PlacedFrame | ErrFrame | EventFrame | EventsFrame | PongFrame;
 
 /** What this hub takes beyond the first version of the protocol: told to those who greet it. */
 export const TAKES: readonly string[] = ["ids"];
-/** What our client takes beyond it: told to every hub. Whoever takes these also takes arrays of frames. */
-export const CLIENT_TAKES: readonly string[] = ["events"];
+/** What our client takes beyond it: told to every hub. Whoever takes `events` also takes arrays of frames. */
+export const CLIENT_TAKES: readonly string[] = ["events", "placed"];
 /** Names in a `takes`. */
 export const MAX_TAKES = 20;
+/** Answers in one PLACED. */
+export const MAX_PLACED = 1_000;
 /** Events in one ACK. */
 export const MAX_ACKED = 1_000;
 

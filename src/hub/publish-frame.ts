@@ -1,6 +1,6 @@
 /** PUBLISH frames: what of them is for the bus, and the text of their answers. */
 import type { Place, PublishOptions } from "../model/event-bus.js";
-import type { Corr, PublishFrame } from "./protocol.js";
+import { type Corr, MAX_PLACED, type PublishFrame } from "./protocol.js";
 
 /** All of the frame but what is not for the bus: it refuses what it does not know. */
 export function publishOptions(frame: PublishFrame): PublishOptions {
@@ -18,4 +18,33 @@ export function placedText(corr: Corr | undefined, topic: string, place: Place, 
   const to = corr === undefined ? "" : `"corr":${typeof corr === "number" ? corr : JSON.stringify(corr)},`;
   const again = duplicate ? ',"duplicate":true' : "";
   return `{"type":"OK",${to}"result":{"id":${JSON.stringify(id)},"topic":"${topic}","partition":${partition},"seq":${seq}${again}}}`;
+}
+
+/** Answers to publishes whose events stand one behind the other: one frame. */
+export class PlacedRun {
+  readonly #topic: string;
+  readonly #partition: number;
+  readonly #seq: number;
+  readonly #corrs: number[];
+
+  constructor(corr: number, topic: string, { partition, seq }: Place) {
+    this.#topic = topic;
+    this.#partition = partition;
+    this.#seq = seq;
+    this.#corrs = [corr];
+  }
+
+  /** False if it stands elsewhere, or if there are too many: it begins a run of its own. */
+  add(corr: number, topic: string, { partition, seq }: Place): boolean {
+    const corrs = this.#corrs;
+    const isNext = seq === this.#seq + corrs.length && partition === this.#partition && topic === this.#topic;
+    if (!isNext || corrs.length === MAX_PLACED) return false;
+    corrs.push(corr);
+    return true;
+  }
+
+  text(): string {
+    const at = `"topic":"${this.#topic}","partition":${this.#partition},"seq":${this.#seq}`;
+    return `{"type":"PLACED",${at},"corrs":[${this.#corrs.join(",")}]}`;
+  }
 }

@@ -8,7 +8,7 @@ import type { Tracing } from "../bus/tracing.js";
 import type { Delivered } from "../consume/context.js";
 import type { CancelTimer } from "../model/clock.js";
 import type { StoredEvent } from "../model/event.js";
-import type { PublishWaiter, SubscribeOptions } from "../model/event-bus.js";
+import type { Place, PublishWaiter, SubscribeOptions } from "../model/event-bus.js";
 import type { Authenticator, Caller } from "./auth.js";
 import { Feed } from "./feed.js";
 import { checkFrame, parseMessage } from "./frames.js";
@@ -224,7 +224,7 @@ export class SessionShell {
     this.#publishing++;
     const waiter: PublishWaiter = {
       done: (place, duplicate) => {
-        this.#out.send(placedText(corr, topic, place, duplicate));
+        this.#placed(corr, topic, place, duplicate);
         this.#answered();
       },
       fail: (error) => {
@@ -233,6 +233,12 @@ export class SessionShell {
       },
     };
     this.#options.bus.submit(topic, payload, publishOptions(frame), waiter, text);
+  }
+
+  #placed(corr: Corr | undefined, topic: string, place: Place, duplicate: boolean): void {
+    const joins = typeof corr === "number" && !duplicate && this.#session.takes.has("placed");
+    if (joins) this.#out.sendPlaced(corr, topic, place);
+    else this.#out.send(placedText(corr, topic, place, duplicate));
   }
 
   #answered(): void {

@@ -5,6 +5,12 @@ import type { ClientFrame, EventFrame, EventsFrame, ServerFrame } from "../../sr
 import type { EventRecord } from "../../src/model/event.js";
 import type { Recorder } from "../../src/testing/history/index.js";
 
+interface Placed {
+  readonly partition: number;
+  readonly seq: number;
+  readonly duplicate?: boolean;
+}
+
 /** One event that was handed out, and the frame it came in. */
 interface Handed {
   readonly event: EventRecord;
@@ -57,19 +63,20 @@ export class WireRecord {
         this.#handed(leaseKey(subscription ?? topic, group, lease + index), event, frame);
       });
     }
-    if (frame.type !== "OK" || frame.corr === undefined) return;
-    const op = this.#publishes.get(frame.corr);
+    if (frame.type === "PLACED") {
+      const { partition, seq, corrs } = frame;
+      corrs.forEach((corr, index) => {
+        this.#placed(corr, { partition, seq: seq + index });
+      });
+    }
+    if (frame.type === "OK" && frame.corr !== undefined)
+      this.#placed(frame.corr, (frame.result ?? {}) as Placed);
+  }
+
+  #placed(corr: string | number, { partition, seq, duplicate = false }: Placed): void {
+    const op = this.#publishes.get(corr);
     if (op === undefined) return;
-    this.#publishes.delete(frame.corr);
-    const {
-      partition,
-      seq,
-      duplicate = false,
-    } = frame.result as {
-      partition: number;
-      seq: number;
-      duplicate?: boolean;
-    };
+    this.#publishes.delete(corr);
     this.#recorder.record({ type: "publish-ok", op, partition, seq, duplicate });
   }
 

@@ -1,6 +1,6 @@
 /** AsyncAPI 3.0 of a hub: the WebSocket with its frames, and a channel for each topic. Pure. */
 import type { SchemaEntry } from "../../ports/registry.js";
-import { MAX_ACKED, MAX_TAKES } from "../protocol.js";
+import { MAX_ACKED, MAX_PLACED, MAX_TAKES } from "../protocol.js";
 
 export interface AsyncApiInput {
   readonly title: string;
@@ -98,6 +98,16 @@ const FRAMES: Readonly<Record<string, { by: "client" | "hub"; properties: Json; 
   RESUME: { by: "client", properties: { topic: text, group: text, corr }, required: [] },
   PING: { by: "client", properties: { takes, corr }, required: [] },
   OK: { by: "hub", properties: { corr, result: {} }, required: [] },
+  PLACED: {
+    by: "hub",
+    properties: {
+      topic: text,
+      partition: whole,
+      seq: { ...whole, description: "Of the first; each of the others has the next" },
+      corrs: { type: "array", items: { type: "number" }, minItems: 1, maxItems: MAX_PLACED },
+    },
+    required: ["topic", "partition", "seq", "corrs"],
+  },
   ERR: {
     by: "hub",
     properties: { code: text, msg: text, corr, retry_after_ms: { type: "number" } },
