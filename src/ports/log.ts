@@ -98,6 +98,12 @@ export interface Log {
   /** Events of one key in seq order, by index for topics with `keyed` or `compaction`. */
   history(topic: string, key: string, options: HistoryOptions): Promise<readonly StoredEvent[]>;
 
+  /**
+   * Optional, for drivers that have an index by key only for topics that were first defined with `keyed` or `compaction`:
+   * false if both questions above walk through the topic. Whoever has many keys to ask for walks once instead.
+   */
+  hasKeyIndex?(topic: string): Promise<boolean>;
+
   /** Removes what is there up to and including `through`; the head stays. Returns how many events went. */
   trim(topic: string, partition: number, through: Seq): Promise<number>;
 

@@ -140,9 +140,12 @@ async function workOn(
   }
   if (topic.compaction !== true) return false;
   const keepMs = isSnapshot ? (options.keepSnapshotsMs ?? DAY_MS) : (options.keepHistoryMs ?? 0);
-  const compaction: PartitionCompaction = { host, topic, keepMs, pageSize, maxKeys, breathe, signal, counts };
+  const { log } = host.store;
+  const hasKeyIndex = (await log.hasKeyIndex?.(topic.name)) ?? true;
+  const bounds = { keepMs, pageSize, maxKeys };
+  const compaction: PartitionCompaction = { host, topic, hasKeyIndex, ...bounds, breathe, signal, counts };
   let more = false;
-  for (const head of await host.store.log.heads(topic.name)) {
+  for (const head of await log.heads(topic.name)) {
     if (signal.aborted) return false;
     more = (await unlessTaken(compactPartition(compaction, head))) || more;
   }

@@ -21,6 +21,8 @@ import { DEFAULT_TOMBSTONE_RETENTION_MS } from "./tombstone.js";
 export interface PartitionCompaction {
   readonly host: Host;
   readonly topic: TopicConfig;
+  /** Without one, looking up a key costs a walk through the topic: then everything is done by walking once. */
+  readonly hasKeyIndex: boolean;
   readonly keepMs: number;
   readonly pageSize: number;
   readonly maxKeys: number;
@@ -50,7 +52,7 @@ export async function compactPartition(work: PartitionCompaction, at: PartitionH
     expected: token?.revision ?? 0,
   });
   const cleanEvents = at.events - dirty.newest.events;
-  const fromStart = sweep || scansCleanPart(dirty.newest, cleanEvents);
+  const fromStart = sweep || !work.hasKeyIndex || scansCleanPart(dirty.newest, cleanEvents);
   if (!fromStart) await removeOlder(work, at.partition, dirty.newest, progress.cleaned);
   const swept = await sweepOut(work, at.partition, dirty, fromStart ? at.low - 1 : progress.cleaned);
   if (work.signal.aborted) return false;
@@ -119,18 +121,20 @@ async function sweepOut(
 ): Promise<number | null> {
   const { host, topic, counts } = work;
   let dueMs: number | null = null;
-  for await (const page of scanPages(
-    host.store.log,
-    { topic: topic.name, partition, after, through },
-    work,
-  )) {
-    const { superseded, tombstones } = sortPage(page.events, newest);
-    counts.removed += await remove(work, partition, superseded);
-    dueMs = earlier(dueMs, await removeTombstones(work, partition, tombstones));
+  let tombstones: StoredEvent[] = [];
+  const stretch = { topic: topic.name, partition, after, through };
+  for await (const page of scanPages(host.store.log, stretch, work)) {
+    const sorted = sortPage(page.events, newest);
+    counts.removed += await remove(work, partition, sorted.superseded);
+    tombstones.push(...sorted.tombstones);
+    if (work.hasKeyIndex || tombstones.length >= work.maxKeys) {
+      dueMs = earlier(dueMs, await removeTombstones(work, partition, tombstones));
+      tombstones = [];
+    }
     counts.scanned += page.events.length;
     await work.breathe();
   }
-  return dueMs;
+  return earlier(dueMs, await removeTombstones(work, partition, tombstones));
 }
 
 /**
@@ -145,10 +149,10 @@ async function removeTombstones(
 ): Promise<number | null> {
   const { host, topic, counts } = work;
   const nowMs = host.clock.now();
-  const alone = await asyncFilter(
-    tombstones.filter((tombstone) => dueMsOf(work, tombstone) <= nowMs),
-    (tombstone) => isAlone(work, tombstone),
-  );
+  const due = tombstones.filter((tombstone) => dueMsOf(work, tombstone) <= nowMs);
+  const alone = work.hasKeyIndex
+    ? await asyncFilter(due, (tombstone) => isAlone(work, tombstone))
+    : await findAlone(work, due);
   const floor =
     alone.length === 0 ? 0 : slowestFloor(await cursorsAt(host.store, topic.name, partition, nowMs));
   const gone = new Set(alone.map(({ seq }) => seq).filter((seq) => seq <= floor));
@@ -166,6 +170,28 @@ async function isAlone({ host, topic }: PartitionCompaction, tombstone: StoredEv
   const key = tombstone.key as string;
   const [first, second] = await host.store.log.history(topic.name, key, { limit: 2 });
   return first?.id === tombstone.id && second === undefined;
+}
+
+/** As `isAlone`, of all of them in one walk through the topic. */
+async function findAlone(
+  work: PartitionCompaction,
+  tombstones: readonly StoredEvent[],
+): Promise<StoredEvent[]> {
+  if (tombstones.length === 0) return [];
+  const { log } = work.host.store;
+  const counts = new Map(tombstones.map(({ key }) => [key, 0]));
+  for (const { partition, low, head } of await log.heads(work.topic.name)) {
+    const stretch = { topic: work.topic.name, partition, after: low - 1, through: head };
+    for await (const { events } of scanPages(log, stretch, work)) {
+      for (const { key } of events) {
+        const count = counts.get(key);
+        if (count !== undefined) counts.set(key, count + 1);
+      }
+      await work.breathe();
+    }
+  }
+  // Whoever is told to stop has not seen everything.
+  return work.signal.aborted ? [] : tombstones.filter(({ key }) => counts.get(key) === 1);
 }
 
 /** Removes from the clean part, by index, what the stretch supersedes. */

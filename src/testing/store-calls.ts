@@ -49,6 +49,7 @@ const KINDS: { readonly [P in StorePart]: { readonly [M in MethodOf<P>]: CallKin
     find: "read",
     latestByKey: "read",
     history: "read",
+    hasKeyIndex: "read",
     trim: "append",
     remove: "append",
   },

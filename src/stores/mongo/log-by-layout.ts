@@ -70,6 +70,10 @@ export class LogByLayout implements Log {
     return await this.#log(traits).history({ name: topic, keyIndex: traits.keyIndex }, key, options);
   }
 
+  async hasKeyIndex(topic: string): Promise<boolean> {
+    return (await this.#traitsOf(topic)).keyIndex;
+  }
+
   async trim(topic: string, partition: number, through: Seq): Promise<number> {
     return await (await this.#logOf(topic)).trim(topic, partition, through);
   }

@@ -8,6 +8,7 @@ import type { Store } from "../../../src/ports/store.js";
 import { compactNow } from "../../../src/project/compactor.js";
 import { MongoEventStore } from "../../../src/stores/mongo/index.js";
 import { draft, range, seqs } from "../../../src/testing/conformance/samples.js";
+import { interceptStore } from "../../../src/testing/store-calls.js";
 import { TestDatabase } from "../../support/mongo/database.js";
 
 const TOPIC = "orders";
@@ -329,6 +330,34 @@ describe.each<TopicLayout>(["documents", "batches"])(
         expect(await latest("abcd")).toBe("a10 b5 c9 d8");
         const page = await store.log.read(TOPIC, 0, { after: 0, limit: 100 });
         expect(seqs(page.events)).toEqual([5, 8, 9, 10]);
+      } finally {
+        await bus.close();
+      }
+    });
+
+    it("P11: is compacted without a walk for each key", async () => {
+      await define({ layout });
+      await append("abcdefgh".repeat(20), { at: 16 });
+      const asked: string[] = [];
+      const watched = interceptStore(store, {
+        around: (call, proceed) => {
+          asked.push(call.name);
+          return proceed();
+        },
+      });
+      const bus = await createBus({ store: watched });
+      try {
+        await bus.defineTopic({ name: TOPIC, compaction: true, tombstoneRetentionMs: 0 });
+        expect(await compactNow(bus)).toMatchObject({ removed: 152 });
+        await bus.publishMany(TOPIC, [
+          { key: "a", payload: 1 },
+          { key: "b", payload: null },
+          { key: "c", payload: null },
+        ]);
+        expect(await compactNow(bus)).toMatchObject({ removed: 3, tombstonesRemoved: 2 });
+        expect(await latest("abcdefgh")).toBe("a161 d156 e157 f158 g159 h160");
+        expect(asked).toContain("log.hasKeyIndex");
+        expect(asked).not.toContain("log.history");
       } finally {
         await bus.close();
       }
