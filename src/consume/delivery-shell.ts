@@ -97,8 +97,8 @@ export class DeliveryShell implements Source {
   }
 
   get position(): CursorPosition {
-    const { last } = this.#state;
-    return { topic: this.ref.topic, ...(last && { lastId: last.id, lastTs: last.ts }) };
+    const { lastId, lastTs } = this.#state;
+    return { topic: this.ref.topic, ...(lastId !== undefined && { lastId, lastTs }) };
   }
 
   get state(): Readonly<Delivery> {

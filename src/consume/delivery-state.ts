@@ -164,8 +164,9 @@ export interface Delivery {
   unclean: number;
   /** Careful mode: the event whose hand-out is committed. */
   suspect: Seq | undefined;
-  /** The newest event that the floor has passed under this owner. */
-  last: { readonly id: string; readonly ts: number } | undefined;
+  /** The newest event that the floor has passed under this owner: not its entry, which need not live on. */
+  lastId: string | undefined;
+  lastTs: number;
 }
 
 /** Takes over from a cursor. `head` is the log's head now: no crash can be about an event above it. */
@@ -211,7 +212,8 @@ export function createDelivery(cursor: Cursor, clean: boolean, head: Seq, hold?:
     claimFloor: cursor.floor,
     unclean,
     suspect: undefined,
-    last: undefined,
+    lastId: undefined,
+    lastTs: 0,
   };
 }
 
@@ -232,6 +234,15 @@ function blame(known: Attempt | undefined, seq: Seq): Attempt {
 export function floorOf(state: Delivery): Seq {
   const first = state.entries.peek();
   return first === undefined ? state.high : first.seq - 1;
+}
+
+/** Lets go of the entries at the front that are settled. */
+export function passSettled(state: Delivery): void {
+  for (let first = state.entries.peek(); first?.standing === "settled"; first = state.entries.peek()) {
+    state.entries.shift();
+    state.lastId = first.id;
+    state.lastTs = first.ts;
+  }
 }
 
 /** How many of the events up to `seq` are not settled. */

@@ -43,6 +43,7 @@ import {
   type GroupPolicy,
   type HandlingPolicy,
   type Phase,
+  passSettled,
   wasSettled,
 } from "./delivery-state.js";
 import { bury, buryEffect } from "./giving-up.js";
@@ -245,7 +246,7 @@ function settle(state: Delivery, entry: Entry, policy: GroupPolicy, nowMs: numbe
   entry.detail = undefined;
   clearSuspect(state, entry, nowMs);
   leaveLane(state, entry, nowMs);
-  while (state.entries.peek()?.standing === "settled") state.last = state.entries.shift();
+  passSettled(state);
   if (state.phase === "careful" && floorOf(state) >= state.carefulThrough) state.phase = "running";
   state.dirty++;
   return both(afterChange(state, policy, nowMs), maybeFetch(state, policy));

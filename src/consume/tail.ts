@@ -175,7 +175,7 @@ export class Tail {
     if (event.seq !== tail.through + 1 && !gapless) this.#forget(tail, event.seq - 1);
     const { size } = event;
     // An empty array takes room for seventeen at its first push: too much where each event comes alone.
-    if (tail.events.length === 0) tail.events = [event];
+    if (tail.events.length === 0) tail.events = Array.of(event);
     else tail.events.push(event);
     tail.through = event.seq;
     tail.bytes += size;

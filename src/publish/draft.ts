@@ -3,7 +3,7 @@ import type { Clock } from "../model/clock.js";
 import { BusError } from "../model/errors.js";
 import type { EventDraft, EventMeta } from "../model/event.js";
 import type { PublishOptions } from "../model/event-bus.js";
-import { jsonBody, jsonBodyOf } from "../model/json.js";
+import { type JsonBody, jsonBody, jsonBodyOf } from "../model/json.js";
 import type { Limits } from "../model/limits.js";
 
 const KNOWN = new Set(["id", "ts", "key", "headers", "tags", "caused_by", "sid", "partition", "payload"]);
@@ -19,14 +19,40 @@ export function makeDraft(
 ): EventDraft {
   const bounds = { maxBytes: limits.maxPayloadBytes, maxDepth: limits.maxPayloadDepth };
   const nowMs = clock.now();
-  return {
-    id: options.id ?? clock.newId(nowMs),
-    ts: options.ts ?? nowMs,
+  return new Draft(
+    options.id ?? clock.newId(nowMs),
+    options.ts ?? nowMs,
     key,
-    meta: metaOf(options, limits),
-    body: text === undefined ? jsonBody(payload, bounds) : jsonBodyOf(payload, text, bounds),
-    freshId: options.id === undefined,
-  };
+    metaOf(options, limits),
+    text === undefined ? jsonBody(payload, bounds) : jsonBodyOf(payload, text, bounds),
+    options.id === undefined,
+  );
+}
+
+/** Not a literal, for the reason that stands at `Pending` in partition-writer.ts. */
+class Draft implements EventDraft {
+  readonly id: string;
+  readonly ts: number;
+  readonly key: string | undefined;
+  readonly meta: EventMeta | undefined;
+  readonly body: JsonBody;
+  readonly freshId: boolean;
+
+  constructor(
+    id: string,
+    ts: number,
+    key: string | undefined,
+    meta: EventMeta | undefined,
+    body: JsonBody,
+    freshId: boolean,
+  ) {
+    this.id = id;
+    this.ts = ts;
+    this.key = key;
+    this.meta = meta;
+    this.body = body;
+    this.freshId = freshId;
+  }
 }
 
 /** Throws INVALID_OPTION that names the option and what it takes. */

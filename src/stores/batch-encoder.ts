@@ -155,7 +155,7 @@ class Encoder {
     const { ids, data } = this.#from;
     // Nearly always there is one: an empty list takes room for more at its first push.
     if (this.#layout === undefined)
-      this.#layout = [this.#count, ids, this.#idsAt, data, this.#at, this.#maxTs];
+      this.#layout = Array.of(this.#count, ids, this.#idsAt, data, this.#at, this.#maxTs);
     else this.#layout.push(this.#count, ids, this.#idsAt, data, this.#at, this.#maxTs);
     this.#from = { ids: this.#idsAt, data: this.#at };
     this.#need(1);

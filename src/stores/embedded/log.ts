@@ -174,12 +174,17 @@ export class EmbeddedLog implements Log {
  * An append under way: what is asked, and who waits for the answer. Among a thousand partitions each event is an append, so
  * that this is one object.
  */
-class Appending implements Call {
+class Appending implements Call, AppendRequest {
   number = 0;
   bytes = 0;
   settle: (result: AppendResult) => void = () => undefined;
   reject: (error: unknown) => void = () => undefined;
-  readonly argument: AppendRequest;
+  readonly topic: string;
+  readonly partition: number;
+  readonly buffer: ArrayBuffer;
+  readonly layout: readonly number[];
+  readonly check: AppendRequest["check"];
+  readonly fence: Fence | undefined;
   readonly #drafts: readonly EventDraft[];
   readonly #wake: Wake;
 
@@ -191,8 +196,12 @@ class Appending implements Call {
     fence: Fence | undefined,
     wake: Wake,
   ) {
-    const check = idsToCheck(drafts);
-    this.argument = { topic, partition, buffer, layout, check, fence: fence && fenceOf(fence) };
+    this.topic = topic;
+    this.partition = partition;
+    this.buffer = buffer;
+    this.layout = layout;
+    this.check = idsToCheck(drafts);
+    this.fence = fence && fenceOf(fence);
     this.#drafts = drafts;
     this.#wake = wake;
   }
@@ -201,9 +210,13 @@ class Appending implements Call {
     return "append";
   }
 
+  get argument(): AppendRequest {
+    return this;
+  }
+
   resolve(answer: AppendAnswer | Seq): void {
     const drafts = this.#drafts;
-    const { topic, partition } = this.argument;
+    const { topic, partition } = this;
     try {
       const { firstSeq, duplicates = NONE } = typeof answer === "number" ? { firstSeq: answer } : answer;
       const result = appended(topic, partition, drafts, firstSeq, duplicates);
@@ -235,20 +248,21 @@ function appended(
   firstSeq: Seq,
   duplicates: readonly Duplicate[],
 ): AppendResult {
-  const events = new Array<StoredEvent>(drafts.length);
-  const known =
-    duplicates.length === 0
-      ? undefined
-      : new Map(duplicates.map((duplicate) => [duplicate.index, duplicate]));
-  let seq = firstSeq;
-  for (let i = 0; i < drafts.length; i++) {
-    const duplicate = known?.get(i);
-    events[i] =
-      duplicate === undefined
-        ? new StoredEvent(topic, partition, seq++, drafts[i] as EventDraft)
-        : firstOf(duplicate, events);
+  // Neither `new Array` nor a literal: V8 would come to make all of these among the old objects.
+  if (duplicates.length === 0) {
+    const added = drafts.map((draft, i) => new StoredEvent(topic, partition, firstSeq + i, draft));
+    return { events: added, duplicates: NO_DUPLICATES };
   }
-  return { events, duplicates: known === undefined ? NO_DUPLICATES : new Set(known.keys()) };
+  const known = new Map(duplicates.map((duplicate) => [duplicate.index, duplicate]));
+  const events: StoredEvent[] = [];
+  let seq = firstSeq;
+  drafts.forEach((draft, i) => {
+    const duplicate = known.get(i);
+    events.push(
+      duplicate === undefined ? new StoredEvent(topic, partition, seq++, draft) : firstOf(duplicate, events),
+    );
+  });
+  return { events, duplicates: new Set(known.keys()) };
 }
 
 function firstOf({ sameAs, event }: Duplicate, events: readonly StoredEvent[]): StoredEvent {

@@ -69,7 +69,7 @@ export function packRequests(requests: readonly Request[], places: PlaceNumbers)
       packAppends(requests, i, end, places, flat);
       i = end;
     } else {
-      flat.push(number, name, argument);
+      flat.push(number, name, name === "append" ? bare(argument as AppendRequest) : argument);
       i++;
     }
   }
@@ -87,6 +87,11 @@ function isPlain({ name, argument }: Request): boolean {
   if (name !== "append") return false;
   const { layout, check, fence } = argument as AppendRequest;
   return layout.length === LAYOUT && typeof check === "string" && fence === undefined;
+}
+
+/** Only what belongs to it: whoever asks hands in a larger object. */
+function bare({ topic, partition, buffer, layout, check, fence }: AppendRequest): AppendRequest {
+  return { topic, partition, buffer, layout, check, fence };
 }
 
 function packAppends(
