@@ -109,4 +109,10 @@ describe("the answers to publishes", () => {
       .toMatchObject([{ corr: 4, code: "ID_CONFLICT" }]);
     await expect.poll(oks).toMatchObject([{}, { corr: 3, result: { id: "a", seq: 1, duplicate: true } }]);
   });
+
+  it("are JSON whatever number they were asked by", async () => {
+    greet(["placed"]);
+    socket.send('{"type":"PUBLISH","topic":"t.one","id":"a","corr":1e999,"payload":1}');
+    await expect.poll(oks).toMatchObject([{ result: { id: "a", seq: 1 } }]);
+  });
 });

@@ -15,7 +15,7 @@ export function publishOptions(frame: PublishFrame): PublishOptions {
 /** The answer to a publish, as text: there are many of them. The topic's name was checked, an id may be anybody's. */
 export function placedText(corr: Corr | undefined, topic: string, place: Place, duplicate: boolean): string {
   const { id, partition, seq } = place;
-  const to = corr === undefined ? "" : `"corr":${typeof corr === "number" ? corr : JSON.stringify(corr)},`;
+  const to = corr === undefined ? "" : `"corr":${JSON.stringify(corr)},`;
   const again = duplicate ? ',"duplicate":true' : "";
   return `{"type":"OK",${to}"result":{"id":${JSON.stringify(id)},"topic":"${topic}","partition":${partition},"seq":${seq}${again}}}`;
 }

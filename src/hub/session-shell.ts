@@ -236,8 +236,8 @@ export class SessionShell {
   }
 
   #placed(corr: Corr | undefined, topic: string, place: Place, duplicate: boolean): void {
-    const joins = typeof corr === "number" && !duplicate && this.#session.takes.has("placed");
-    if (joins) this.#out.sendPlaced(corr, topic, place);
+    const joins = Number.isFinite(corr) && !duplicate && this.#session.takes.has("placed");
+    if (joins) this.#out.sendPlaced(corr as number, topic, place);
     else this.#out.send(placedText(corr, topic, place, duplicate));
   }
 
