@@ -110,7 +110,7 @@ export class Layers {
   }
 
   /** `emitted`: by a handler. `onQueued` is called once the event is on its way. */
-  async #publishThrough<T>(
+  #publishThrough<T>(
     topic: TopicRef<T>,
     payload: T,
     options: PublishOptions,

@@ -99,6 +99,32 @@ describe("bus.use", () => {
     await expect(bus.publish("t.a", "secret")).rejects.toMatchObject({ message: "not for publication" });
   });
 
+  it("a layer that throws at once fails the publish as one that rejects does", async () => {
+    const bus = await bench().bus();
+    bus.use({
+      publish: () => {
+        throw new Fatal("not today");
+      },
+    });
+    await expect(bus.publish("t.a", 1)).rejects.toThrow("not today");
+  });
+
+  it("a publish goes through the layers it began with, whoever is removed meanwhile", async () => {
+    const bus = await bench().bus();
+    const log: string[] = [];
+    const removeFirst = bus.use({
+      publish: async (request, next) => {
+        removeFirst();
+        await Promise.resolve();
+        return next(request);
+      },
+    });
+    bus.use(layer("b", log));
+    bus.use(layer("c", log));
+    await bus.publish("t.a", 1);
+    expect(log).toEqual(["b>publish", "c>publish", "publish>c", "publish>b"]);
+  });
+
   it("a layer may send an event to another topic", async () => {
     const bus = await bench().bus();
     bus.use({ publish: (request, next) => next({ ...request, topic: `${request.topic}.v2` }) });

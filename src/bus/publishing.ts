@@ -8,7 +8,13 @@ import type { EventDraft, StoredEvent } from "../model/event.js";
 import type { PublishedRecord, PublishItem, PublishOptions } from "../model/event-bus.js";
 import { valueOrRead } from "../model/json.js";
 import type { Limits } from "../model/limits.js";
-import { checkTopicName, type TopicConfig, type TopicRef, topicName } from "../model/topic.js";
+import {
+  checkTopicName,
+  type TopicConfig,
+  type TopicDefinition,
+  type TopicRef,
+  topicName,
+} from "../model/topic.js";
 import { checkPublishOptions, makeDraft } from "../publish/draft.js";
 import type { Waiter } from "../publish/partition-writer.js";
 import type { Publisher } from "../publish/publisher.js";
@@ -120,11 +126,17 @@ export class Publishing {
     const { limits, clock, catalog } = this.#options;
     checkPublishOptions(options, limits);
     const definition = catalog.definition(topic);
-    if (definition === undefined) return makeDraft(payload, options, limits, clock, options.key, text);
+    if (definition === undefined || !looksAtPayload(definition, options))
+      return makeDraft(payload, options, limits, clock, options.key, text);
     const checked = checkPayload(definition, valueOrRead(payload, text));
     const key = options.key ?? keyOf(definition, checked);
     return makeDraft(checked.stored, options, limits, clock, key);
   }
+}
+
+/** Whether a definition has anything to say about a payload or its key. */
+function looksAtPayload({ schema, key }: TopicDefinition, options: PublishOptions): boolean {
+  return schema !== undefined || (key !== undefined && options.key === undefined);
 }
 
 class PromisedRecord implements Waiter {

@@ -32,20 +32,23 @@ export interface Middleware {
   ): Promise<void>;
 }
 
+type PublishNext = (request: PublishRequest) => Promise<PublishedRecord>;
+
 /** A bus's own layers inside those of the bus it was derived from. */
 export class MiddlewareStack {
   readonly #outer: MiddlewareStack | null;
-  readonly #own: Middleware[] = [];
+  /** Never changed, only replaced: whoever is on the way through keeps what it began with. */
+  #own: readonly Middleware[] = [];
 
   constructor(outer: MiddlewareStack | null = null) {
     this.#outer = outer;
   }
 
   add(middleware: Middleware): () => void {
-    this.#own.push(middleware);
+    this.#own = [...this.#own, middleware];
     return () => {
       const at = this.#own.indexOf(middleware);
-      if (at >= 0) this.#own.splice(at, 1);
+      if (at >= 0) this.#own = this.#own.toSpliced(at, 1);
     };
   }
 
@@ -54,17 +57,12 @@ export class MiddlewareStack {
   }
 
   get all(): readonly Middleware[] {
-    return this.#outer === null ? this.#own : [...this.#outer.all, ...this.#own];
+    const outer = this.#outer?.all ?? [];
+    return outer.length === 0 ? this.#own : [...outer, ...this.#own];
   }
 
-  publish(
-    request: PublishRequest,
-    last: (request: PublishRequest) => Promise<PublishedRecord>,
-  ): Promise<PublishedRecord> {
-    return this.all.reduceRight<typeof last>(
-      (next, { publish }) => (publish === undefined ? next : async (r) => publish(r, next)),
-      last,
-    )(request);
+  publish(request: PublishRequest, last: PublishNext): Promise<PublishedRecord> {
+    return publishFrom(this.all, 0, request, last);
   }
 
   async handle(
@@ -92,5 +90,23 @@ export class MiddlewareStack {
       async (e) => void (e.length > 0 && (await last(e))),
     );
     await run(events);
+  }
+}
+
+/** No promise but those that the layers make: thousands of publishes may be under way at once. */
+function publishFrom(
+  layers: readonly Middleware[],
+  from: number,
+  request: PublishRequest,
+  last: PublishNext,
+): Promise<PublishedRecord> {
+  let at = from;
+  while (at < layers.length && layers[at]?.publish === undefined) at++;
+  const layer = layers[at];
+  if (layer?.publish === undefined) return last(request);
+  try {
+    return Promise.resolve(layer.publish(request, (changed) => publishFrom(layers, at + 1, changed, last)));
+  } catch (error) {
+    return Promise.reject(error);
   }
 }

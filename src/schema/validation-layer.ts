@@ -92,26 +92,32 @@ export function validationLayer(
   const enforcementOf = (topic: string): Enforcement =>
     exceptions.find(([pattern]) => matchesTopic(pattern, topic))?.[1] ?? usual;
   const tombstones = new Tombstones(options.tombstones);
+  const goOn = (request: PublishRequest, next: PublishNext, tombstone: boolean): Promise<PublishedRecord> => {
+    const { topic } = request;
+    const enforce = exceptions.length === 0 ? usual : enforcementOf(topic);
+    if (enforce === "off" || tombstone) {
+      if (isWatched()) observe?.({ topic, outcome: "unchecked" });
+      return next(request);
+    }
+    const checked = checkRequest(request, schemas, options);
+    if (isWatched()) observe?.({ topic, ...observationOf(checked, enforce) });
+    if (checked.error !== undefined && enforce === "reject") return Promise.reject(checked.error);
+    return next(checked.request);
+  };
   return {
-    async publish(request, next) {
-      const { topic } = request;
-      const enforce = exceptions.length === 0 ? usual : enforcementOf(topic);
-      // Everything up to `next` is done at once, unless it must be asked: publishes keep the order of their calls.
+    // Everything up to `next` is done at once, unless it must be asked: publishes keep the order of their calls.
+    publish(request, next) {
       const asked = tombstones.question(request);
-      let tombstone = false;
-      try {
-        tombstone = asked === undefined ? tombstones.isKnown(request) : await asked.answer;
-      } finally {
-        asked?.leave();
-      }
-      if (enforce === "off" || tombstone) {
-        if (isWatched()) observe?.({ topic, outcome: "unchecked" });
-        return next(request);
-      }
-      const checked = checkRequest(request, schemas, options);
-      if (isWatched()) observe?.({ topic, ...observationOf(checked, enforce) });
-      if (checked.error !== undefined && enforce === "reject") throw checked.error;
-      return next(checked.request);
+      if (asked === undefined) return goOn(request, next, tombstones.isKnown(request));
+      const answered = (tombstone: boolean): Promise<PublishedRecord> => {
+        asked.leave();
+        return goOn(request, next, tombstone);
+      };
+      const failed = (error: unknown): Promise<never> => {
+        asked.leave();
+        return Promise.reject(error);
+      };
+      return asked.answer.then(answered, failed);
     },
   };
 }
