@@ -28,10 +28,12 @@ export class CursorTurns {
   /** `write` must not fail. */
   write(write: () => Promise<void>): void {
     this.#queued++;
-    this.#over = this.#over.then(write).finally(() => {
-      this.#queued--;
-    });
+    this.#over = this.#over.then(write).then(this.#written);
   }
+
+  readonly #written = (): void => {
+    this.#queued--;
+  };
 
   /** Begins a transaction when everything before it is over; an early one at once, if only transactions are. */
   transact<T>(transact: () => Promise<T>, { early }: { readonly early: boolean }): Promise<T> {

@@ -63,8 +63,9 @@ export class DeliveryShell implements Source {
   readonly #options: ShellOptions;
   readonly #state: Delivery;
   readonly #reader: TailReader;
-  /** Ends every wait when the shell stops. */
-  readonly #over = new AbortController();
+  /** Ends every wait when the shell stops; made for the first one. */
+  #waits: AbortController | null = null;
+  #isOver = false;
   #cancelWake: CancelTimer | null = null;
   #failedReads = 0;
   readonly #turns: CursorTurns;
@@ -360,7 +361,7 @@ export class DeliveryShell implements Source {
 
   /** Tries until it works; false if the lease is lost or the shell is over. */
   async #insist(attempt: () => Promise<void>): Promise<boolean> {
-    for (let failures = 1; !this.#over.signal.aborted; failures++) {
+    for (let failures = 1; !this.#isOver; failures++) {
       try {
         await attempt();
         return true;
@@ -377,11 +378,13 @@ export class DeliveryShell implements Source {
   }
 
   #backoff(failures: number): Promise<void> {
+    if (this.#isOver) return Promise.resolve();
     const { clock } = this.#options;
+    this.#waits ??= new AbortController();
     return pause(
       clock,
       backoffMs({ ...DEFAULT_RETRY, maxMs: 2_000 }, failures, clock.random()),
-      this.#over.signal,
+      this.#waits.signal,
     );
   }
 
@@ -397,7 +400,8 @@ export class DeliveryShell implements Source {
   #finish(): void {
     this.#cancelWake?.();
     this.#reader.stop();
-    this.#over.abort();
+    this.#isOver = true;
+    this.#waits?.abort();
     this.#resolveStopped();
     this.#options.onStopped(this);
   }

@@ -36,6 +36,7 @@ export class GroupRunner implements Participant {
   readonly ref: GroupRef;
   readonly dispatcher = new Dispatcher();
   readonly #options: RunnerOptions;
+  readonly #shellOptions: ShellOptions;
   readonly #shells = new Map<number, DeliveryShell>();
   readonly #givingUp = new Map<DeliveryShell, Promise<void>>();
   #member = "";
@@ -47,6 +48,7 @@ export class GroupRunner implements Participant {
   constructor(ref: GroupRef, options: RunnerOptions) {
     this.ref = ref;
     this.#options = options;
+    this.#shellOptions = shellOptions(options, this.dispatcher.wake, (stopped) => this.#stopped(stopped));
     this.dispatcher.setPaused(options.paused(ref));
   }
 
@@ -178,7 +180,8 @@ export class GroupRunner implements Participant {
 
   async #claim(partition: number): Promise<boolean> {
     const { groups, clock, log } = this.#options;
-    const ref = { ...this.ref, partition };
+    const { topic, group } = this.ref;
+    const ref = { topic, group, partition };
     const claim = await groups.claim(ref, this.#member, { nowMs: clock.now() });
     if (claim === null) return false;
     const head = claim.clean ? 0 : ((await log.heads(this.ref.topic))[partition]?.head ?? 0);
@@ -186,11 +189,7 @@ export class GroupRunner implements Participant {
       await groups.release(ref, claim.epoch, claim.cursor);
       return true;
     }
-    const shell = new DeliveryShell(ref, claim, head, {
-      ...this.#options,
-      onReady: this.dispatcher.wake,
-      onStopped: (stopped) => this.#stopped(stopped),
-    });
+    const shell = new DeliveryShell(ref, claim, head, this.#shellOptions);
     this.#shells.set(partition, shell);
     this.dispatcher.addShell(shell);
     return true;
@@ -237,4 +236,30 @@ export class GroupRunner implements Participant {
   #trouble(error: unknown): void {
     this.#options.onTrouble(BusError.from(error, "STORE_UNAVAILABLE"), { ...this.ref, partition: -1 });
   }
+}
+
+/**
+ * Member by member: V8 gives an object that is spread and added to a hidden class of its own, and among a thousand topics
+ * everything that is read from them would be searched for anew with every event.
+ */
+function shellOptions(
+  options: RunnerOptions,
+  onReady: ShellOptions["onReady"],
+  onStopped: ShellOptions["onStopped"],
+): ShellOptions {
+  const { clock, groups, tail, step, policy, pageSize, meters, holdsLeases, bury, onTrouble } = options;
+  return {
+    clock,
+    groups,
+    tail,
+    step,
+    policy,
+    pageSize,
+    meters,
+    holdsLeases,
+    bury,
+    onTrouble,
+    onReady,
+    onStopped,
+  };
 }

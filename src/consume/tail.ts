@@ -12,6 +12,7 @@
  */
 import type { Seq, StoredEvent } from "../model/event.js";
 import type { Limits } from "../model/limits.js";
+import { listOfOne } from "../model/list-of-one.js";
 import type { Log, Page } from "../ports/log.js";
 
 export interface TailPage extends Page {
@@ -154,7 +155,7 @@ export class Tail {
     }
     const atEnd = reachesEnd && page.through >= tail.head;
     if (atEnd) tail.answered = Math.max(tail.answered, doubts);
-    return { ...page, atHead: atEnd && !isDoubtful(tail) };
+    return { events: page.events, through: page.through, atHead: atEnd && !isDoubtful(tail) };
   }
 
   /** A page that ends at the head joins what is kept, or replaces it. */
@@ -174,8 +175,7 @@ export class Tail {
     if (event.seq <= tail.through) return;
     if (event.seq !== tail.through + 1 && !gapless) this.#forget(tail, event.seq - 1);
     const { size } = event;
-    // An empty array takes room for seventeen at its first push: too much where each event comes alone.
-    if (tail.events.length === 0) tail.events = Array.of(event);
+    if (tail.events.length === 0) tail.events = listOfOne(event);
     else tail.events.push(event);
     tail.through = event.seq;
     tail.bytes += size;

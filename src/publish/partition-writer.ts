@@ -12,6 +12,7 @@ import { type Clock, pause, recentMs } from "../model/clock.js";
 import { BusError } from "../model/errors.js";
 import { type EventDraft, type Seq, type StoredEvent, saysTheSame } from "../model/event.js";
 import type { Limits } from "../model/limits.js";
+import { listOfOne } from "../model/list-of-one.js";
 import { backoffMs, type RetryPolicy } from "../model/retry.js";
 import { soon } from "../model/soon.js";
 import type { AppendResult, Log } from "../ports/log.js";
@@ -89,8 +90,7 @@ export class PartitionWriter {
 
   add(draft: EventDraft, bytes: number, waiter: Waiter): void {
     const pending = new Pending(draft, waiter, bytes, recentMs(this.#options.clock));
-    // An empty array takes room for seventeen at its first push: too much where each event is a batch.
-    if (this.#queue.length === 0) this.#queue = Array.of(pending);
+    if (this.#queue.length === 0) this.#queue = listOfOne(pending);
     else this.#queue.push(pending);
     if (this.#busy) {
       this.#prepare(draft);

@@ -153,9 +153,8 @@ class Encoder {
 
   #close(): void {
     const { ids, data } = this.#from;
-    // Nearly always there is one: an empty list takes room for more at its first push.
     if (this.#layout === undefined)
-      this.#layout = Array.of(this.#count, ids, this.#idsAt, data, this.#at, this.#maxTs);
+      this.#layout = layoutOf(this.#count, ids, this.#idsAt, data, this.#at, this.#maxTs);
     else this.#layout.push(this.#count, ids, this.#idsAt, data, this.#at, this.#maxTs);
     this.#from = { ids: this.#idsAt, data: this.#at };
     this.#need(1);
@@ -198,4 +197,25 @@ class Encoder {
     this.#target.copy(larger, this.#start, this.#start, this.#at);
     this.#target = larger;
   }
+}
+
+const LAYOUT_OF_NONE: readonly number[] = [0.5, 0.5, 0.5, 0.5, 0.5, 0.5];
+
+/** Nearly always there is one batch. A copy of a list of fractions, for the reasons that stand at `listOfOne`. */
+function layoutOf(
+  count: number,
+  idsFrom: number,
+  idsTo: number,
+  dataFrom: number,
+  dataTo: number,
+  maxTs: number,
+): number[] {
+  const layout = LAYOUT_OF_NONE.slice();
+  layout[0] = count;
+  layout[1] = idsFrom;
+  layout[2] = idsTo;
+  layout[3] = dataFrom;
+  layout[4] = dataTo;
+  layout[5] = maxTs;
+  return layout;
 }

@@ -184,14 +184,15 @@ export class Sheets {
     let minIdt = Number.POSITIVE_INFINITY;
     let maxIdt = 0;
     for (const piece of sheet.pieces) {
-      const pieces = this.#byPart.get(piece.part);
-      if (pieces === undefined) this.#byPart.set(piece.part, [piece]);
-      else pieces.push(piece);
+      const earlier = this.#byPart.get(piece.part);
+      if (earlier === undefined) this.#byPart.set(piece.part, [piece]);
+      else earlier.push(piece);
       if (piece.minIdt === null || piece.maxIdt === null) continue;
       minIdt = Math.min(minIdt, piece.minIdt);
       maxIdt = Math.max(maxIdt, piece.maxIdt);
     }
-    this.#known.set(id, { ...sheet, minIdt, maxIdt });
+    const { pieces, crc, bytes, idsBytes } = sheet;
+    this.#known.set(id, { pieces, crc, bytes, idsBytes, minIdt, maxIdt });
     this.#pieces += sheet.pieces.length;
     this.#bytes += sheet.bytes;
   }
