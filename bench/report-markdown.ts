@@ -1,5 +1,5 @@
 /** Reports as Markdown tables, and their place in a page: between `<!-- figures: <suite> -->` and `<!-- end -->`. */
-import { figure } from "./report-text.js";
+import { figure, stolenWords } from "./report-text.js";
 import type { Report } from "./run-suite.js";
 import type { Goal } from "./suite.js";
 
@@ -13,7 +13,8 @@ export function filledPage(page: string, reports: readonly Report[]): string {
   });
 }
 
-export function reportMarkdown({ node, machine, rounds, figures, ratios, absent = [] }: Report): string {
+export function reportMarkdown(report: Report): string {
+  const { node, machine, rounds, figures, ratios, absent = [] } = report;
   const durable = figures.some(({ durability }) => durability !== undefined);
   const columns = ["", "median", "spread", "", ...(durable ? ["before the answer"] : [])];
   const rows = [
@@ -28,7 +29,7 @@ export function reportMarkdown({ node, machine, rounds, figures, ratios, absent 
     ...absent.map(({ name, why }) => [name, "absent", "", why, ""]),
   ];
   return [
-    `Medians of ${rounds} rounds, Node ${node}, ${machine}.`,
+    `Medians of ${rounds} rounds, Node ${node}, ${machine}${stolenWords(report)}.`,
     "",
     line(columns),
     line(columns.map((_, i) => (i === 1 || i === 2 ? "--:" : "---"))),

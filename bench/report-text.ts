@@ -19,7 +19,15 @@ export function reportText(report: Report): string {
       unit,
     ].join("  "),
   );
-  return [`${suite}: Node ${node}, ${machine}; medians of ${rounds} rounds`, ...lines].join("\n");
+  const head = `${suite}: Node ${node}, ${machine}; medians of ${rounds} rounds${stolenWords(report)}`;
+  return [head, ...lines].join("\n");
+}
+
+/** ", 2.1 % of the processors' time taken by the host", if that is known. */
+export function stolenWords({ stolenPct }: Pick<Report, "stolenPct">): string {
+  return stolenPct === undefined
+    ? ""
+    : `, ${stolenPct.toFixed(1)} % of the processors' time taken by the host`;
 }
 
 export function figure(value: number): string {

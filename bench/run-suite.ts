@@ -6,6 +6,7 @@
 import { cpus } from "node:os";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { type Summary, summarise } from "./statistics.js";
+import { watchStolenTime } from "./stolen-time.js";
 import type { Absent, Case, Figure, Goal, Ratio, Suite } from "./suite.js";
 
 /** Of a goal, whether it was met; without one neither is there. */
@@ -28,6 +29,8 @@ export interface Report {
   readonly node: string;
   readonly machine: string;
   readonly rounds: number;
+  /** Of the processors' time, what the machine's host took away; absent where that is not known. */
+  readonly stolenPct?: number;
   readonly figures: readonly FigureResult[];
   readonly ratios: readonly RatioResult[];
   readonly absent?: readonly Absent[];
@@ -45,12 +48,15 @@ type Samples = ReadonlyMap<string, readonly number[]>;
 export async function runSuite(suite: Suite, { rounds, onProgress }: RunOptions): Promise<Report> {
   const { name, cases, ratios, absent = [] } = suite;
   try {
+    const stolen = watchStolenTime();
     const samples = await sampled(suite, rounds, onProgress);
+    const stolenPct = stolen();
     return {
       suite: name,
       node: process.versions.node,
       machine: machineName(),
       rounds,
+      ...(stolenPct !== undefined && { stolenPct }),
       figures: cases.flatMap((one) => figuresOf(one).map((figure) => figureResult(one, figure, samples))),
       ratios: ratios
         .filter(({ of, to }) => !absent.some((missing) => isOf(missing, of) || isOf(missing, to)))

@@ -22,7 +22,8 @@ import type { Case, Suite } from "../suite.js";
 
 const TOPIC = "bench.events";
 const EVENTS = 30_000;
-const WARM_UP = 2_000;
+/** Until the code is compiled: what is compared runs for weeks. */
+const WARM_UP = 40_000;
 const WINDOW = 1_024;
 const KEYS = 1_000;
 
