@@ -7,8 +7,6 @@
  */
 import type {
   ClientFrame,
-  EventFrame,
-  EventsFrame,
   PlacedFrame,
   ServerFrame,
   SubscribeFrame,
@@ -21,7 +19,7 @@ import { Numbered } from "../model/numbered.js";
 import type { RetryPolicy } from "../model/retry.js";
 import { type TopicRef, topicName } from "../model/topic.js";
 import { Connection, type Status } from "./connection.js";
-import { type ClientHandler, Deliveries, type Subscriber } from "./deliveries.js";
+import { type ClientHandler, Deliveries, type DeliveringFrame, type Subscriber } from "./deliveries.js";
 import { type SocketMaker, socketUrl } from "./socket.js";
 
 export interface ClientOptions {
@@ -243,7 +241,7 @@ export class PromClient {
   }
 
   #receive(frame: ServerFrame): void {
-    if (frame.type === "EVENT" || frame.type === "EVENTS") {
+    if (frame.type === "COLUMNS" || frame.type === "EVENTS" || frame.type === "EVENT") {
       this.#deliver(frame);
       return;
     }
@@ -280,7 +278,7 @@ export class PromClient {
       this.#connection.sendText(pending.text);
   }
 
-  #deliver(frame: EventFrame | EventsFrame): void {
+  #deliver(frame: DeliveringFrame): void {
     const feed = this.#feeds.get(keyOf(frame.subscription ?? frame.topic, frame.group));
     if (feed !== undefined) this.#deliveries.runAll(frame, feed);
   }

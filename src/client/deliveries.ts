@@ -1,10 +1,13 @@
 /** Events that the hub leased to this client: each runs its handler and is settled by how that ends. */
 
-import type { ClientFrame, EventFrame, EventsFrame } from "../hub/protocol.js";
+import type { ClientFrame, ColumnsFrame, EventFrame, EventsFrame } from "../hub/protocol.js";
 import { describeThrown } from "../model/errors.js";
 import type { EventRecord } from "../model/event.js";
 import { Numbered } from "../model/numbered.js";
 import type { Leased, LeaseMark } from "./ack-run.js";
+import { eventAt } from "./columns.js";
+
+export type DeliveringFrame = EventFrame | EventsFrame | ColumnsFrame;
 
 export interface ClientContext {
   readonly attempt: number;
@@ -46,18 +49,19 @@ export class Deliveries {
     this.line = line;
   }
 
-  runAll(frame: EventFrame | EventsFrame, subscriber: Subscriber): void {
+  runAll(frame: DeliveringFrame, subscriber: Subscriber): void {
     const arrival = new Arrival(this, frame);
     if (frame.type === "EVENT") {
       const event = frame.event as EventRecord;
       this.#run(event, new Delivery(arrival, event.id), subscriber);
       return;
     }
-    let { lease } = frame;
-    for (const event of frame.events) {
-      // A handler may leave, or close the client: what it has not seen by then goes back.
-      if (subscriber.left || this.#ended) return;
-      this.#run(event as EventRecord, new Delivery(arrival, lease++), subscriber);
+    const isInColumns = frame.type === "COLUMNS";
+    const count = isInColumns ? frame.ids.length : frame.events.length;
+    // A handler may leave, or close the client: what it has not seen by then goes back.
+    for (let n = 0; n < count && !subscriber.left && !this.#ended; n++) {
+      const event = isInColumns ? eventAt(frame, n) : (frame.events[n] as EventRecord);
+      this.#run(event, new Delivery(arrival, frame.lease + n), subscriber);
     }
   }
 
@@ -110,7 +114,7 @@ class Arrival implements Leased {
   readonly maxAttempts: number;
   readonly deadlineMs: number;
 
-  constructor(deliveries: Deliveries, { subscription, topic, group, ctx }: EventFrame | EventsFrame) {
+  constructor(deliveries: Deliveries, { subscription, topic, group, ctx }: DeliveringFrame) {
     this.deliveries = deliveries;
     this.topic = subscription ?? topic;
     this.group = group;

@@ -1,9 +1,11 @@
 /** Events that come many in a frame: each has its handler, its lease and its end. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { WebSocket } from "ws";
 import { type HubFixture, hubFixture } from "../../test/support/hub-fixture.js";
 import type { ClientSubscribeOptions } from "./client.js";
 import type { ClientContext, ClientHandler } from "./deliveries.js";
 import { PromClient } from "./index.js";
+import type { SocketLike } from "./socket.js";
 
 const COUNT = 300;
 const ALL = Array.from({ length: COUNT }, (_, n) => n);
@@ -17,8 +19,6 @@ beforeEach(async () => {
     "t.a",
     ALL.map((payload) => ({ payload })),
   );
-  client = new PromClient(f.hub.url, { token: "all" });
-  await client.connect();
 });
 
 afterEach(async () => {
@@ -32,7 +32,39 @@ const subscribe = (handler: ClientHandler<number>, options: ClientSubscribeOptio
 };
 const floor = () => expect.poll(async () => (await f.bus.getCursor("t.a", "g"))?.partitions[0]?.floor);
 
-describe("events of one frame", () => {
+/** A line on which the hub does not get to know that the client takes `hidden`: as one that has never heard of that. */
+const hiding =
+  (hidden: string) =>
+  (url: string): SocketLike => {
+    const socket = new WebSocket(url);
+    const send = socket.send.bind(socket);
+    socket.send = (text: string) => send(text.replace(`"${hidden}"`, '"nothing"'));
+    return socket as unknown as SocketLike;
+  };
+
+describe.each([
+  ["with a list for each part of them", "nothing"],
+  ["with an object for each of them", "columns"],
+])("events of one frame, %s", (_, hidden) => {
+  beforeEach(async () => {
+    client = new PromClient(f.hub.url, { token: "all", makeSocket: hiding(hidden) });
+    await client.connect();
+  });
+
+  it("P1: are what the bus gives its own handlers, whatever they have", async () => {
+    await f.bus.publish("t.b", { n: 1 }, { key: "k", headers: { a: "b" }, tags: ["x"], caused_by: ["c"] });
+    await f.bus.publish("t.b", null, { key: 'ä"' });
+    await f.bus.publish("t.b", "€", { ts: 0.1, sid: "s", id: 'an "id"' });
+    const seen: unknown[] = [];
+    await client.subscribe("t.b", "g", (event) => void seen.push(event), { from: "earliest" });
+    await expect.poll(() => seen.length).toBe(3);
+    const { events } = await f.bus.store.log.read("t.b", 0, { after: 0, limit: 3 });
+    expect(seen).toStrictEqual(events.map(({ record }) => record));
+    expect(seen.map((event) => Object.keys(event as object))).toEqual(
+      events.map(({ record }) => Object.keys(record)),
+    );
+  });
+
   it("come in order, and are settled", async () => {
     const seen: number[] = [];
     await subscribe((event) => void seen.push(event.payload));

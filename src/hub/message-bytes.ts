@@ -43,6 +43,16 @@ export class Message {
     this.add(text);
   }
 
+  /** More of the frame that was begun last: what stands between the brackets of a list. */
+  addList(pieces: readonly Piece[]): void {
+    let isFirst = true;
+    for (const piece of pieces) {
+      if (!isFirst) this.add(",");
+      isFirst = false;
+      this.add(piece);
+    }
+  }
+
   /** More of the frame that was begun last. */
   add(piece: Piece): void {
     this.pieces.push(piece);

@@ -3,6 +3,7 @@
  * a message is one frame or an array of frames. Any request may carry `corr`, which its answer repeats. PROTOCOL.md
  * tells the whole story.
  */
+import type { EventMeta } from "../model/event.js";
 import type { PublishOptions, SubscribeOptions } from "../model/event-bus.js";
 
 /** Any JSON value that fits in a few bytes; comes back in the answer. */
@@ -173,17 +174,44 @@ export interface EventsFrame extends Delivering {
   readonly events: readonly unknown[];
 }
 
+/**
+ * As EVENTS, of one partition, to a client that takes `columns`: a list for each part of its events, all of them in the same
+ * order and of the same length.
+ */
+export interface ColumnsFrame extends Delivering {
+  readonly type: "COLUMNS";
+  readonly lease: number;
+  readonly partition: number;
+  /** Of the first event; `later` tells by how much that of each event is above it. */
+  readonly ts: number;
+  readonly later: readonly number[];
+  readonly seqs: readonly number[];
+  readonly ids: readonly string[];
+  /** Absent if none has a key. */
+  readonly keys?: readonly (string | null)[];
+  /** Headers, tags and their like; absent if none has any. */
+  readonly metas?: readonly (EventMeta | null)[];
+  readonly payloads: readonly unknown[];
+}
+
 export interface PongFrame {
   readonly type: "PONG";
   readonly corr?: Corr;
 }
 
-export type ServerFrame = OkFrame | PlacedFrame | ErrFrame | EventFrame | EventsFrame | PongFrame;
+export type ServerFrame =
+  | OkFrame
+  | PlacedFrame
+  | ErrFrame
+  | EventFrame
+  | EventsFrame
+  | ColumnsFrame
+  | PongFrame;
 
 /** What this hub takes beyond the first version of the protocol: told to those who greet it. */
 export const TAKES: readonly string[] = ["ids"];
-/** What our client takes beyond it: told to every hub. Whoever takes `events` also takes arrays of frames. */
-export const CLIENT_TAKES: readonly string[] = ["events", "placed"];
+/** What our client takes beyond it: told to every hub. Whoever takes `events` or `columns` also takes arrays of frames. */
+export const CLIENT_TAKES: readonly string[] = ["events", "columns", "placed"];
 /** Names in a `takes`. */
 export const MAX_TAKES = 20;
 /** Answers in one PLACED. */

@@ -1,7 +1,9 @@
 /** Writes down what goes over a client's sockets, for the checker: what it was handed, and what it settled. */
 import { WebSocket } from "ws";
+import { eventAt } from "../../src/client/columns.js";
+import type { DeliveringFrame } from "../../src/client/deliveries.js";
 import type { SocketLike, SocketMaker } from "../../src/client/socket.js";
-import type { ClientFrame, EventFrame, EventsFrame, ServerFrame } from "../../src/hub/protocol.js";
+import type { ClientFrame, ServerFrame } from "../../src/hub/protocol.js";
 import type { EventRecord } from "../../src/model/event.js";
 import type { Recorder } from "../../src/testing/history/index.js";
 
@@ -14,7 +16,7 @@ interface Placed {
 /** One event that was handed out, and the frame it came in. */
 interface Handed {
   readonly event: EventRecord;
-  readonly frame: EventFrame | EventsFrame;
+  readonly frame: DeliveringFrame;
 }
 
 export class WireRecord {
@@ -57,9 +59,10 @@ export class WireRecord {
 
   #received(frame: ServerFrame): void {
     if (frame.type === "EVENT") this.#handed((frame.event as EventRecord).id, frame.event, frame);
-    if (frame.type === "EVENTS") {
+    if (frame.type === "EVENTS" || frame.type === "COLUMNS") {
       const { subscription, topic, group, lease } = frame;
-      frame.events.forEach((event, index) => {
+      const events = frame.type === "EVENTS" ? frame.events : frame.ids.map((_, n) => eventAt(frame, n));
+      events.forEach((event, index) => {
         this.#handed(leaseKey(subscription ?? topic, group, lease + index), event, frame);
       });
     }
@@ -102,7 +105,7 @@ export class WireRecord {
     } else for (const id of "ids" in frame ? frame.ids : [frame.id]) this.#acked(id);
   }
 
-  #handed(key: string, given: unknown, frame: EventFrame | EventsFrame): void {
+  #handed(key: string, given: unknown, frame: DeliveringFrame): void {
     const event = given as EventRecord;
     const handed = { event, frame };
     this.#held.set(key, handed);

@@ -127,6 +127,26 @@ const FRAMES: Readonly<Record<string, { by: "client" | "hub"; properties: Json; 
     },
     required: ["topic", "group", "lease", "events", "ctx"],
   },
+  COLUMNS: {
+    by: "hub",
+    properties: {
+      ...delivering,
+      lease: { type: "integer", description: "Of the first event; each of the others has the next number" },
+      partition: whole,
+      ts: { type: "number", description: "Of the first event" },
+      later: { type: "array", items: { type: "number" }, description: "What each event's ts has above that" },
+      seqs: { type: "array", items: whole },
+      ids: { type: "array", items: text },
+      keys: { type: "array", items: { type: ["string", "null"] }, description: "Absent if none has a key" },
+      metas: {
+        type: "array",
+        items: { type: ["object", "null"] },
+        description: "headers, tags, caused_by and sid of each event; absent if none has any",
+      },
+      payloads: { type: "array" },
+    },
+    required: ["topic", "group", "lease", "partition", "ts", "later", "seqs", "ids", "payloads", "ctx"],
+  },
   PONG: { by: "hub", properties: { corr }, required: [] },
 };
 

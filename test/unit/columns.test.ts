@@ -1,0 +1,85 @@
+/** Both ends of a frame that has a list for each part of its events. */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { eventAt } from "../../src/client/columns.js";
+import { ColumnsRun } from "../../src/hub/columns-run.js";
+import { Message } from "../../src/hub/message-bytes.js";
+import type { ColumnsFrame } from "../../src/hub/protocol.js";
+import { type EventRecord, StoredEvent } from "../../src/model/event.js";
+import { JsonBody } from "../../src/model/json.js";
+
+const around = {
+  head: '{"type":"COLUMNS","topic":"t","group":"g","lease":',
+  tail: ',"ctx":{}}',
+  inColumns: true,
+};
+
+const someText = fc.string({ unit: "binary", maxLength: 8 });
+const someEvent = fc.record({
+  partition: fc.nat(1),
+  id: fc.oneof(fc.uuid(), someText),
+  ts: fc.oneof(
+    fc.integer({ min: 1_700_000_000_000, max: 1_700_000_000_099 }),
+    fc.integer(),
+    fc.constantFrom(0.1, 0.7, 1e300),
+  ),
+  key: fc.option(someText, { nil: undefined }),
+  meta: fc.option(fc.record({ headers: fc.dictionary(someText, someText), sid: someText }), {
+    nil: undefined,
+  }),
+  payload: fc.json({ maxDepth: 2 }),
+  asBytes: fc.boolean(),
+});
+
+function stored(
+  events: readonly (typeof someEvent extends fc.Arbitrary<infer E> ? E : never)[],
+): StoredEvent[] {
+  return events.map(({ partition, payload, asBytes, ...parts }, n) => {
+    const body = asBytes ? JsonBody.ofBytes(Buffer.from(payload)) : JsonBody.ofText(payload);
+    return new StoredEvent("t", partition, n + 1, { ...parts, body });
+  });
+}
+
+/** As they go out: runs one after the other. */
+function framesOf(events: readonly StoredEvent[]): ColumnsFrame[] {
+  const message = new Message();
+  let run: ColumnsRun | undefined;
+  for (const [n, event] of events.entries()) {
+    if (run?.add(around, n + 1, event)) continue;
+    run?.writeTo(message);
+    run = new ColumnsRun(around, n + 1, event);
+  }
+  run?.writeTo(message);
+  const bytes = Buffer.concat(message.pieces.map((piece) => Buffer.from(piece as Uint8Array)));
+  return JSON.parse(`[${bytes}]`) as ColumnsFrame[];
+}
+
+const eventsOf = (frame: ColumnsFrame): EventRecord[] => frame.ids.map((_, n) => eventAt(frame, n));
+
+describe("events with a list for each of their parts", () => {
+  it("P1: come out as they went in, in order, each with its lease", () => {
+    fc.assert(
+      fc.property(fc.array(someEvent, { minLength: 1, maxLength: 12 }), (given) => {
+        const events = stored(given);
+        const frames = framesOf(events);
+        const received = frames.flatMap(eventsOf);
+        expect(received).toStrictEqual(events.map(({ record }) => JSON.parse(JSON.stringify(record))));
+        const leases = frames.flatMap(({ lease, ids }) => ids.map((_, n) => lease + n));
+        expect(leases).toEqual(events.map((_, n) => n + 1));
+      }),
+    );
+  });
+
+  it("are one frame if they are of one partition and their times are whole numbers", () => {
+    const parts = { key: undefined, meta: undefined };
+    const events = Array.from({ length: 100 }, (_, n) => {
+      const body = JsonBody.ofText(String(n));
+      return new StoredEvent("t", 0, 2 * n + 1, { ...parts, id: `${n}`, ts: 1e12 + ((n * 7) % 5), body });
+    });
+    const [frame, ...others] = framesOf(events) as [ColumnsFrame];
+    expect(others).toEqual([]);
+    expect(frame).not.toHaveProperty("keys");
+    expect(frame).not.toHaveProperty("metas");
+    expect(eventsOf(frame)).toEqual(events.map(({ record }) => record));
+  });
+});
