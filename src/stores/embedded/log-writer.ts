@@ -27,6 +27,9 @@ export interface LogWriterParts {
   readonly leases: LeaseWriter;
 }
 
+const NONE: readonly FoundDuplicate[] = [];
+const NO_DUPLICATES: readonly Duplicate[] = [];
+
 export class LogWriter {
   readonly #parts: LogWriterParts;
 
@@ -44,9 +47,9 @@ export class LogWriter {
     }
     const firstSeq = state.head + 1;
     const incoming = batchesIn(request);
-    const found = request.check === "none" ? [] : ids.duplicates(incoming, request.check);
+    const found = request.check === "none" ? NONE : ids.duplicates(incoming, request.check);
     // Before anything is written: whoever shows a duplicate may find it damaged.
-    const duplicates = found.map((one) => this.#duplicate(one));
+    const duplicates = found.length === 0 ? NO_DUPLICATES : found.map((one) => this.#duplicate(one));
     const batches = found.length === 0 ? incoming : without(incoming, found);
     for (const { ids, data, count, maxTs } of batches) {
       const batch = { ids, data, firstSeq: state.head + 1 };

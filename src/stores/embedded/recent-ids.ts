@@ -5,8 +5,6 @@
  * Invariant: every UUIDv7 of the log with a time of at least `sinceMs` is remembered. Hence whoever knows of ids
  * that are not (another process wrote, or this is the start) says so with `restart`.
  */
-import { uuidTimeMs } from "../id-key.js";
-
 /** Ids per generation; two generations are kept, in 4 bytes × 2 per id. */
 const GENERATION = 1 << 18;
 
@@ -75,10 +73,10 @@ export class RecentIds {
     return this.#younger.has(print) || this.#older.has(print);
   }
 
-  /** `spanned`: the id is found by its time; those that are not are brought back by `onForget`. */
-  add(ids: Uint8Array, at: number, spanned: boolean): void {
+  /** `spannedMs`: its time, if the id is found by that, else 0: those are brought back by `onForget`. */
+  add(ids: Uint8Array, at: number, spannedMs: number): void {
     if (this.#younger.size >= GENERATION) this.#age();
-    this.#younger.add(fingerprint(ids, at), spanned ? uuidTimeMs(ids, at) : 0);
+    this.#younger.add(fingerprint(ids, at), spannedMs);
   }
 
   #age(): void {

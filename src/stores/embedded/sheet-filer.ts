@@ -13,14 +13,15 @@
  * its pages. That an id has an entry and stands in a sheet, for a while, does no harm: both lead to the same place.
  */
 import { type Batch, BatchCursor, MAX_SPAN, VERSION } from "../batch-codec.js";
-import { ID_BYTES, uuidIndexKey } from "../id-key.js";
+import { ID_BYTES } from "../id-key.js";
 import type { BatchWriter } from "./batch-writer.js";
 import type { BatchToWrite } from "./batches.js";
+import { FiledIds } from "./filed-ids.js";
 import { isSpanned } from "./id-lookup.js";
 import type { Partitions } from "./partitions.js";
 import type { Piece } from "./sheet-codec.js";
-import type { Sheets } from "./sheets.js";
-import { type Connection, rowsOf, type SqlValue } from "./sqlite.js";
+import { cut, type SheetBytes, type Sheets } from "./sheets.js";
+import type { Connection } from "./sqlite.js";
 
 /** Sheets, their pieces and their bytes, beyond which a round begins: all of it is kept in memory by those who read. */
 const MAX_SHEETS = 1_024;
@@ -31,18 +32,6 @@ const ROW_BYTES = 65_536;
 
 /** Noting the ids of so many bytes takes as long as filing one. */
 const NOTED_PER_FILED = 4;
-const IDS_TOGETHER = 256;
-/** By how many ids they insert. */
-const INSERT_IDS = Array.from(
-  { length: IDS_TOGETHER + 1 },
-  (_, count) => `INSERT OR REPLACE INTO filed_id (id, part, seq) VALUES ${rowsOf(count, "(?, ?, ?)")}`,
-);
-
-interface FiledId {
-  readonly key: Buffer;
-  readonly part: number;
-  readonly seq: number;
-}
 
 export interface SheetFilerParts {
   readonly connection: Connection;
@@ -55,7 +44,7 @@ export interface SheetFilerParts {
 
 export class SheetFiler {
   readonly #parts: SheetFilerParts;
-  #ids: FiledId[] = [];
+  readonly #ids = new FiledIds();
   /** The last sheet of the round that is being prepared; 0 if none is. */
   #preparing = 0;
   /** The ids of sheets up to this one have their entries. What another process has noted may be noted again. */
@@ -90,43 +79,38 @@ export class SheetFiler {
     if (through === 0) return;
     let bytes = 0;
     for (const part of sheets.partsFrom(round.below, through)) {
-      bytes += this.#file(
-        part,
-        sheets.of(part).filter(({ sheet }) => sheet <= through),
-      );
+      bytes += this.#file(part, sheets.through(part, through));
       if (bytes < sliceBytes) continue;
-      this.#insertIds();
+      this.#ids.flush(connection);
       connection.sql("UPDATE filing SET through = ?, below = ?").run(through, part + 1);
       return;
     }
-    this.#insertIds();
+    this.#ids.flush(connection);
     this.#end(through);
   }
 
   /** After something was rolled back: what was noted may be gone. */
   forget(): void {
-    this.#ids = [];
+    this.#ids.forget();
     this.#preparing = 0;
     this.#notedThrough = 0;
   }
 
   /** Notes the ids of sheets with so many bytes, at least one; the last sheet of the round once all are noted, else 0. */
   #prepareRound(sliceBytes: number): number {
-    const { sheets } = this.#parts;
+    const { sheets, connection } = this.#parts;
     // Not those that come meanwhile: the round would never begin.
     this.#preparing ||= sheets.newest;
     const through = this.#preparing;
     let bytes = 0;
     for (const { number, pieces, bytes: more } of sheets.between(this.#notedThrough, through)) {
       if (bytes >= sliceBytes) break;
-      for (const piece of pieces) {
-        const batch = sheets.load(piece);
-        if (batch !== undefined) this.#noteIds(piece, batch);
-      }
+      const sheet = sheets.open(number);
+      if (sheet?.isSound) for (const piece of pieces) this.#noteIds(piece, sheet.data);
       bytes += more;
       this.#notedThrough = number;
     }
-    this.#insertIds();
+    this.#ids.flush(connection);
     if (bytes >= sliceBytes) return 0;
     this.#preparing = 0;
     this.#notedThrough = through;
@@ -139,49 +123,41 @@ export class SheetFiler {
     const state = partitions.get(part);
     let bytes = 0;
     for (const run of runsOf(pieces)) {
-      const batches = run.map((piece) => sheets.load(piece));
-      const sound = batches.filter((batch) => batch !== undefined);
+      const opened = run.map(({ sheet }) => sheets.open(sheet) ?? LOST);
       // Bytes that are damaged, or of another format, are kept as they are, each piece for itself.
-      const joined =
-        sound.length === run.length && sound.every(({ data }) => data[0] === VERSION)
-          ? [rowOf(run, sound)]
-          : run.map((piece) => rowOf([piece], [sheets.raw(piece)]));
-      joined.forEach((row, i) => {
-        rows.insert(row, joined.length < run.length || batches[i] !== undefined);
+      const mayJoin = run.every((piece, i) => {
+        const { data, isSound } = opened[i] as SheetBytes;
+        return isSound && data[piece.dataFrom] === VERSION;
+      });
+      const insert = (row: BatchToWrite, isSound: boolean): void => {
+        rows.insert(row, isSound);
         bytes += row.bytes;
         state.bytes += row.bytes;
-      });
+      };
+      if (mayJoin) insert(rowOf(run, joined(run, opened)), true);
       run.forEach((piece, i) => {
+        const sheet = opened[i] as SheetBytes;
+        if (!mayJoin) insert(rowOf([piece], cut(piece, sheet.data)), sheet.isSound);
         state.bytes -= piece.bytes;
-        const batch = batches[i];
-        if (batch !== undefined && piece.sheet > this.#notedThrough) this.#noteIds(piece, batch);
+        if (sheet.isSound && piece.sheet > this.#notedThrough) this.#noteIds(piece, sheet.data);
       });
     }
     partitions.save(state);
     return bytes;
   }
 
-  #noteIds(piece: Piece, batch: Batch): void {
-    const { part, firstSeq } = piece;
+  /** `data`: of the whole sheet. */
+  #noteIds(piece: Piece, data: Buffer): void {
+    const { part, firstSeq, idsFrom, idsTo } = piece;
     if (piece.indexed === 0) {
-      for (let at = 0, seq = firstSeq; at < batch.ids.length; at += ID_BYTES, seq++)
-        this.#ids.push({ key: uuidIndexKey(batch.ids, at), part, seq });
+      for (let at = idsFrom, seq = firstSeq; at < idsTo; at += ID_BYTES, seq++)
+        this.#ids.add(data, at, part, seq);
       return;
     }
+    const batch: Batch = cut(piece, data);
     const cursor = new BatchCursor(batch);
     while (cursor.next())
-      if (isSpanned(batch, piece, cursor)) this.#ids.push({ key: cursor.indexKey, part, seq: cursor.seq });
-  }
-
-  /** In order, so that neighbours share a page. */
-  #insertIds(): void {
-    const ids = this.#ids.sort((a, b) => Buffer.compare(a.key, b.key));
-    this.#ids = [];
-    for (let at = 0; at < ids.length; at += IDS_TOGETHER) {
-      const some = ids.slice(at, at + IDS_TOGETHER);
-      const values = some.flatMap(({ key, part, seq }): SqlValue[] => [key, part, seq]);
-      this.#parts.connection.sql(INSERT_IDS[some.length] as string).run(...values);
-    }
+      if (isSpanned(batch, piece, cursor)) this.#ids.add(batch.ids, cursor.uuidAt, part, cursor.seq);
   }
 
   #end(through: number): void {
@@ -216,11 +192,9 @@ function runsOf(pieces: readonly Piece[]): Piece[][] {
   return runs;
 }
 
-/** Batches that follow each other as one: their bytes one behind the other, under one version. */
-function rowOf(pieces: readonly Piece[], batches: readonly Batch[]): BatchToWrite {
+/** Pieces that follow each other as one row. */
+function rowOf(pieces: readonly Piece[], { ids, data }: Pick<Batch, "ids" | "data">): BatchToWrite {
   const [first, last] = [pieces[0] as Piece, pieces.at(-1) as Piece];
-  const ids = Buffer.concat(batches.map((batch) => batch.ids));
-  const data = Buffer.concat(batches.map((batch, i) => (i === 0 ? batch.data : batch.data.subarray(1))));
   const count = pieces.reduce((sum, piece) => sum + piece.count, 0);
   return {
     part: first.part,
@@ -237,3 +211,21 @@ function rowOf(pieces: readonly Piece[], batches: readonly Batch[]): BatchToWrit
     data,
   };
 }
+
+/** The bytes of sound pieces one behind the other, under one version. */
+function joined(pieces: readonly Piece[], opened: readonly SheetBytes[]): Pick<Batch, "ids" | "data"> {
+  const idsBytes = pieces.reduce((sum, { idsFrom, idsTo }) => sum + idsTo - idsFrom, 0);
+  const dataBytes = pieces.reduce((sum, { dataFrom, dataTo }) => sum + dataTo - dataFrom - 1, 1);
+  const bytes = Buffer.allocUnsafe(idsBytes + dataBytes);
+  let idsAt = 0;
+  let dataAt = idsBytes;
+  pieces.forEach(({ idsFrom, idsTo, dataFrom, dataTo }, i) => {
+    const { data } = opened[i] as SheetBytes;
+    idsAt += data.copy(bytes, idsAt, idsFrom, idsTo);
+    dataAt += data.copy(bytes, dataAt, i === 0 ? dataFrom : dataFrom + 1, dataTo);
+  });
+  return { ids: bytes.subarray(0, idsBytes), data: bytes.subarray(idsBytes) };
+}
+
+/** In place of a sheet whose row cannot be read. */
+const LOST: SheetBytes = { data: Buffer.alloc(0), isSound: false };

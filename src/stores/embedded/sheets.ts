@@ -37,7 +37,8 @@ interface SheetPieces {
   readonly bytes: number;
 }
 
-interface SheetBytes {
+/** The bytes of a whole sheet. */
+export interface SheetBytes {
   readonly data: Buffer;
   readonly isSound: boolean;
 }
@@ -70,15 +71,22 @@ export class Sheets {
     return first < 0 ? NO_PIECES : pieces.slice(first);
   }
 
-  /** The bytes of a piece, or undefined if those of its sheet are damaged. */
-  load(piece: Piece): Batch | undefined {
-    const sheet = this.#open(piece.sheet);
-    return sheet?.isSound ? cut(piece, sheet.data) : undefined;
+  /** As `of`, without a look at the file, up to a sheet that a round goes to: for the one who files them. */
+  through(part: number, through: number): readonly Piece[] {
+    const pieces = this.#byPart.get(part) ?? NO_PIECES;
+    const last = pieces.at(-1);
+    return last === undefined || last.sheet <= through
+      ? pieces
+      : pieces.slice(
+          0,
+          pieces.findIndex(({ sheet }) => sheet > through),
+        );
   }
 
-  /** The bytes of a piece as they are, damaged or not. */
-  raw(piece: Piece): Batch {
-    return cut(piece, this.#open(piece.sheet)?.data ?? Buffer.alloc(0));
+  /** The bytes of a piece, or undefined if those of its sheet are damaged. */
+  load(piece: Piece): Batch | undefined {
+    const sheet = this.open(piece.sheet);
+    return sheet?.isSound ? cut(piece, sheet.data) : undefined;
   }
 
   /** The living piece that may hold an id, by the time in the id, and the id's place in the piece's ids. */
@@ -86,7 +94,7 @@ export class Sheets {
     this.refresh();
     for (const [number, { pieces, minIdt, maxIdt, idsBytes }] of this.#known) {
       if (timeMs < minIdt || timeMs > maxIdt) continue;
-      const ids = this.#open(number)?.data.subarray(0, idsBytes);
+      const ids = this.open(number)?.data.subarray(0, idsBytes);
       if (ids === undefined) continue;
       for (let at = ids.indexOf(uuid); at >= 0; at = ids.indexOf(uuid, at + 1)) {
         const piece = pieces.find(({ idsFrom, idsTo }) => at >= idsFrom && at < idsTo);
@@ -218,7 +226,8 @@ export class Sheets {
     return sheet > this.#through || part >= this.#below;
   }
 
-  #open(id: number): SheetBytes | undefined {
+  /** The bytes of a sheet, damaged or not; undefined if there is no such row, or none that can be read. */
+  open(id: number): SheetBytes | undefined {
     const loaded = this.#loaded.get(id);
     const known = this.#known.get(id);
     if (loaded !== undefined || known === undefined) return loaded;
@@ -244,7 +253,8 @@ export class Sheets {
 /** All that is not filed yet, as a rule: readers of a thousand partitions ask for the same sheets again and again. */
 const MAX_LOADED_BYTES = 12 * 1_048_576;
 
-function cut({ firstSeq, idsFrom, idsTo, dataFrom, dataTo }: Piece, data: Buffer): Batch {
+/** The bytes of a piece out of those of its sheet. */
+export function cut({ firstSeq, idsFrom, idsTo, dataFrom, dataTo }: Piece, data: Buffer): Batch {
   return { firstSeq, ids: data.subarray(idsFrom, idsTo), data: data.subarray(dataFrom, dataTo) };
 }
 
