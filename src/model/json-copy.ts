@@ -4,6 +4,7 @@
  * again, strictly, with a path for the error message.
  */
 import { BusError, describeThrown } from "./errors.js";
+import { Makes, type MemberCopier, NOT_PLAIN } from "./json-makes.js";
 
 export interface JsonCopy {
   readonly copy: unknown;
@@ -20,11 +21,10 @@ export function copyJson(value: unknown, maxDepth: number): JsonCopy {
   return { copy: strict.copyWhole(value), size: strict.size };
 }
 
-/** Instead of a copy: this needs a closer look. Nothing that a caller can hand in. */
-const NOT_PLAIN = Symbol("not plain");
+const makes = new Makes();
 
 /** Copies values, arrays and plain objects of them; gives NOT_PLAIN for anything else. */
-class PlainCopier {
+class PlainCopier implements MemberCopier {
   size = 0;
   readonly #maxDepth: number;
 
@@ -36,14 +36,14 @@ class PlainCopier {
     // Loops over members see inherited ones as well. Somebody who gives all objects of the process a member pays for it.
     for (const _ in Object.prototype) return NOT_PLAIN;
     try {
-      return this.#copy(value, 0);
+      return this.copy(value, 0);
     } catch {
       // Getters and proxies are the caller's code.
       return NOT_PLAIN;
     }
   }
 
-  #copy(value: unknown, depth: number): unknown {
+  copy(value: unknown, depth: number): unknown {
     switch (typeof value) {
       case "string":
         this.size += value.length + 3;
@@ -70,14 +70,22 @@ class PlainCopier {
     if (Array.isArray(value)) return this.#copyArray(value, depth);
     const prototype: unknown = Object.getPrototypeOf(value);
     return prototype === Object.prototype || prototype === null
-      ? this.#copyMembers(value as Record<string, unknown>, depth)
+      ? this.#copyPlainObject(value as Record<string, unknown>, depth)
       : NOT_PLAIN;
+  }
+
+  #copyPlainObject(value: Readonly<Record<string, unknown>>, depth: number): unknown {
+    const before = this.size;
+    const copy = makes.of(value)?.(value, this, depth);
+    if (copy !== undefined) return copy;
+    this.size = before;
+    return this.#copyMembers(value, depth);
   }
 
   #copyArray(value: readonly unknown[], depth: number): unknown {
     const copy = new Array<unknown>(value.length);
     for (let i = 0; i < value.length; i++) {
-      const copied = this.#copy(value[i] ?? null, depth + 1);
+      const copied = this.copy(value[i] ?? null, depth + 1);
       if (copied === NOT_PLAIN) return NOT_PLAIN;
       copy[i] = copied;
     }
@@ -92,7 +100,7 @@ class PlainCopier {
       // Plain assignment to that one would change the copy's prototype.
       if (name === "__proto__") return NOT_PLAIN;
       this.size += name.length + 4;
-      const copied = this.#copy(member, depth + 1);
+      const copied = this.copy(member, depth + 1);
       if (copied === NOT_PLAIN) return NOT_PLAIN;
       copy[name] = copied;
     }
