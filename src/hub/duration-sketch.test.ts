@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { DurationSketch } from "./duration-sketch.js";
+import { bucketOf, DurationSketch } from "./duration-sketch.js";
 
 describe("a sketch of durations", () => {
   it("tells any quantile to within a tenth", () => {
@@ -11,7 +11,7 @@ describe("a sketch of durations", () => {
     fc.assert(
       fc.property(durations, fc.constantFrom(0.5, 0.9, 0.99, 1), (values, share) => {
         const sketch = new DurationSketch();
-        for (const value of values) sketch.add(value);
+        for (const value of values) sketch.add(bucketOf(value));
         const sorted = [...values].sort((a, b) => a - b);
         const exact = sorted[Math.ceil(sorted.length * share) - 1] as number;
         const told = sketch.quantile(share) as number;
@@ -24,9 +24,9 @@ describe("a sketch of durations", () => {
     const sketch = new DurationSketch();
     expect(sketch.quantile(0.5)).toBeNull();
     sketch.tick(0);
-    sketch.add(1_000);
+    sketch.add(bucketOf(1_000));
     sketch.tick(30_000);
-    sketch.add(1);
+    sketch.add(bucketOf(1));
     expect(sketch.quantile(1)).toBeGreaterThan(900);
     sketch.tick(60_000);
     expect(sketch.quantile(1)).toBeLessThan(1.2);

@@ -3,20 +3,25 @@
  * is right to within ten percent. Two halves take turns, so that it tells of the last 30 to 60 seconds. Time is an argument.
  */
 const GROWTH = 1.2;
+const LOG_OF_GROWTH = Math.log(GROWTH);
 const MIN_MS = 0.01;
 /** Up to some ten minutes. */
 const BUCKETS = 100;
 const HALF_MS = 30_000;
+
+/** Where a duration counts, in every sketch: for those who keep it in several. */
+export function bucketOf(ms: number): number {
+  const bucket = Math.ceil(Math.log(Math.max(ms, MIN_MS) / MIN_MS) / LOG_OF_GROWTH);
+  return Math.min(BUCKETS - 1, Math.max(0, bucket));
+}
 
 export class DurationSketch {
   #now = new Uint32Array(BUCKETS);
   #before = new Uint32Array(BUCKETS);
   #turnedMs: number | null = null;
 
-  add(ms: number): void {
-    const bucket = Math.ceil(Math.log(Math.max(ms, MIN_MS) / MIN_MS) / Math.log(GROWTH));
-    const at = Math.min(BUCKETS - 1, Math.max(0, bucket));
-    this.#now[at] = (this.#now[at] ?? 0) + 1;
+  add(bucket: number): void {
+    this.#now[bucket] = (this.#now[bucket] ?? 0) + 1;
   }
 
   tick(nowMs: number): void {

@@ -6,7 +6,7 @@
 import type { CancelTimer, Clock } from "../model/clock.js";
 import type { Meter, ValidationOutcome } from "../model/meter.js";
 import { Buckets } from "./buckets.js";
-import { DurationSketch } from "./duration-sketch.js";
+import { bucketOf, DurationSketch } from "./duration-sketch.js";
 import { SchemaSeries } from "./schema-series.js";
 
 const SAMPLE_MS = 1_000;
@@ -73,6 +73,8 @@ export class LiveStats implements Meter {
   readonly schemas = new SchemaSeries();
   readonly #past: Sample[] = [];
   #groupCount = 0;
+  /** Most of what is counted is of the same group as what was counted before. */
+  #lastGroup: GroupSeries | undefined;
   #untracked = false;
   #cancel: CancelTimer;
 
@@ -129,10 +131,11 @@ export class LiveStats implements Meter {
   }
 
   handled(topic: string, group: string, durationMs: number): void {
-    this.#all.durations.add(durationMs);
+    const bucket = bucketOf(durationMs);
+    this.#all.durations.add(bucket);
     const series = this.#group(topic, group);
     if (series === undefined) return;
-    series.durations.add(durationMs);
+    series.durations.add(bucket);
     series.handling.add(durationMs);
   }
 
@@ -179,6 +182,13 @@ export class LiveStats implements Meter {
   }
 
   #group(topic: string, group: string): GroupSeries | undefined {
+    const last = this.#lastGroup;
+    if (last !== undefined && last.group === group && last.topic === topic) return last;
+    this.#lastGroup = this.#findGroup(topic, group);
+    return this.#lastGroup;
+  }
+
+  #findGroup(topic: string, group: string): GroupSeries | undefined {
     let groups = this.#groups.get(topic);
     let series = groups?.get(group);
     if (series !== undefined || !this.#hasRoom(this.#groupCount)) return series;
