@@ -63,7 +63,14 @@ export class StoredEvent {
   /** Null: asked for once, and not kept. */
   #jsonHead: string | null | undefined;
 
-  constructor(topic: string, partition: number, seq: Seq, draft: Omit<EventDraft, "freshId">) {
+  /** `record`: of the same event, if it is at hand. */
+  constructor(
+    topic: string,
+    partition: number,
+    seq: Seq,
+    draft: Omit<EventDraft, "freshId">,
+    record?: EventRecord,
+  ) {
     this.id = draft.id;
     this.topic = topic;
     this.partition = partition;
@@ -75,7 +82,23 @@ export class StoredEvent {
     const value = body.valueAlone;
     this.#size = body.size;
     if (value === undefined) this.#body = body;
-    else this.#record = this.#makeRecord(value);
+    else this.#record = record ?? this.#makeRecord(value);
+  }
+
+  /** An event again, of its `recordAlone` and the `bodySize` it had then. */
+  static ofRecord(record: EventRecord, bodySize: number): StoredEvent {
+    const { id, topic, partition, seq, ts, key, payload } = record;
+    const body = JsonBody.ofFrozen(payload, bodySize);
+    return new StoredEvent(topic, partition, seq, { id, ts, key, meta: undefined, body }, record);
+  }
+
+  /** Its record, if that says everything: then it is enough to keep that. Else undefined. */
+  get recordAlone(): EventRecord | undefined {
+    return this.#body === undefined && this.meta === undefined ? this.#record : undefined;
+  }
+
+  get bodySize(): number {
+    return this.#body?.size ?? this.#size;
   }
 
   get body(): JsonBody {
@@ -85,7 +108,7 @@ export class StoredEvent {
 
   /** Bytes this event is counted as where bytes are bounded. */
   get size(): number {
-    return (this.#body?.size ?? this.#size) + (this.key?.length ?? 0) + 120;
+    return countedSize(this.bodySize, this.key);
   }
 
   /** The event as JSON text, for those who pass it on; the payload's own text is not made anew. */
@@ -127,6 +150,11 @@ export class StoredEvent {
         : { id, topic, partition, seq, ts, key, payload },
     );
   }
+}
+
+/** What an event is counted as that has a body of this size. */
+export function countedSize(bodySize: number, key: string | undefined): number {
+  return bodySize + (key?.length ?? 0) + 120;
 }
 
 /** Nothing in it that JSON writes in another way than it is. */

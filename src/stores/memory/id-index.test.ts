@@ -3,30 +3,31 @@ import { describe, expect, it } from "vitest";
 import { StoredEvent } from "../../model/event.js";
 import { JsonBody } from "../../model/json.js";
 import { IdIndex } from "./id-index.js";
-import { PartitionLog } from "./partition-log.js";
+import { type Kept, PartitionLog } from "./partition-log.js";
 
 const BODY = JsonBody.ofText("1");
+const BODIES = [BODY, JsonBody.ofFrozen(1, 1)] as const;
 
 /** Two partitions with one index over them. */
 class Setup {
   readonly index = new IdIndex();
   readonly logs = [new PartitionLog(), new PartitionLog()] as const;
-  readonly present = new Map<string, StoredEvent>();
+  readonly present = new Map<string, Kept>();
   #made = 0;
 
   append(partition: 0 | 1, fresh: boolean): string {
+    const body = BODIES[this.#made % 2] as JsonBody;
     const id = `id-${this.#made++}`;
     const log = this.logs[partition];
-    const parts = { id, ts: 0, key: undefined, meta: undefined, body: BODY };
-    const event = new StoredEvent("t", partition, log.head + 1, parts);
+    const parts = { id, ts: 0, key: undefined, meta: undefined, body };
     if (!fresh) expect(this.index.get(id)).toBeUndefined();
-    log.push(event);
-    this.index.add(log, event, fresh);
-    this.present.set(id, event);
+    const kept = log.push(new StoredEvent("t", partition, log.head + 1, parts));
+    this.index.add(log, kept, fresh);
+    this.present.set(id, kept);
     return id;
   }
 
-  drop(partition: 0 | 1, events: readonly StoredEvent[]): void {
+  drop(partition: 0 | 1, events: readonly Kept[]): void {
     this.index.forget(this.logs[partition], events);
     for (const event of events) this.present.delete(event.id);
   }
@@ -77,8 +78,7 @@ describe("IdIndex", () => {
       const log = logs[n % 2 === 0 ? 0 : 1];
       const parts = { id: `id-${n}`, ts: 0, key: undefined, meta: undefined, body: BODY };
       const event = new StoredEvent("t", n % 2, log.head + 1, parts);
-      log.push(event);
-      index.add(log, event, true);
+      index.add(log, log.push(event), true);
     }
     expect(index.size).toBe(count);
     index.forget(logs[0], logs[0].trim(count));

@@ -5,15 +5,15 @@
  * Invariant: an event of a partition is in the map unless the partition is behind and the event's seq is above the
  * one noted for it.
  */
-import type { Seq, StoredEvent } from "../../model/event.js";
-import type { PartitionLog } from "./partition-log.js";
+import type { Seq } from "../../model/event.js";
+import type { Kept, PartitionLog } from "./partition-log.js";
 
 /** Bounds how long the first question may take: a fraction of a second. */
 const MAX_WAITING = 262_144;
 const CATCH_UP_EVENTS = 1_024;
 
 export class IdIndex {
-  readonly #ids = new Map<string, StoredEvent>();
+  readonly #ids = new Map<string, Kept>();
   /** Partitions with events that are not in the map: all those above this seq. */
   readonly #behind = new Map<PartitionLog, Seq>();
   #waiting = 0;
@@ -24,13 +24,13 @@ export class IdIndex {
     return this.#ids.size + this.#waiting;
   }
 
-  get(id: string): StoredEvent | undefined {
+  get(id: string): Kept | undefined {
     for (const log of this.#behind.keys()) this.#catchUp(log, Number.POSITIVE_INFINITY);
     return this.#ids.get(id);
   }
 
   /** The event was just added to the log. */
-  add(log: PartitionLog, event: StoredEvent, fresh: boolean): void {
+  add(log: PartitionLog, event: Kept, fresh: boolean): void {
     if (log !== this.#growing) {
       const isBehind = this.#behind.has(log);
       if (!fresh && !isBehind) {
@@ -45,7 +45,7 @@ export class IdIndex {
   }
 
   /** The events were just removed from the log. */
-  forget(log: PartitionLog, events: readonly StoredEvent[]): void {
+  forget(log: PartitionLog, events: readonly Kept[]): void {
     const through = this.#behind.get(log) ?? Number.POSITIVE_INFINITY;
     for (const event of events) {
       if (event.seq > through) this.#waiting--;
@@ -61,7 +61,8 @@ export class IdIndex {
   }
 
   #catchUp(log: PartitionLog, limit: number): void {
-    const { events, through } = log.read({ after: this.#behind.get(log) ?? log.head, limit });
+    const events = log.keptAfter(this.#behind.get(log) ?? log.head, limit);
+    const through = events.length < limit ? log.head : (events.at(-1) as Kept).seq;
     for (const event of events) this.#ids.set(event.id, event);
     this.#waiting -= events.length;
     if (through < log.head) {

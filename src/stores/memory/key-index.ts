@@ -3,13 +3,13 @@
  * that nobody asks about pays nothing. A key whose events were spread over partitions by hand is kept by seq, then
  * partition.
  */
-import type { StoredEvent } from "../../model/event.js";
 import type { HistoryOptions } from "../../ports/log.js";
+import type { Kept } from "./partition-log.js";
 
 export class KeyIndex {
-  readonly #lists = new Map<string, StoredEvent[]>();
+  readonly #lists = new Map<string, Kept[]>();
 
-  constructor(partitions: Iterable<Iterable<StoredEvent>>) {
+  constructor(partitions: Iterable<Iterable<Kept>>) {
     for (const partition of partitions) {
       for (const event of partition) {
         if (event.key === undefined) continue;
@@ -21,7 +21,7 @@ export class KeyIndex {
     for (const list of this.#lists.values()) list.sort(byPlace);
   }
 
-  add(event: StoredEvent): void {
+  add(event: Kept): void {
     if (event.key === undefined) return;
     const list = this.#lists.get(event.key);
     if (list === undefined) {
@@ -29,13 +29,13 @@ export class KeyIndex {
       return;
     }
     let at = list.length;
-    while (at > 0 && byPlace(list[at - 1] as StoredEvent, event) > 0) at--;
+    while (at > 0 && byPlace(list[at - 1] as Kept, event) > 0) at--;
     if (at === list.length) list.push(event);
     else list.splice(at, 0, event);
   }
 
-  forget(events: readonly StoredEvent[]): void {
-    const byKey = new Map<string, Set<StoredEvent>>();
+  forget(events: readonly Kept[]): void {
+    const byKey = new Map<string, Set<Kept>>();
     for (const event of events) {
       if (event.key === undefined) continue;
       const gone = byKey.get(event.key);
@@ -45,11 +45,11 @@ export class KeyIndex {
     for (const [key, gone] of byKey) this.#shrink(key, gone);
   }
 
-  newest(key: string): StoredEvent | undefined {
+  newest(key: string): Kept | undefined {
     return this.#lists.get(key)?.at(-1);
   }
 
-  history(key: string, options: HistoryOptions): StoredEvent[] {
+  history(key: string, options: HistoryOptions): Kept[] {
     const list = this.#lists.get(key) ?? [];
     const from = firstAbove(list, options.newestFirst ? 0 : (options.after ?? 0));
     const to = options.through === undefined ? list.length : firstAbove(list, options.through);
@@ -57,14 +57,14 @@ export class KeyIndex {
     return list.slice(Math.max(0, to - options.limit), to).reverse();
   }
 
-  #shrink(key: string, gone: ReadonlySet<StoredEvent>): void {
+  #shrink(key: string, gone: ReadonlySet<Kept>): void {
     const list = this.#lists.get(key) ?? [];
     if (list.length === gone.size) {
       this.#lists.delete(key);
       return;
     }
     let prefix = 0;
-    while (gone.has(list[prefix] as StoredEvent)) prefix++;
+    while (gone.has(list[prefix] as Kept)) prefix++;
     if (prefix === gone.size) list.splice(0, prefix);
     else
       this.#lists.set(
@@ -74,12 +74,12 @@ export class KeyIndex {
   }
 }
 
-function byPlace(a: StoredEvent, b: StoredEvent): number {
+function byPlace(a: Kept, b: Kept): number {
   return a.seq - b.seq || a.partition - b.partition;
 }
 
 /** Index of the first event above `seq`; seqs may repeat here, so this is a plain binary search. */
-function firstAbove(list: readonly StoredEvent[], seq: number): number {
+function firstAbove(list: readonly Kept[], seq: number): number {
   let low = 0;
   let high = list.length;
   while (low < high) {

@@ -10,7 +10,7 @@ import type { AppendResult, HistoryOptions, Log, Page, PartitionHead, ReadOption
 import { IdIndex } from "./id-index.js";
 import { KeyIndex } from "./key-index.js";
 import type { Lifetime } from "./lifetime.js";
-import { PartitionLog } from "./partition-log.js";
+import { type Kept, PartitionLog } from "./partition-log.js";
 import type { Signals } from "./signals.js";
 
 const NO_DUPLICATES: ReadonlySet<number> = new Set();
@@ -82,7 +82,8 @@ export class MemoryLog implements Log {
 
   async find(id: string): Promise<StoredEvent | null> {
     this.#lifetime.check();
-    return this.#ids.get(id) ?? null;
+    const kept = this.#ids.get(id);
+    return kept === undefined ? null : this.#whole(kept);
   }
 
   async latestByKey(topic: string, keys: readonly string[]): Promise<ReadonlyMap<string, StoredEvent>> {
@@ -90,15 +91,17 @@ export class MemoryLog implements Log {
     const index = this.#keyIndex(topic);
     const newest = new Map<string, StoredEvent>();
     for (const key of keys) {
-      const event = index.newest(key);
-      if (event !== undefined) newest.set(key, event);
+      const kept = index.newest(key);
+      if (kept !== undefined) newest.set(key, this.#whole(kept));
     }
     return newest;
   }
 
   async history(topic: string, key: string, options: HistoryOptions): Promise<readonly StoredEvent[]> {
     this.#lifetime.check();
-    return this.#keyIndex(topic).history(key, options);
+    return this.#keyIndex(topic)
+      .history(key, options)
+      .map((kept) => this.#whole(kept));
   }
 
   async trim(topic: string, partition: number, through: Seq): Promise<number> {
@@ -123,7 +126,7 @@ export class MemoryLog implements Log {
       if (known !== undefined) {
         duplicates ??= new Set();
         duplicates.add(i);
-        events[i] = known;
+        events[i] = this.#whole(known);
         continue;
       }
       if (this.#ids.size >= this.#options.maxEvents) {
@@ -131,9 +134,9 @@ export class MemoryLog implements Log {
         return { events, duplicates: duplicates ?? NO_DUPLICATES, error: this.#full() };
       }
       const event = new StoredEvent(topic, partition, log.head + 1, draft);
-      log.push(event);
-      this.#ids.add(log, event, draft.freshId);
-      index?.add(event);
+      const kept = log.push(event);
+      this.#ids.add(log, kept, draft.freshId);
+      index?.add(kept);
       events[i] = event;
     }
     return { events, duplicates: duplicates ?? NO_DUPLICATES };
@@ -172,7 +175,14 @@ export class MemoryLog implements Log {
     return index;
   }
 
-  #forget(topic: string, log: PartitionLog, events: readonly StoredEvent[]): number {
+  /** The event that is kept in this form. */
+  #whole(kept: Kept): StoredEvent {
+    return kept instanceof StoredEvent
+      ? kept
+      : (this.#partition(kept.topic, kept.partition)?.at(kept.seq) as StoredEvent);
+  }
+
+  #forget(topic: string, log: PartitionLog, events: readonly Kept[]): number {
     this.#ids.forget(log, events);
     this.#keys.get(topic)?.forget(events);
     return events.length;
