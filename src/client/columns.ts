@@ -4,9 +4,9 @@ import type { EventRecord } from "../model/event.js";
 
 /** The n-th of them, with its members in the order that events have everywhere. */
 export function eventAt(frame: ColumnsFrame, n: number): EventRecord {
-  const { topic, partition, metas } = frame;
+  const { topic, partition, seqs, metas } = frame;
   const id = frame.ids[n] as string;
-  const seq = frame.seqs[n] as number;
+  const seq = seqs === undefined ? frame.seq + n : (seqs[n] as number);
   const ts = frame.ts + (frame.later[n] as number);
   const key = frame.keys?.[n] ?? null;
   const payload = frame.payloads[n];

@@ -1,25 +1,22 @@
 /**
  * Events of one partition, handed out one after the other, as one frame with a list for each of their parts: that is less to
- * write, to send and to parse than an object for each, and one call makes the text of all of it but the payloads.
+ * write, to send and to parse than an object for each, and few calls make the text of all of it but the payloads.
  */
-import type { EventMeta, StoredEvent } from "../model/event.js";
+import type { StoredEvent } from "../model/event.js";
 import type { Message } from "./message-bytes.js";
 import type { Around } from "./outgoing.js";
 
-/** About what an event's seq, ts and marks take. */
-const MARKS_CHARS = 20;
+/** About what an event's ts and the marks around its parts take. */
+const MARKS_CHARS = 12;
 
 export class ColumnsRun {
   readonly #around: Around;
   readonly #lease: number;
-  readonly #partition: number;
-  readonly #ts: number;
-  readonly #ids: string[] = [];
-  readonly #seqs: number[] = [];
-  readonly #later: number[] = [];
-  readonly #keys: (string | null)[] = [];
-  readonly #metas: (EventMeta | null)[] = [];
+  readonly #first: StoredEvent;
+  readonly #events: StoredEvent[] = [];
   readonly #payloads: (string | Uint8Array)[] = [];
+  /** Every event has the seq behind that of the one before. */
+  #isDense = true;
   #hasKeys = false;
   #hasMetas = false;
   #chars = 0;
@@ -27,8 +24,7 @@ export class ColumnsRun {
   constructor(around: Around, lease: number, event: StoredEvent) {
     this.#around = around;
     this.#lease = lease;
-    this.#partition = event.partition;
-    this.#ts = event.ts;
+    this.#first = event;
     this.#push(event);
   }
 
@@ -39,35 +35,38 @@ export class ColumnsRun {
 
   /** False if it does not belong here: it begins a run of its own. */
   add(around: Around, lease: number, event: StoredEvent): boolean {
-    const isNext = around === this.#around && lease === this.#lease + this.#ids.length;
+    const { partition, ts } = this.#first;
+    const isNext = around === this.#around && lease === this.#lease + this.#events.length;
     // Between times with fractions the difference may be a little off.
-    const isExact = this.#ts + (event.ts - this.#ts) === event.ts;
-    if (!isNext || !isExact || event.partition !== this.#partition) return false;
+    const isExact = ts + (event.ts - ts) === event.ts;
+    if (!isNext || !isExact || event.partition !== partition) return false;
     this.#push(event);
     return true;
   }
 
   writeTo(message: Message): void {
     const { head, tail } = this.#around;
-    const place = `${this.#lease},"partition":${this.#partition},"ts":${this.#ts}`;
-    const lists = `,"later":[${this.#later.join()}],"seqs":[${this.#seqs.join()}],"ids":${JSON.stringify(this.#ids)}`;
-    const keys = this.#hasKeys ? `,"keys":${JSON.stringify(this.#keys)}` : "";
-    const metas = this.#hasMetas ? `,"metas":${JSON.stringify(this.#metas)}` : "";
-    message.begin(`${head}${place}${lists}${keys}${metas},"payloads":[`);
+    const { partition, seq, ts } = this.#first;
+    const events = this.#events;
+    let text = `${head}${this.#lease},"partition":${partition},"seq":${seq},"ts":${ts}`;
+    text += `,"later":${JSON.stringify(events.map((event) => event.ts - ts))}`;
+    if (!this.#isDense) text += `,"seqs":${JSON.stringify(events.map((event) => event.seq))}`;
+    text += `,"ids":${JSON.stringify(events.map((event) => event.id))}`;
+    if (this.#hasKeys) text += `,"keys":${JSON.stringify(events.map((event) => event.key ?? null))}`;
+    if (this.#hasMetas) text += `,"metas":${JSON.stringify(events.map((event) => event.meta ?? null))}`;
+    message.begin(`${text},"payloads":[`);
     message.addList(this.#payloads);
     message.add(`]${tail}`);
   }
 
-  #push({ id, seq, ts, key, meta, body }: StoredEvent): void {
+  #push(event: StoredEvent): void {
+    const { id, seq, key, meta, body } = event;
     const { encoded } = body;
-    this.#ids.push(id);
-    this.#seqs.push(seq);
-    this.#later.push(ts - this.#ts);
-    this.#keys.push(key ?? null);
-    this.#metas.push(meta ?? null);
-    this.#payloads.push(encoded);
+    if (seq !== this.#first.seq + this.#events.length) this.#isDense = false;
     if (key !== undefined) this.#hasKeys = true;
     if (meta !== undefined) this.#hasMetas = true;
+    this.#events.push(event);
+    this.#payloads.push(encoded);
     this.#chars += encoded.length + id.length + (key?.length ?? 0) + MARKS_CHARS;
   }
 }

@@ -185,7 +185,9 @@ export interface ColumnsFrame extends Delivering {
   /** Of the first event; `later` tells by how much that of each event is above it. */
   readonly ts: number;
   readonly later: readonly number[];
-  readonly seqs: readonly number[];
+  /** Of the first event. Where `seqs` is absent, each of the others has the next. */
+  readonly seq: number;
+  readonly seqs?: readonly number[];
   readonly ids: readonly string[];
   /** Absent if none has a key. */
   readonly keys?: readonly (string | null)[];

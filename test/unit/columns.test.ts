@@ -17,6 +17,7 @@ const around = {
 const someText = fc.string({ unit: "binary", maxLength: 8 });
 const someEvent = fc.record({
   partition: fc.nat(1),
+  gap: fc.constantFrom(0, 0, 0, 5),
   id: fc.oneof(fc.uuid(), someText),
   ts: fc.oneof(
     fc.integer({ min: 1_700_000_000_000, max: 1_700_000_000_099 }),
@@ -34,9 +35,9 @@ const someEvent = fc.record({
 function stored(
   events: readonly (typeof someEvent extends fc.Arbitrary<infer E> ? E : never)[],
 ): StoredEvent[] {
-  return events.map(({ partition, payload, asBytes, ...parts }, n) => {
+  return events.map(({ partition, gap, payload, asBytes, ...parts }, n) => {
     const body = asBytes ? JsonBody.ofBytes(Buffer.from(payload)) : JsonBody.ofText(payload);
-    return new StoredEvent("t", partition, n + 1, { ...parts, body });
+    return new StoredEvent("t", partition, n + 1 + gap, { ...parts, body });
   });
 }
 
@@ -70,6 +71,13 @@ describe("events with a list for each of their parts", () => {
     );
   });
 
+  it("have their seqs told only where one is left out", () => {
+    const draft = { id: "a", ts: 1, key: undefined, meta: undefined, body: JsonBody.ofText("1") };
+    const at = (seq: number): StoredEvent => new StoredEvent("t", 0, seq, draft);
+    expect(framesOf([at(7), at(8), at(9)])[0]).not.toHaveProperty("seqs");
+    expect(framesOf([at(7), at(8), at(10)])[0]).toMatchObject({ seq: 7, seqs: [7, 8, 10] });
+  });
+
   it("are one frame if they are of one partition and their times are whole numbers", () => {
     const parts = { key: undefined, meta: undefined };
     const events = Array.from({ length: 100 }, (_, n) => {
@@ -78,6 +86,7 @@ describe("events with a list for each of their parts", () => {
     });
     const [frame, ...others] = framesOf(events) as [ColumnsFrame];
     expect(others).toEqual([]);
+    expect(frame.seqs).toHaveLength(100);
     expect(frame).not.toHaveProperty("keys");
     expect(frame).not.toHaveProperty("metas");
     expect(eventsOf(frame)).toEqual(events.map(({ record }) => record));

@@ -135,7 +135,8 @@ const FRAMES: Readonly<Record<string, { by: "client" | "hub"; properties: Json; 
       partition: whole,
       ts: { type: "number", description: "Of the first event" },
       later: { type: "array", items: { type: "number" }, description: "What each event's ts has above that" },
-      seqs: { type: "array", items: whole },
+      seq: { ...whole, description: "Of the first event" },
+      seqs: { type: "array", items: whole, description: "Absent if each of the others has the next" },
       ids: { type: "array", items: text },
       keys: { type: "array", items: { type: ["string", "null"] }, description: "Absent if none has a key" },
       metas: {
@@ -145,7 +146,7 @@ const FRAMES: Readonly<Record<string, { by: "client" | "hub"; properties: Json; 
       },
       payloads: { type: "array" },
     },
-    required: ["topic", "group", "lease", "partition", "ts", "later", "seqs", "ids", "payloads", "ctx"],
+    required: ["topic", "group", "lease", "partition", "seq", "ts", "later", "ids", "payloads", "ctx"],
   },
   PONG: { by: "hub", properties: { corr }, required: [] },
 };
