@@ -4,12 +4,13 @@ import type { Cursor } from "../ports/groups.js";
 import type { Delivery, Entry, GroupPolicy, HandlingPolicy } from "./delivery-state.js";
 
 export type DeliveryEvent =
-  /** A page of the log: all there is in (high, through]. `atHead`: nothing more for now. */
+  /** A page of the log: all there is in (high, through]. `atHead`: nothing more for now. `isNear`: it was at hand. */
   | {
       readonly type: "arrived";
       readonly events: readonly StoredEvent[];
       readonly through: Seq;
       readonly atHead: boolean;
+      readonly isNear?: boolean;
       readonly nowMs: number;
     }
   /** The read asked for could not be done; ask again. */

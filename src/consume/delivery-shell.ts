@@ -305,7 +305,7 @@ export class DeliveryShell implements Source {
   #fetch(after: number): void {
     const page = this.#options.tail.read(this.#reader, after, this.#options.pageSize);
     if (page instanceof Promise) void this.#awaitPage(page);
-    else this.#arrived(page);
+    else this.#arrived(page, true);
   }
 
   async #awaitPage(reading: Promise<TailPage>): Promise<void> {
@@ -324,8 +324,8 @@ export class DeliveryShell implements Source {
     }
   }
 
-  #arrived({ events, through, atHead }: TailPage): void {
-    this.#send({ type: "arrived", events, through, atHead, nowMs: this.#options.clock.steady() });
+  #arrived({ events, through, atHead }: TailPage, isNear = false): void {
+    this.#send({ type: "arrived", events, through, atHead, isNear, nowMs: this.#options.clock.steady() });
   }
 
   async #commit(cursor: Cursor): Promise<void> {

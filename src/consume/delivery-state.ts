@@ -144,6 +144,10 @@ export interface Delivery {
   /** The log has grown since the page under way was asked for: whatever it says, there may be more. */
   grewMeanwhile: boolean;
   atHead: boolean;
+  /** The last page was at hand, and most likely the next one is. */
+  isNear: boolean;
+  /** The largest batch that was asked for. */
+  lot: number;
   committing: boolean;
   /** Changes since the last commit began. */
   dirty: number;
@@ -200,6 +204,8 @@ export function createDelivery(cursor: Cursor, clean: boolean, head: Seq, hold?:
     fetching: false,
     grewMeanwhile: false,
     atHead: false,
+    isNear: false,
+    lot: 0,
     committing: false,
     dirty: 0,
     commitTookMs: 0,

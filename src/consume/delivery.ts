@@ -49,6 +49,7 @@ import {
 import { bury, buryEffect } from "./giving-up.js";
 import { handOut } from "./hand-out.js";
 import { mayGiveUp, noteBuried, noteHandled } from "./hold.js";
+import { maybeFetch } from "./intake.js";
 import { enqueue, leaveLane, letPass, lookAgain, requeue, stopPassing } from "./lanes.js";
 
 type Transition<T extends DeliveryEvent["type"]> = (
@@ -149,6 +150,7 @@ export function begin(state: Delivery, policy: GroupPolicy): readonly Effect[] {
 
 function takeIn(state: Delivery, event: Of<"arrived">, policy: GroupPolicy): readonly Effect[] {
   state.fetching = false;
+  state.isNear = event.isNear === true;
   state.atHead = event.atHead && !state.grewMeanwhile;
   for (const stored of event.events) {
     if (stored.seq <= state.high || wasSettled(state, stored.seq)) continue;
@@ -204,17 +206,6 @@ function fetchMore(state: Delivery, _event: DeliveryEvent, policy: GroupPolicy):
 function fetchAgain(state: Delivery, event: DeliveryEvent, policy: GroupPolicy): readonly Effect[] {
   state.fetching = false;
   return fetchMore(state, event, policy);
-}
-
-function maybeFetch(state: Delivery, policy: GroupPolicy): readonly Effect[] {
-  const full =
-    state.buffered * 2 > policy.maxBufferedEvents ||
-    state.bufferedBytes * 2 > policy.maxBufferedBytes ||
-    state.high - floorOf(state) >= policy.maxSpan;
-  if (state.fetching || state.atHead || full || state.phase === "draining") return NOTHING;
-  state.fetching = true;
-  state.grewMeanwhile = false;
-  return [{ type: "fetch", after: state.high }];
 }
 
 /** It ended without a crash; to be made known at once, or a crash from now on would be pinned on it. */

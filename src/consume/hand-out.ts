@@ -7,6 +7,7 @@ import { both, type Effect, NOTHING, type Of } from "./delivery-events.js";
 import type { Delivery, Entry, GroupPolicy } from "./delivery-state.js";
 import { bury, isSpent } from "./giving-up.js";
 import { mayGiveUp } from "./hold.js";
+import { maybeFetch } from "./intake.js";
 import { isPreceded, requeue, takeFollower } from "./lanes.js";
 
 /** Never added to. */
@@ -16,6 +17,7 @@ export function handOut(state: Delivery, event: Of<"demand">, policy: GroupPolic
   const effects: Effect[] = [];
   let lot = NOBODY;
   const careful = state.phase === "careful";
+  if (event.batch && event.count > state.lot) state.lot = event.count;
   let room = careful ? 1 - state.inFlight.size - state.burying.size : event.count;
   while (lot.length < room) {
     const entry = state.ready.peek();
@@ -45,7 +47,8 @@ export function handOut(state: Delivery, event: Of<"demand">, policy: GroupPolic
   for (const entry of lot) handOutOne(state, entry, event, event.batch ? lot.length : 1);
   const handedOut: readonly Effect[] = lot.length === 0 ? NOTHING : [{ type: "deliver", entries: lot }];
   const writes = !isWriting(state) && markIsNear(state, policy) ? [commit(state, policy)] : NOTHING;
-  return both(both(effects, handedOut), both(writes, maybeWake(state)));
+  const fetches = state.isNear ? maybeFetch(state, policy) : NOTHING;
+  return both(both(effects, handedOut), both(both(writes, maybeWake(state)), fetches));
 }
 
 /** Half a stride ahead, so that delivery seldom waits; and always when the next one waits for it. */

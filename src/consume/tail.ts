@@ -20,6 +20,9 @@ export interface TailPage extends Page {
   readonly atHead: boolean;
 }
 
+/** Kept events that are handed over at once: the others can be had as quickly when their turn comes. */
+const KEPT_PAGE = 128;
+
 /** Never added to. */
 const NONE: StoredEvent[] = [];
 
@@ -75,7 +78,7 @@ export class Tail {
     const { tail } = reader;
     reader.through = after;
     if (after >= tail.from && after < tail.through) {
-      const page = keptPage(tail, after, limit);
+      const page = keptPage(tail, after, Math.min(limit, KEPT_PAGE));
       reader.through = page.through;
       return page;
     }
