@@ -87,11 +87,16 @@ async function makeStream(nats: NatsWire): Promise<{ stream: string; subject: st
   return { stream, subject };
 }
 
-async function makeConsumer(nats: NatsWire, stream: string, from: "earliest" | "latest"): Promise<void> {
-  await nats.ask(`CONSUMER.DURABLE.CREATE.${stream}.bench`, {
+async function makeConsumer(
+  nats: NatsWire,
+  stream: string,
+  from: "earliest" | "latest",
+  name: string,
+): Promise<void> {
+  await nats.ask(`CONSUMER.DURABLE.CREATE.${stream}.${name}`, {
     stream_name: stream,
     config: {
-      durable_name: "bench",
+      durable_name: name,
       ack_policy: "explicit",
       deliver_policy: from === "earliest" ? "all" : "new",
       max_ack_pending: MOST_IN_FLIGHT * 4,
@@ -108,9 +113,9 @@ async function rawLine(port: number): Promise<Line> {
   const { stream, subject } = await makeStream(nats);
   return {
     publish: (n) => nats.request(subject, bodyOf(n)),
-    consume: async (onEvent, from) => {
-      await makeConsumer(nats, stream, from);
-      pull(nats, stream, onEvent);
+    consume: async (onEvent, from, group) => {
+      await makeConsumer(nats, stream, from, group);
+      pull(nats, stream, group, onEvent);
       return { settled: () => nats.flush() };
     },
     close: async () => {
@@ -121,11 +126,11 @@ async function rawLine(port: number): Promise<Line> {
 }
 
 /** Asks for more as soon as half of what was asked for has come. */
-function pull(nats: NatsWire, stream: string, onEvent: () => void): void {
-  const inbox = `pulled.${stream}`;
+function pull(nats: NatsWire, stream: string, name: string, onEvent: () => void): void {
+  const inbox = `pulled.${stream}.${name}`;
   const ask = (batch: number): void =>
     nats.publish(
-      `$JS.API.CONSUMER.MSG.NEXT.${stream}.bench`,
+      `$JS.API.CONSUMER.MSG.NEXT.${stream}.${name}`,
       JSON.stringify({ batch, expires: 60e9 }),
       inbox,
     );
@@ -149,9 +154,9 @@ async function clientLine({ connect, jetstream }: Client, port: number): Promise
   const js = jetstream(connection);
   return {
     publish: (n) => js.publish(subject, bodyOf(n)),
-    consume: async (onEvent, from) => {
-      await makeConsumer(nats, stream, from);
-      const consumer = await js.consumers.get(stream, "bench");
+    consume: async (onEvent, from, group) => {
+      await makeConsumer(nats, stream, from, group);
+      const consumer = await js.consumers.get(stream, group);
       const messages = await consumer.consume({
         max_messages: MOST_IN_FLIGHT,
         callback: (message: { ack(): void; json?(): unknown }) => {

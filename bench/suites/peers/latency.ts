@@ -16,10 +16,14 @@ export async function latencies(line: Line): Promise<readonly number[]> {
   const all = new Promise<void>((resolve) => {
     finish = resolve;
   });
-  const consumer = await line.consume?.(() => {
-    tookMs.push(performance.now() - (sentMs[tookMs.length] ?? Number.NaN));
-    if (tookMs.length === WARM + MEASURED) finish();
-  }, "latest");
+  const consumer = await line.consume?.(
+    () => {
+      tookMs.push(performance.now() - (sentMs[tookMs.length] ?? Number.NaN));
+      if (tookMs.length === WARM + MEASURED) finish();
+    },
+    "latest",
+    "bench",
+  );
   await sendSteadily(line, sentMs);
   await all;
   await consumer?.settled();

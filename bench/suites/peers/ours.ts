@@ -25,8 +25,8 @@ export async function busLine(store: Store, cleanUp: () => Promise<unknown>): Pr
   const bus = await createBus({ store, topics: [{ name: TOPIC, partitions: 1 }] });
   return {
     publish: (n) => bus.publish(TOPIC, payloadOf(n), { key: keyOf(n) }),
-    consume: async (onEvent, from) => {
-      const stop = await bus.subscribe(TOPIC, "bench", onEvent, { from, batchSize: MOST_IN_FLIGHT });
+    consume: async (onEvent, from, group) => {
+      const stop = await bus.subscribe(TOPIC, group, onEvent, { from, batchSize: MOST_IN_FLIGHT });
       return { settled: stop };
     },
     close: async () => {
@@ -86,9 +86,9 @@ export const hub: System = {
     await client.connect();
     return {
       publish: (n) => client.publish(topic, payloadOf(n), { key: keyOf(n) }),
-      consume: async (onEvent, from) => {
+      consume: async (onEvent, from, group) => {
         const options = { from, batchSize: MOST_IN_FLIGHT, maxInFlight: MOST_IN_FLIGHT };
-        const stop = await client.subscribe(topic, "bench", onEvent, options);
+        const stop = await client.subscribe(topic, group, onEvent, options);
         return { settled: stop };
       },
       close: () => client.close(),

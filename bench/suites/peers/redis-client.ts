@@ -46,22 +46,22 @@ let streams = 0;
 async function line(connect: () => Promise<Client>): Promise<Line> {
   const client = await connect();
   const stream = `bench:client:${++streams}`;
-  const readers: Client[] = [];
+  const readers = new Set<Client>();
   return {
     publish: (n) => client.xAdd(stream, "*", { key: keyOf(n), payload: JSON.stringify(payloadOf(n)) }),
-    consume: async (onEvent, from) => {
-      await client.xGroupCreate(stream, "bench", from === "earliest" ? "0" : "$", { MKSTREAM: true });
+    consume: async (onEvent, from, group) => {
+      await client.xGroupCreate(stream, group, from === "earliest" ? "0" : "$", { MKSTREAM: true });
       const reader = await connect();
-      readers.push(reader);
+      readers.add(reader);
       let acked: Promise<unknown> = Promise.resolve();
-      const reading = pages(reader, stream, (messages) => {
+      const reading = pages(reader, stream, group, (messages) => {
         for (const { message } of messages) {
           JSON.parse(message.payload ?? "null");
           onEvent();
         }
         acked = client.xAck(
           stream,
-          "bench",
+          group,
           messages.map(({ id }) => id),
         );
       });
@@ -71,6 +71,8 @@ async function line(connect: () => Promise<Client>): Promise<Line> {
         settled: async () => {
           await null;
           await acked;
+          reader.destroy();
+          readers.delete(reader);
         },
       };
     },
@@ -86,11 +88,12 @@ async function line(connect: () => Promise<Client>): Promise<Line> {
 async function pages(
   reader: Client,
   stream: string,
+  group: string,
   onPage: (messages: readonly Message[]) => void,
 ): Promise<never> {
   for (;;) {
     const from = { key: stream, id: ">" };
-    const answer = await reader.xReadGroup("bench", "one", from, { COUNT: PAGE, BLOCK: 1_000 });
+    const answer = await reader.xReadGroup(group, "one", from, { COUNT: PAGE, BLOCK: 1_000 });
     const messages = answer?.[0]?.messages ?? [];
     if (messages.length > 0) onPage(messages);
   }

@@ -34,9 +34,9 @@ async function line(port: number): Promise<Line> {
   let readers: Reader[] = [];
   return {
     publish: (n) => redis.send("XADD", stream, "*", "key", keyOf(n), "payload", JSON.stringify(payloadOf(n))),
-    consume: async (onEvent, from) => {
-      await redis.send("XGROUP", "CREATE", stream, "bench", from === "earliest" ? "0" : "$", "MKSTREAM");
-      const reader = await Reader.open(port, redis, stream, onEvent);
+    consume: async (onEvent, from, group) => {
+      await redis.send("XGROUP", "CREATE", stream, group, from === "earliest" ? "0" : "$", "MKSTREAM");
+      const reader = await Reader.open(port, redis, stream, group, onEvent);
       readers.push(reader);
       return { settled: () => reader.acked() };
     },
@@ -54,20 +54,28 @@ class Reader {
   readonly #redis: RedisWire;
   readonly #own: RedisWire;
   readonly #stream: string;
+  readonly #group: string;
   readonly #onEvent: () => void;
   #reading: Promise<void> = Promise.resolve();
   #acks: Promise<unknown> = Promise.resolve();
   #closed = false;
 
-  private constructor(redis: RedisWire, own: RedisWire, stream: string, onEvent: () => void) {
+  private constructor(redis: RedisWire, own: RedisWire, stream: string, group: string, onEvent: () => void) {
     this.#redis = redis;
     this.#own = own;
     this.#stream = stream;
+    this.#group = group;
     this.#onEvent = onEvent;
   }
 
-  static async open(port: number, redis: RedisWire, stream: string, onEvent: () => void): Promise<Reader> {
-    const reader = new Reader(redis, await RedisWire.open(port), stream, onEvent);
+  static async open(
+    port: number,
+    redis: RedisWire,
+    stream: string,
+    group: string,
+    onEvent: () => void,
+  ): Promise<Reader> {
+    const reader = new Reader(redis, await RedisWire.open(port), stream, group, onEvent);
     reader.#reading = reader.#read();
     return reader;
   }
@@ -87,7 +95,7 @@ class Reader {
   async #read(): Promise<void> {
     while (!this.#closed) {
       const words = ["COUNT", PAGE, "BLOCK", "1000", "STREAMS", this.#stream, ">"];
-      const answer = await this.#own.send("XREADGROUP", "GROUP", "bench", "one", ...words);
+      const answer = await this.#own.send("XREADGROUP", "GROUP", this.#group, "one", ...words);
       if (answer === null) continue;
       const [[, entries]] = answer as readonly [readonly [string, readonly Answer[]]];
       const ids: string[] = [];
@@ -96,7 +104,7 @@ class Reader {
         ids.push(id);
         this.#onEvent();
       }
-      this.#acks = this.#redis.send("XACK", this.#stream, "bench", ...ids);
+      this.#acks = this.#redis.send("XACK", this.#stream, this.#group, ...ids);
     }
   }
 }

@@ -16,10 +16,14 @@ export interface Line {
   /** Sends event n; resolves when it is answered. */
   publish(n: number): Promise<unknown>;
   /**
-   * A new consumer from the beginning of the log: tells of each event, settles it, one by one. `settled` resolves when
-   * the system has been told of everything that was settled.
+   * The consumer of a new group, from either end of the log: tells of each event, settles it, one by one. `settled` resolves
+   * when the system has been told of everything that was settled; no more events are asked for then.
    */
-  consume?(onEvent: () => void, from: "earliest" | "latest"): Promise<{ settled(): Promise<unknown> }>;
+  consume?(
+    onEvent: () => void,
+    from: "earliest" | "latest",
+    group: string,
+  ): Promise<{ settled(): Promise<unknown> }>;
   close(): Promise<void>;
 }
 
