@@ -241,7 +241,7 @@ export class PromClient {
   }
 
   #receive(frame: ServerFrame): void {
-    if (frame.type === "COLUMNS" || frame.type === "EVENTS" || frame.type === "EVENT") {
+    if (frame.type === "EVENTS" || frame.type === "EVENT") {
       this.#deliver(frame);
       return;
     }

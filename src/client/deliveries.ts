@@ -1,13 +1,13 @@
 /** Events that the hub leased to this client: each runs its handler and is settled by how that ends. */
 
-import type { ClientFrame, ColumnsFrame, EventFrame, EventsFrame } from "../hub/protocol.js";
+import type { ClientFrame, EventFrame, EventsFrame } from "../hub/protocol.js";
 import { describeThrown } from "../model/errors.js";
 import type { EventRecord } from "../model/event.js";
 import { Numbered } from "../model/numbered.js";
 import type { Leased, LeaseMark } from "./ack-run.js";
-import { eventAt } from "./columns.js";
+import { eventAt } from "./runs.js";
 
-export type DeliveringFrame = EventFrame | EventsFrame | ColumnsFrame;
+export type DeliveringFrame = EventFrame | EventsFrame;
 
 export interface ClientContext {
   readonly attempt: number;
@@ -56,12 +56,10 @@ export class Deliveries {
       this.#run(event, new Delivery(arrival, event.id), subscriber);
       return;
     }
-    const isInColumns = frame.type === "COLUMNS";
-    const count = isInColumns ? frame.ids.length : frame.events.length;
+    const count = frame.ids.length;
     // A handler may leave, or close the client: what it has not seen by then goes back.
     for (let n = 0; n < count && !subscriber.left && !this.#ended; n++) {
-      const event = isInColumns ? eventAt(frame, n) : (frame.events[n] as EventRecord);
-      this.#run(event, new Delivery(arrival, frame.lease + n), subscriber);
+      this.#run(eventAt(frame, n), new Delivery(arrival, frame.lease + n), subscriber);
     }
   }
 

@@ -43,9 +43,9 @@ const hiding =
   };
 
 describe.each([
-  ["with a list for each part of them", "nothing"],
-  ["with an object for each of them", "columns"],
-])("events of one frame, %s", (_, hidden) => {
+  ["many in a frame", "nothing"],
+  ["each in a frame of its own, of a hub that knows no other", "events"],
+])("events, %s", (_, hidden) => {
   beforeEach(async () => {
     client = new PromClient(f.hub.url, { token: "all", makeSocket: hiding(hidden) });
     await client.connect();

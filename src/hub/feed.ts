@@ -11,9 +11,6 @@ import type { SubscribeFrame } from "./protocol.js";
 
 const DEFAULT_ACK_TIMEOUT_MS = 30_000;
 
-/** How events go out: each in a frame of its own, several in one, or several with a list for each of their parts. */
-type Form = "EVENT" | "EVENTS" | "COLUMNS";
-
 /** What an event's surroundings depend on. */
 interface Alike extends Around {
   readonly topic: string;
@@ -32,21 +29,21 @@ export class Feed {
   ended = false;
   paused = false;
   readonly #ackTimeoutMs: number;
-  readonly #form: Form;
+  readonly #inRuns: boolean;
   #around: Alike | null = null;
 
-  /** `lastLease`: the highest number used on its connection. */
-  constructor({ topic, group, opts }: SubscribeFrame, form: Form, lastLease: number) {
+  /** `inRuns`: its client takes several events in a frame. `lastLease`: the highest number used on its connection. */
+  constructor({ topic, group, opts }: SubscribeFrame, inRuns: boolean, lastLease: number) {
     this.topic = topic;
     this.group = group;
     this.leases = new Leases(lastLease);
     this.#ackTimeoutMs = opts?.ackTimeoutMs ?? DEFAULT_ACK_TIMEOUT_MS;
-    this.#form = form;
+    this.#inRuns = inRuns;
   }
 
   /** Leased from now on: the number of the lease, or null if it goes by the event's id. */
   lease(delivery: Delivered): number | null {
-    if (this.#form !== "EVENT") return this.leases.addNumbered(delivery);
+    if (this.#inRuns) return this.leases.addNumbered(delivery);
     this.leases.add(delivery);
     return null;
   }
@@ -67,8 +64,7 @@ export class Feed {
     const head = this.#head(topic);
     const ctx = { attempt, max_attempts: maxAttempts, epoch, ack_deadline_ms: this.#ackTimeoutMs };
     const tail = `,"ctx":${JSON.stringify(ctx)}}`;
-    const inColumns = this.#form === "COLUMNS";
-    this.#around = { head, tail, inColumns, topic, attempt, maxAttempts, epoch };
+    this.#around = { head, tail, topic, attempt, maxAttempts, epoch };
     return this.#around;
   }
 
@@ -89,14 +85,9 @@ export class Feed {
   }
 
   #head(topic: string): string {
+    const type = this.#inRuns ? "EVENTS" : "EVENT";
     const subscribed = this.topic === topic ? "" : `"subscription":${JSON.stringify(this.topic)},`;
     const named = `"topic":${JSON.stringify(topic)},"group":${JSON.stringify(this.group)}`;
-    return `{"type":"${this.#form}",${named},${subscribed}${this.#form === "EVENT" ? '"event":' : '"lease":'}`;
+    return `{"type":"${type}",${named},${subscribed}${this.#inRuns ? '"lease":' : '"event":'}`;
   }
-}
-
-/** Of what a client takes, whatever is the least work for both ends. */
-export function formOf(takes: ReadonlySet<string>): Form {
-  if (takes.has("columns")) return "COLUMNS";
-  return takes.has("events") ? "EVENTS" : "EVENT";
 }

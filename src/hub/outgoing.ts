@@ -8,7 +8,7 @@
 import type { WebSocket } from "ws";
 import type { StoredEvent } from "../model/event.js";
 import type { Place } from "../model/event-bus.js";
-import { ColumnsRun } from "./columns-run.js";
+import { EventsRun } from "./events-run.js";
 import { Message, sendMessage } from "./message-bytes.js";
 import { PlacedRun } from "./publish-frame.js";
 
@@ -25,8 +25,6 @@ export interface OutgoingOptions {
 export interface Around {
   readonly head: string;
   readonly tail: string;
-  /** Whether the events of a run have a list for each of their parts. */
-  readonly inColumns: boolean;
 }
 
 export class Outgoing {
@@ -36,10 +34,8 @@ export class Outgoing {
   #singles: string[] = [];
   #singleChars = 0;
   #message = new Message();
-  /** The run of events that is open, and the lease of the event that would be the next in it. */
-  #run: Around | null = null;
-  #nextLease = 0;
-  #columns: ColumnsRun | null = null;
+  /** Events that others may join. */
+  #run: EventsRun | null = null;
   /** Answers that others may join. Never open together with a run of events. */
   #placed: PlacedRun | null = null;
   #takesArrays = false;
@@ -82,39 +78,19 @@ export class Outgoing {
       this.send(around.head + event.json + around.tail);
       return;
     }
-    if (around.inColumns) {
-      this.#sendInColumns(around, lease, event);
-      return;
-    }
-    const message = this.#message;
-    if (around === this.#run && lease === this.#nextLease) message.add(`},${event.jsonHead}`);
-    else {
+    if (!this.#run?.add(around, lease, event)) {
       this.#endRun();
-      message.begin(`${around.head}${lease},"events":[${event.jsonHead}`);
-      this.#run = around;
-    }
-    message.add(event.body.encoded);
-    this.#nextLease = lease + 1;
-    this.#flushSoon();
-  }
-
-  #sendInColumns(around: Around, lease: number, event: StoredEvent): void {
-    if (!this.#columns?.add(around, lease, event)) {
-      this.#endRun();
-      this.#columns = new ColumnsRun(around, lease, event);
+      this.#run = new EventsRun(around, lease, event);
     }
     this.#flushSoon();
   }
 
   #endRun(): void {
     const run = this.#run;
-    const columns = this.#columns;
     const placed = this.#placed;
     this.#run = null;
-    this.#columns = null;
     this.#placed = null;
-    if (columns !== null) columns.writeTo(this.#message);
-    else if (run !== null) this.#message.add(`}]${run.tail}`);
+    if (run !== null) run.writeTo(this.#message);
     else if (placed !== null) this.#push(placed.text());
   }
 
@@ -127,7 +103,7 @@ export class Outgoing {
   }
 
   #flushSoon(): void {
-    const open = this.#columns?.size ?? 0;
+    const open = this.#run?.size ?? 0;
     if (this.#message.size + this.#singleChars + open > MAX_MESSAGE_CHARS) this.flush();
     else if (!this.#scheduled) {
       this.#scheduled = true;

@@ -166,20 +166,13 @@ export interface EventFrame extends Delivering {
   readonly event: unknown;
 }
 
-/** A run of events with all of that in common, to a client that takes `events`. */
+/**
+ * Events of one partition, to a client that takes `events`: a list for each of their parts, all of them in the same order and
+ * of the same length.
+ */
 export interface EventsFrame extends Delivering {
   readonly type: "EVENTS";
   /** The number of the first event's lease; each of the others has the next. */
-  readonly lease: number;
-  readonly events: readonly unknown[];
-}
-
-/**
- * As EVENTS, of one partition, to a client that takes `columns`: a list for each part of its events, all of them in the same
- * order and of the same length.
- */
-export interface ColumnsFrame extends Delivering {
-  readonly type: "COLUMNS";
   readonly lease: number;
   readonly partition: number;
   /** Of the first event; `later` tells by how much that of each event is above it. */
@@ -201,19 +194,12 @@ export interface PongFrame {
   readonly corr?: Corr;
 }
 
-export type ServerFrame =
-  | OkFrame
-  | PlacedFrame
-  | ErrFrame
-  | EventFrame
-  | EventsFrame
-  | ColumnsFrame
-  | PongFrame;
+export type ServerFrame = OkFrame | PlacedFrame | ErrFrame | EventFrame | EventsFrame | PongFrame;
 
 /** What this hub takes beyond the first version of the protocol: told to those who greet it. */
 export const TAKES: readonly string[] = ["ids"];
-/** What our client takes beyond it: told to every hub. Whoever takes `events` or `columns` also takes arrays of frames. */
-export const CLIENT_TAKES: readonly string[] = ["events", "columns", "placed"];
+/** What our client takes beyond it: told to every hub. Whoever takes `events` also takes arrays of frames. */
+export const CLIENT_TAKES: readonly string[] = ["events", "placed"];
 /** Names in a `takes`. */
 export const MAX_TAKES = 20;
 /** Answers in one PLACED. */

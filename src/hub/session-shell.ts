@@ -10,7 +10,7 @@ import type { CancelTimer } from "../model/clock.js";
 import type { StoredEvent } from "../model/event.js";
 import type { Place, PublishWaiter, SubscribeOptions } from "../model/event-bus.js";
 import type { Authenticator, Caller } from "./auth.js";
-import { Feed, formOf } from "./feed.js";
+import { Feed } from "./feed.js";
 import { checkFrame, parseMessage } from "./frames.js";
 import type { HubLimits } from "./limits.js";
 import { Outgoing } from "./outgoing.js";
@@ -247,9 +247,9 @@ export class SessionShell {
 
   async #subscribe(key: string, frame: SubscribeFrame): Promise<void> {
     const { topic, group, opts, corr } = frame;
-    const form = formOf(this.#session.takes);
-    if (form !== "EVENT") this.#out.takeArrays();
-    const feed = new Feed(frame, form, this.#lastLease);
+    const inRuns = this.#session.takes.has("events");
+    if (inRuns) this.#out.takeArrays();
+    const feed = new Feed(frame, inRuns, this.#lastLease);
     this.#feeds.set(key, feed);
     const maxInFlight = Math.min(opts?.maxInFlight ?? 100, this.#options.limits.maxInFlightPerSubscription);
     const options = { ...opts, maxInFlight, manualAck: true } as SubscribeOptions;

@@ -1,7 +1,7 @@
 /** Writes down what goes over a client's sockets, for the checker: what it was handed, and what it settled. */
 import { WebSocket } from "ws";
-import { eventAt } from "../../src/client/columns.js";
 import type { DeliveringFrame } from "../../src/client/deliveries.js";
+import { eventAt } from "../../src/client/runs.js";
 import type { SocketLike, SocketMaker } from "../../src/client/socket.js";
 import type { ClientFrame, ServerFrame } from "../../src/hub/protocol.js";
 import type { EventRecord } from "../../src/model/event.js";
@@ -59,9 +59,9 @@ export class WireRecord {
 
   #received(frame: ServerFrame): void {
     if (frame.type === "EVENT") this.#handed((frame.event as EventRecord).id, frame.event, frame);
-    if (frame.type === "EVENTS" || frame.type === "COLUMNS") {
+    if (frame.type === "EVENTS") {
       const { subscription, topic, group, lease } = frame;
-      const events = frame.type === "EVENTS" ? frame.events : frame.ids.map((_, n) => eventAt(frame, n));
+      const events = frame.ids.map((_, n) => eventAt(frame, n));
       events.forEach((event, index) => {
         this.#handed(leaseKey(subscription ?? topic, group, lease + index), event, frame);
       });

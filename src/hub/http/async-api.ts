@@ -123,15 +123,6 @@ const FRAMES: Readonly<Record<string, { by: "client" | "hub"; properties: Json; 
     properties: {
       ...delivering,
       lease: { type: "integer", description: "Of the first event; each of the others has the next number" },
-      events: { type: "array", items: { $ref: "#/components/schemas/EventRecord" } },
-    },
-    required: ["topic", "group", "lease", "events", "ctx"],
-  },
-  COLUMNS: {
-    by: "hub",
-    properties: {
-      ...delivering,
-      lease: { type: "integer", description: "Of the first event; each of the others has the next number" },
       partition: whole,
       ts: { type: "number", description: "Of the first event" },
       later: { type: "array", items: { type: "number" }, description: "What each event's ts has above that" },

@@ -1,9 +1,9 @@
 /** Events out of a frame that has a list for each of their parts. */
-import type { ColumnsFrame } from "../hub/protocol.js";
+import type { EventsFrame } from "../hub/protocol.js";
 import type { EventRecord } from "../model/event.js";
 
 /** The n-th of them, with its members in the order that events have everywhere. */
-export function eventAt(frame: ColumnsFrame, n: number): EventRecord {
+export function eventAt(frame: EventsFrame, n: number): EventRecord {
   const { topic, partition, seqs, metas } = frame;
   const id = frame.ids[n] as string;
   const seq = seqs === undefined ? frame.seq + n : (seqs[n] as number);

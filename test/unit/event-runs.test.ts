@@ -1,17 +1,16 @@
 /** Both ends of a frame that has a list for each part of its events. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { eventAt } from "../../src/client/columns.js";
-import { ColumnsRun } from "../../src/hub/columns-run.js";
+import { eventAt } from "../../src/client/runs.js";
+import { EventsRun } from "../../src/hub/events-run.js";
 import { Message } from "../../src/hub/message-bytes.js";
-import type { ColumnsFrame } from "../../src/hub/protocol.js";
+import type { EventsFrame } from "../../src/hub/protocol.js";
 import { type EventRecord, StoredEvent } from "../../src/model/event.js";
 import { JsonBody } from "../../src/model/json.js";
 
 const around = {
-  head: '{"type":"COLUMNS","topic":"t","group":"g","lease":',
+  head: '{"type":"EVENTS","topic":"t","group":"g","lease":',
   tail: ',"ctx":{}}',
-  inColumns: true,
 };
 
 const someText = fc.string({ unit: "binary", maxLength: 8 });
@@ -42,20 +41,20 @@ function stored(
 }
 
 /** As they go out: runs one after the other. */
-function framesOf(events: readonly StoredEvent[]): ColumnsFrame[] {
+function framesOf(events: readonly StoredEvent[]): EventsFrame[] {
   const message = new Message();
-  let run: ColumnsRun | undefined;
+  let run: EventsRun | undefined;
   for (const [n, event] of events.entries()) {
     if (run?.add(around, n + 1, event)) continue;
     run?.writeTo(message);
-    run = new ColumnsRun(around, n + 1, event);
+    run = new EventsRun(around, n + 1, event);
   }
   run?.writeTo(message);
   const bytes = Buffer.concat(message.pieces.map((piece) => Buffer.from(piece as Uint8Array)));
-  return JSON.parse(`[${bytes}]`) as ColumnsFrame[];
+  return JSON.parse(`[${bytes}]`) as EventsFrame[];
 }
 
-const eventsOf = (frame: ColumnsFrame): EventRecord[] => frame.ids.map((_, n) => eventAt(frame, n));
+const eventsOf = (frame: EventsFrame): EventRecord[] => frame.ids.map((_, n) => eventAt(frame, n));
 
 describe("events with a list for each of their parts", () => {
   it("P1: come out as they went in, in order, each with its lease", () => {
@@ -84,7 +83,7 @@ describe("events with a list for each of their parts", () => {
       const body = JsonBody.ofText(String(n));
       return new StoredEvent("t", 0, 2 * n + 1, { ...parts, id: `${n}`, ts: 1e12 + ((n * 7) % 5), body });
     });
-    const [frame, ...others] = framesOf(events) as [ColumnsFrame];
+    const [frame, ...others] = framesOf(events) as [EventsFrame];
     expect(others).toEqual([]);
     expect(frame.seqs).toHaveLength(100);
     expect(frame).not.toHaveProperty("keys");

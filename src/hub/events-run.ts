@@ -9,7 +9,7 @@ import type { Around } from "./outgoing.js";
 /** About what an event's ts and the marks around its parts take. */
 const MARKS_CHARS = 12;
 
-export class ColumnsRun {
+export class EventsRun {
   readonly #around: Around;
   readonly #lease: number;
   readonly #first: StoredEvent;
