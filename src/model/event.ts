@@ -60,8 +60,6 @@ export class StoredEvent {
   #record: EventRecord | undefined;
   readonly #size: number;
   #json: string | undefined;
-  /** Null: asked for once, and not kept. */
-  #jsonHead: string | null | undefined;
 
   /** `record`: of the same event, if it is at hand. */
   constructor(
@@ -113,23 +111,17 @@ export class StoredEvent {
 
   /** The event as JSON text, for those who pass it on; the payload's own text is not made anew. */
   get json(): string {
-    this.#json ??= `${this.jsonHead}${this.body.text}}`;
+    this.#json ??= `${this.#jsonHead()}${this.body.text}}`;
     return this.#json;
   }
 
-  /**
-   * What of that stands before the payload, for those who have no need of the payload's text; a brace is missing behind it. Kept
-   * from the second time on: most events are passed on once, and what is not kept is gone while it is young.
-   */
-  get jsonHead(): string {
-    if (typeof this.#jsonHead === "string") return this.#jsonHead;
+  /** What of that stands before the payload. */
+  #jsonHead(): string {
     const { meta, key } = this;
     const place = `${placeHead(this.topic, this.partition)}${this.seq}${tsMember(this.ts)}`;
     const keyed = key === undefined ? "" : `,"key":${quoted(key)}`;
     const rest = meta === undefined ? "" : JSON.stringify(meta).slice(1, -1);
-    const head = `{"id":${quoted(this.id)}${place}${keyed}${rest === "" ? "" : `,${rest}`},"payload":`;
-    this.#jsonHead = this.#jsonHead === undefined ? null : head;
-    return head;
+    return `{"id":${quoted(this.id)}${place}${keyed}${rest === "" ? "" : `,${rest}`},"payload":`;
   }
 
   /** The event as handlers see it: one frozen object for all of them. */
