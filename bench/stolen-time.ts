@@ -1,6 +1,5 @@
 /**
- * What a virtual machine's host takes away: time in which a processor had work and was not run. It comes in bursts of some
- * milliseconds, which nothing inside the machine can tell from slow code, and decides 99th percentiles.
+ * What a virtual machine's host takes away: time in which a processor had work and was not run, as far as the machine is told.
  */
 import { readFileSync } from "node:fs";
 
