@@ -2,25 +2,12 @@
 import { describe, expect, it } from "vitest";
 import { recorder, useBench } from "../../test/support/bus-bench.js";
 import { settled } from "../../test/support/eventually.js";
-import type { DeadLetter } from "../model/dead-letter.js";
+import { fail, lettersOf, RETRY } from "../../test/support/failing-handlers.js";
 import { Fatal } from "../model/errors.js";
-import type { EventRecord } from "../model/event.js";
 import { deadLetterId } from "../model/ids.js";
 import { defineTopic } from "../model/topic.js";
-import type { Bus } from "./bus.js";
 
 const bench = useBench();
-const RETRY = { baseMs: 100, maxMs: 1_000, factor: 2, jitter: 0 };
-
-async function lettersOf(bus: Bus, topic: string): Promise<EventRecord<DeadLetter>[]> {
-  const letters: EventRecord<DeadLetter>[] = [];
-  for await (const letter of bus.read<DeadLetter>(`dlq.${topic}`)) letters.push(letter);
-  return letters;
-}
-
-const fail = (): never => {
-  throw new Error("boom");
-};
 
 describe("dead letters", () => {
   it("P8: after maxAttempts exactly one copy stands in dlq.<topic>, with origin, error, attempts and the event", async () => {

@@ -2,24 +2,12 @@
 import { describe, expect, it } from "vitest";
 import { forever, recorder, useBench } from "../../test/support/bus-bench.js";
 import { gate, settled } from "../../test/support/eventually.js";
-import type { DeadLetter } from "../model/dead-letter.js";
+import { fail, lettersOf, RETRY } from "../../test/support/failing-handlers.js";
 import type { BusError } from "../model/errors.js";
 import type { EventRecord } from "../model/event.js";
 import type { DeliveryContext } from "../model/event-bus.js";
-import type { Bus } from "./bus.js";
 
 const bench = useBench();
-const RETRY = { baseMs: 100, maxMs: 1_000, factor: 2, jitter: 0 };
-
-async function lettersOf(bus: Bus, topic: string): Promise<EventRecord<DeadLetter>[]> {
-  const letters: EventRecord<DeadLetter>[] = [];
-  for await (const letter of bus.read<DeadLetter>(`dlq.${topic}`)) letters.push(letter);
-  return letters;
-}
-
-const fail = (): never => {
-  throw new Error("boom");
-};
 
 describe("a handler that throws", () => {
   it("P5: gets the event again, each time with the next attempt, each time after a longer wait", async () => {
