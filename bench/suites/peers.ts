@@ -12,7 +12,7 @@ import { bareHttp, bareSocket, busOnMongo, hubHttp, mongoDriver, rawLog } from "
 import { embedded, hub, memory } from "./peers/ours.js";
 import { redis } from "./peers/redis.js";
 import { redisClient } from "./peers/redis-client.js";
-import type { Line, System } from "./peers/system.js";
+import { type Line, once, type System } from "./peers/system.js";
 
 /** So many that every system has a fifth of a second to do at least. */
 const EVENTS = 40_000;
@@ -53,15 +53,19 @@ function publishing(kind: string, system: System, events: number, window: number
   };
 }
 
+const logs: ReturnType<typeof once<Line>>[] = [];
+
 /** From the start of a new group until everything is handled, and settled in the system's books. The log is written once. */
 function consuming(system: System): Case {
+  const log = once(() => writtenLog(system));
+  logs.push(log);
   let groups = 0;
   return {
     name: nameOf(CONSUME, system),
     unit: "events/s",
     place: placeOf(system),
     measure: async () => {
-      const line = await logged(system);
+      const line = await log.get();
       return await perSecond(LOGGED, () => consumeAll(line, `bench-${++groups}`));
     },
   };
@@ -81,17 +85,10 @@ async function consumeAll(line: Line, group: string): Promise<void> {
   await consumer?.settled();
 }
 
-const logs = new Map<System, Promise<Line>>();
-
 /** A line to a log of the system that holds what is to be read. */
-function logged(system: System): Promise<Line> {
-  const write = async (): Promise<Line> => {
-    const line = await system.open();
-    await windowed(LOGGED, 1_024, (n) => line.publish(n));
-    return line;
-  };
-  const line = logs.get(system) ?? write();
-  logs.set(system, line);
+async function writtenLog(system: System): Promise<Line> {
+  const line = await system.open();
+  await windowed(LOGGED, 1_024, (n) => line.publish(n));
   return line;
 }
 
@@ -207,7 +204,7 @@ export const suite: Suite = {
   ],
   absent,
   close: async () => {
-    for (const line of logs.values()) await (await line).close();
+    for (const log of logs) await (await log.made())?.close();
     const all = new Set([...publishers, ...serial, hubHttp, bareHttp, ...consumers, ...followers]);
     for (const system of all) await system.close?.();
   },

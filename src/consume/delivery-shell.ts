@@ -3,12 +3,11 @@
  * cursor, one write at a time and again until it is done or the lease is lost, buries dead letters, and keeps one
  * timer.
  */
-import { type CancelTimer, type Clock, pause, recentMs } from "../model/clock.js";
+import { type CancelTimer, type Clock, recentMs } from "../model/clock.js";
 import { BusError } from "../model/errors.js";
 import type { StoredEvent } from "../model/event.js";
 import type { CursorPosition } from "../model/event-bus.js";
 import type { Meters } from "../model/meter.js";
-import { backoffMs, DEFAULT_RETRY } from "../model/retry.js";
 import type { Claim, Cursor, CursorWrite, GroupPartition, Groups } from "../ports/groups.js";
 import { Delivered, type Failed, HandOut, type Source } from "./context.js";
 import { CursorTurns } from "./cursor-turns.js";
@@ -23,6 +22,7 @@ import {
   type GroupPolicy,
   type HandlingPolicy,
 } from "./delivery-state.js";
+import { Pauses } from "./pauses.js";
 import type { Tail, TailPage, TailReader } from "./tail.js";
 import { cursorBehind, cursorWith } from "./transaction-cursor.js";
 
@@ -63,9 +63,7 @@ export class DeliveryShell implements Source {
   readonly #options: ShellOptions;
   readonly #state: Delivery;
   readonly #reader: TailReader;
-  /** Ends every wait when the shell stops; made for the first one. */
-  #waits: AbortController | null = null;
-  #isOver = false;
+  readonly #pauses: Pauses;
   #cancelWake: CancelTimer | null = null;
   #failedReads = 0;
   readonly #turns: CursorTurns;
@@ -77,6 +75,7 @@ export class DeliveryShell implements Source {
     this.epoch = claim.epoch;
     this.#options = options;
     this.#state = createDelivery(claim.cursor, claim.clean, head, options.policy.hold);
+    this.#pauses = new Pauses(options.clock);
     this.#turns = new CursorTurns(claim.cursor.floor);
     this.stopped = new Promise((resolve) => {
       this.#resolveStopped = resolve;
@@ -319,7 +318,7 @@ export class DeliveryShell implements Source {
     } catch (error) {
       // The store is away, or the partition is damaged: nothing of it is served (P14), and it is asked again.
       this.#options.onTrouble(BusError.from(error, "STORE_UNAVAILABLE"), this.ref);
-      await this.#backoff(++this.#failedReads);
+      await this.#pauses.after(++this.#failedReads);
       this.#send({ type: "unread" });
     }
   }
@@ -361,7 +360,7 @@ export class DeliveryShell implements Source {
 
   /** Tries until it works; false if the lease is lost or the shell is over. */
   async #insist(attempt: () => Promise<void>): Promise<boolean> {
-    for (let failures = 1; !this.#isOver; failures++) {
+    for (let failures = 1; !this.#pauses.isOver; failures++) {
       try {
         await attempt();
         return true;
@@ -371,21 +370,10 @@ export class DeliveryShell implements Source {
           return false;
         }
         this.#options.onTrouble(BusError.from(error, "STORE_UNAVAILABLE"), this.ref);
-        await this.#backoff(failures);
+        await this.#pauses.after(failures);
       }
     }
     return false;
-  }
-
-  #backoff(failures: number): Promise<void> {
-    if (this.#isOver) return Promise.resolve();
-    const { clock } = this.#options;
-    this.#waits ??= new AbortController();
-    return pause(
-      clock,
-      backoffMs({ ...DEFAULT_RETRY, maxMs: 2_000 }, failures, clock.random()),
-      this.#waits.signal,
-    );
   }
 
   #wake(atMs: number): void {
@@ -400,8 +388,7 @@ export class DeliveryShell implements Source {
   #finish(): void {
     this.#cancelWake?.();
     this.#reader.stop();
-    this.#isOver = true;
-    this.#waits?.abort();
+    this.#pauses.end();
     this.#resolveStopped();
     this.#options.onStopped(this);
   }

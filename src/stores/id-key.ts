@@ -7,6 +7,7 @@
 import { createHash } from "node:crypto";
 
 export const ID_BYTES = 16;
+export const INDEX_KEY_BYTES = ID_BYTES + 1;
 
 /** Value of a lower-case hex digit by character code; 255 for all else. */
 const DIGITS = new Uint8Array(128).fill(255);
@@ -69,23 +70,27 @@ export function uuidTimeMs(source: Uint8Array, at: number): number {
 
 /** The key of a UUID in the index of ids. */
 export function uuidIndexKey(source: Uint8Array, at: number): Buffer {
-  const key = Buffer.allocUnsafe(ID_BYTES + 1);
-  key[0] = (source[at + 6] as number) >>> 4 === 7 ? 7 : 1;
-  // So few bytes are copied faster than a view of them is made.
-  for (let i = 0; i < ID_BYTES; i++) key[i + 1] = source[at + i] as number;
+  const key = Buffer.allocUnsafe(INDEX_KEY_BYTES);
+  writeUuidIndexKey(source, at, key, 0);
   return key;
+}
+
+export function writeUuidIndexKey(source: Uint8Array, at: number, target: Uint8Array, to: number): void {
+  target[to] = (source[at + 6] as number) >>> 4 === 7 ? 7 : 1;
+  // So few bytes are copied faster than a view of them is made.
+  for (let i = 0; i < ID_BYTES; i++) target[to + 1 + i] = source[at + i] as number;
 }
 
 /** The key of an id that is not a UUID. */
 export function textIndexKey(id: string): Buffer {
-  const key = Buffer.alloc(ID_BYTES + 1);
+  const key = Buffer.alloc(INDEX_KEY_BYTES);
   createHash("sha256").update(id, "utf8").digest().copy(key, 1, 0, ID_BYTES);
   return key;
 }
 
 /** Every UUIDv7 whose time is at least this has an index key not below it. */
 export function firstIndexKeyAt(timeMs: number): Buffer {
-  const key = Buffer.alloc(ID_BYTES + 1);
+  const key = Buffer.alloc(INDEX_KEY_BYTES);
   key[0] = 7;
   key.writeUIntBE(Math.max(0, Math.min(timeMs, 2 ** 48 - 1)), 1, 6);
   return key;

@@ -17,7 +17,7 @@ export interface Line {
   publish(n: number): Promise<unknown>;
   /**
    * The consumer of a new group, from either end of the log: tells of each event, settles it, one by one. `settled` resolves
-   * when the system has been told of everything that was settled; no more events are asked for then.
+   * when the system has been told of everything that was settled.
    */
   consume?(
     onEvent: () => void,

@@ -15,8 +15,11 @@ import type { Topics } from "./topics.js";
 /** `pos` of a seq; parameters are bound as REAL and must become integers before they are multiplied. */
 export const posOf = (part: string, seq: string): string =>
   `(CAST(${part} AS INTEGER) * ${SEQS} + CAST(${seq} AS INTEGER))`;
-export const FIRST_SEQ = `pos & ${SEQS - 1}`;
-const PART = "pos >> 40";
+/** The partition number and the seq in a `pos`. */
+export const partIn = (pos: string): string => `${pos} >> 40`;
+export const seqIn = (pos: string): string => `${pos} & ${SEQS - 1}`;
+export const FIRST_SEQ = seqIn("pos");
+export const PART = partIn("pos");
 
 /** What a batch says of itself, without its bytes. */
 export interface BatchHead {

@@ -2,33 +2,30 @@
  * Entries of filed ids on their way into the file, in the writing thread. Their keys lie one behind the other in a buffer, and
  * their places in one text: a value that is handed to the engine costs as much as the entry that is made of it.
  */
-import { ID_BYTES } from "../id-key.js";
+import { INDEX_KEY_BYTES, writeUuidIndexKey } from "../id-key.js";
+import { partIn, seqIn } from "./batches.js";
 import { SEQS } from "./schema.js";
 import type { Connection } from "./sqlite.js";
 
-const KEY_BYTES = ID_BYTES + 1;
 /** Entries made by one statement. */
 const TOGETHER = 1_024;
 const FIRST_ROOM = 1_024;
 
 /** The place of an id is its partition's number and its seq, in one number as in `pos` of a batch. */
 const INSERT = `INSERT OR REPLACE INTO filed_id (id, part, seq)
-  SELECT substr(?1, key * ${KEY_BYTES} + 1, ${KEY_BYTES}), value >> 40, value & ${SEQS - 1} FROM json_each(?2)`;
+  SELECT substr(?1, key * ${INDEX_KEY_BYTES} + 1, ${INDEX_KEY_BYTES}), ${partIn("value")}, ${seqIn("value")} FROM json_each(?2)`;
 
 export class FiledIds {
-  #keys = Buffer.allocUnsafeSlow(FIRST_ROOM * KEY_BYTES);
+  #keys = Buffer.allocUnsafeSlow(FIRST_ROOM * INDEX_KEY_BYTES);
   #places: string[] = [];
   #isSorted = true;
 
   /** Takes note of the UUIDv7 at `at`. */
   add(ids: Uint8Array, at: number, part: number, seq: number): void {
-    const start = this.#places.length * KEY_BYTES;
+    const start = this.#places.length * INDEX_KEY_BYTES;
     if (start === this.#keys.length) this.#keys = Buffer.concat([this.#keys], start * 2);
-    const keys = this.#keys;
-    keys[start] = 7;
-    // So few bytes are copied faster than a view of them is made.
-    for (let i = 0; i < ID_BYTES; i++) keys[start + 1 + i] = ids[at + i] as number;
-    this.#isSorted &&= start === 0 || compareKeys(keys, start - KEY_BYTES, start) < 0;
+    writeUuidIndexKey(ids, at, this.#keys, start);
+    this.#isSorted &&= start === 0 || compareKeys(this.#keys, start - INDEX_KEY_BYTES, start) < 0;
     this.#places.push(placeOf(part, seq));
   }
 
@@ -40,7 +37,7 @@ export class FiledIds {
     const insert = connection.sql(INSERT);
     for (let from = 0; from < count; from += TOGETHER) {
       const to = Math.min(from + TOGETHER, count);
-      const keys = this.#keys.subarray(from * KEY_BYTES, to * KEY_BYTES);
+      const keys = this.#keys.subarray(from * INDEX_KEY_BYTES, to * INDEX_KEY_BYTES);
       insert.run(keys, `[${this.#places.slice(from, to).join()}]`);
     }
     this.forget();
@@ -56,11 +53,11 @@ export class FiledIds {
     const { length } = this.#places;
     const [keys, places] = [this.#keys, this.#places];
     const order = Array.from({ length }, (_, i) => i);
-    order.sort((a, b) => compareKeys(keys, a * KEY_BYTES, b * KEY_BYTES));
+    order.sort((a, b) => compareKeys(keys, a * INDEX_KEY_BYTES, b * INDEX_KEY_BYTES));
     this.#keys = Buffer.allocUnsafeSlow(keys.length);
     order.forEach((from, to) => {
-      for (let i = 0; i < KEY_BYTES; i++)
-        this.#keys[to * KEY_BYTES + i] = keys[from * KEY_BYTES + i] as number;
+      for (let i = 0; i < INDEX_KEY_BYTES; i++)
+        this.#keys[to * INDEX_KEY_BYTES + i] = keys[from * INDEX_KEY_BYTES + i] as number;
     });
     this.#places = order.map((from) => places[from] as string);
     this.#isSorted = true;
@@ -68,7 +65,7 @@ export class FiledIds {
 }
 
 function compareKeys(keys: Uint8Array, a: number, b: number): number {
-  for (let i = 0; i < KEY_BYTES; i++) {
+  for (let i = 0; i < INDEX_KEY_BYTES; i++) {
     const difference = (keys[a + i] as number) - (keys[b + i] as number);
     if (difference !== 0) return difference;
   }

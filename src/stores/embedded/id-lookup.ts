@@ -13,8 +13,7 @@
 import type { Seq } from "../../model/event.js";
 import type { Batch, BatchCursor } from "../batch-codec.js";
 import { ID_BYTES, textIndexKey, uuidIndexKey, uuidTimeMs, writeUuid } from "../id-key.js";
-import type { Batches, BatchHead } from "./batches.js";
-import { SEQS } from "./schema.js";
+import { type Batches, type BatchHead, FIRST_SEQ, PART } from "./batches.js";
 import { seqOfUuid } from "./sheets.js";
 import type { Connection } from "./sqlite.js";
 
@@ -67,9 +66,7 @@ function inSheet(batches: Batches, uuid: Buffer, timeMs: number): Place | undefi
 
 function spanned(connection: Connection, batches: Batches, uuid: Buffer, timeMs: number): Place | undefined {
   const rows = connection
-    .sql(
-      `SELECT pos >> 40, pos & ${SEQS - 1}, ids FROM batch WHERE min_idt >= ? AND min_idt <= ? AND max_idt >= ?`,
-    )
+    .sql(`SELECT ${PART}, ${FIRST_SEQ}, ids FROM batch WHERE min_idt >= ? AND min_idt <= ? AND max_idt >= ?`)
     .all<[part: number, firstSeq: number, ids: Buffer]>(timeMs - SPAN_MS, timeMs, timeMs);
   for (const [part, firstSeq, ids] of rows) {
     const at = indexOfUuid(ids, uuid);

@@ -5,6 +5,7 @@
  * Invariant: every UUIDv7 of the log with a time of at least `sinceMs` is remembered. Hence whoever knows of ids
  * that are not (another process wrote, or this is the start) says so with `restart`.
  */
+
 /** Ids per generation; two generations are kept, in 4 bytes × 2 per id. */
 const GENERATION = 1 << 18;
 

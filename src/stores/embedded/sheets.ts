@@ -74,13 +74,8 @@ export class Sheets {
   /** As `of`, without a look at the file, up to a sheet that a round goes to: for the one who files them. */
   through(part: number, through: number): readonly Piece[] {
     const pieces = this.#byPart.get(part) ?? NO_PIECES;
-    const last = pieces.at(-1);
-    return last === undefined || last.sheet <= through
-      ? pieces
-      : pieces.slice(
-          0,
-          pieces.findIndex(({ sheet }) => sheet > through),
-        );
+    const end = pieces.findIndex(({ sheet }) => sheet > through);
+    return end < 0 ? pieces : pieces.slice(0, end);
   }
 
   /** The bytes of a piece, or undefined if those of its sheet are damaged. */
