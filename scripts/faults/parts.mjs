@@ -10,7 +10,7 @@ const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const script = (name) => join(root, "scripts", name);
 
 /** A part of test/faults. */
-function own(name, says, { file = name, run, program, short, weight = 1, unit, node = [] }) {
+function own(name, says, { file = name, run, program, more = {}, short, weight = 1, unit, node = [] }) {
   return {
     name,
     says,
@@ -22,7 +22,7 @@ function own(name, says, { file = name, run, program, short, weight = 1, unit, n
       script("faults/part.mjs"),
       `faults/${file}`,
       run,
-      JSON.stringify({ count, seed, budgetMs }),
+      JSON.stringify({ count, seed, budgetMs, ...more }),
       ...(program === undefined ? [] : [program]),
     ],
     read: (output) => JSON.parse(lastLine(output)),
@@ -118,7 +118,7 @@ export const PARTS = [
   ),
   own(
     "hub-kills",
-    "kill -9 of hubs under the clients that publish and consume through them, on both stores",
+    "kill -9 of hubs under the clients that publish and consume through them, on both stores, and with a file of the hub's own",
     {
       ...{ run: "runHubKills", program: "support/hub-process", short: 3, unit: "kills per store", weight: 2 },
     },
@@ -163,11 +163,19 @@ export const PARTS = [
   own("power-loss", "disks as they may be found after a power loss at any moment, torn at 512 bytes", {
     ...{ run: "runPowerLoss", program: "faults/disk-child", short: 20, unit: "images", weight: 2 },
   }),
+  own("power-loss-ahead", "the same where one process has the file for itself, and appends go ahead", {
+    ...{ file: "power-loss", run: "runPowerLoss", program: "faults/disk-child", more: { exclusive: true } },
+    ...{ short: 20, unit: "images" },
+  }),
   own("bit-flips", "bits that turn under a store file", {
     ...{ run: "runBitFlips", program: "faults/flip-child", short: 40, unit: "bits" },
   }),
   own("write-errors", "EIO and ENOSPC at the Nth write, sync or truncation", {
     ...{ run: "runWriteErrors", program: "faults/disk-child", short: 5, unit: "runs" },
+  }),
+  own("write-errors-ahead", "the same where one process has the file for itself, and appends go ahead", {
+    ...{ file: "write-errors", run: "runWriteErrors", program: "faults/disk-child" },
+    ...{ more: { exclusive: true }, short: 5, unit: "runs" },
   }),
   existing("disk-full", "a full device, a file that may not grow, a store at its limit", {
     ...{ short: 1, unit: "run", unitMs: 600_000, weight: 0 },

@@ -15,6 +15,7 @@ describe("the settings of a hub", () => {
 
   it.each([
     [{ auth: AUTH }, "store"],
+    [{ store: "bus.db", auth: AUTH, exclusive: "yes" }, "exclusive"],
     [{ store: "bus.db" }, "auth"],
     [{ store: "bus.db", auth: {} }, "auth: takes exactly one of jwt, tokens, none"],
     [{ store: "bus.db", auth: { none: true, ...AUTH } }, "exactly one"],

@@ -51,6 +51,8 @@ const LIMITS = Object.keys(DEFAULT_HUB_LIMITS);
 
 export const HubConfigSchema = z.strictObject({
   store: z.string({ error: "is needed: a file, or mongodb://…" }).min(1),
+  /** A file that no other process opens meanwhile. */
+  exclusive: z.boolean().default(false),
   host: z.string().min(1).default("127.0.0.1"),
   port: z.coerce.number<number | string>().int().min(0).max(65_535).default(8_420),
   name: z.string().min(1).default("promethean"),
@@ -75,6 +77,7 @@ export type HubConfig = z.output<typeof HubConfigSchema>;
 export interface ConfigFlags {
   readonly config?: string;
   readonly store?: string;
+  readonly exclusive?: boolean;
   readonly host?: string;
   readonly port?: string;
 }
@@ -93,6 +96,7 @@ export async function loadConfig(flags: ConfigFlags): Promise<HubConfig> {
     name: env.PROMETHEAN_NAME,
   };
   for (const [name, value] of Object.entries(said)) if (value) draft[name] = value;
+  if (flags.exclusive) draft.exclusive = true;
   if (env.PROMETHEAN_LOG_LEVEL)
     draft.log = { ...(draft.log as object | undefined), level: env.PROMETHEAN_LOG_LEVEL };
   draft.auth = await authOf(draft.auth);

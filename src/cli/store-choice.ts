@@ -11,9 +11,17 @@ export function isMongoAddress(text: string): boolean {
 
 export async function chooseStore(
   text: string,
-  o: { readonly mustExist?: boolean; readonly onWarning?: (message: string) => void } = {},
+  o: {
+    readonly mustExist?: boolean;
+    readonly exclusive?: boolean;
+    readonly onWarning?: (message: string) => void;
+  } = {},
 ): Promise<Store> {
   const warn = o.onWarning !== undefined && { onWarning: o.onWarning };
+  if (o.exclusive && (text === "memory" || isMongoAddress(text)))
+    throw usageError(
+      "only a store in a file can be had exclusively: leave `exclusive` out, or give the path of a file",
+    );
   if (text === "memory") {
     const { memoryStore } = await import("../stores/memory/index.js");
     return memoryStore();
@@ -29,7 +37,7 @@ export async function chooseStore(
   if (o.mustExist) await demandFile(path);
   await makeFolder(dirname(path));
   const { embeddedStore } = await import("../stores/embedded/index.js");
-  return embeddedStore({ path, ...warn });
+  return embeddedStore({ path, exclusive: o.exclusive ?? false, ...warn });
 }
 
 /** An address without its password. */

@@ -202,6 +202,7 @@ describe("promethean, used wrongly", () => {
     [["config", "check", "--config", "missing.yaml"], 3, "missing.yaml cannot be read"],
     [["serve", "--config", "missing.yaml"], 3, "missing.yaml cannot be read"],
     [["compact"], 2, "works on a store"],
+    [["serve", "--store", "mongodb://db/bus", "--exclusive"], 2, "only a store in a file"],
     [["schema", "check", "orders.placed", "jwt-secret"], 5, "is not JSON"],
   ] as const)("%j ends with %i", async (args, code, words) => {
     const ended = await cli(...args);
@@ -379,7 +380,7 @@ describe("promethean serve", () => {
     writeFileSync(join(folder, "secret"), SECRET);
     writeFileSync(
       join(folder, "hub.yaml"),
-      "store: bus.db\nport: 0\nauth: { jwt: { secretFile: secret } }\ntopics: [{ name: shop.orders, partitions: 3 }]\n",
+      "store: bus.db\nexclusive: true\nport: 0\nauth: { jwt: { secretFile: secret } }\ntopics: [{ name: shop.orders, partitions: 3 }]\n",
     );
     const hub = start(["serve", "--config", "hub.yaml"], { cwd: folder });
     try {
@@ -392,6 +393,9 @@ describe("promethean serve", () => {
       const listed = await run(["topics", "--json", "--url", url, "--token", minted.out.trim()]);
       expect(JSON.parse(listed.out)).toMatchObject([{ name: "shop.orders", partitions: 3 }]);
       expect((await run(["topics", "--url", url])).code).toBe(4);
+      const second = await run(["topics", "--store", "bus.db"], { cwd: folder });
+      expect(second.err).toContain("is open elsewhere with `exclusive`");
+      expect(second.code).toBeGreaterThan(0);
       const printed = await run(["config", "print", "--config", "hub.yaml"], { cwd: folder });
       expect(printed.out).toContain('secret: "***"');
       expect(printed.out).not.toContain(SECRET);

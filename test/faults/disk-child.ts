@@ -4,12 +4,16 @@
  */
 import { openSync, writeSync } from "node:fs";
 import { createBus } from "../../src/bus/create-bus.js";
+import { systemClock } from "../../src/model/clock.js";
 import { BusError } from "../../src/model/errors.js";
 import { startTransactionalProjector } from "../../src/project/transactional.js";
 import { embeddedStore } from "../../src/stores/embedded/index.js";
 import { PARTITIONS, PROJECTION, TOPIC, VIEW } from "./disk-names.js";
 
-const [path = "", ackPath = "", lives = "1", batches = "10", durability = "sync"] = process.argv.slice(2);
+const [path = "", ackPath = "", lives = "1", batches = "10", durability = "sync", use = "shared"] =
+  process.argv.slice(2);
+/** Then ids are such as a bus makes: others are looked up in the store, and no append goes ahead. */
+const exclusive = use === "exclusive";
 const acks = openSync(ackPath, "a");
 const tell = (line: object): void => void writeSync(acks, `${JSON.stringify(line)}\n`);
 
@@ -19,6 +23,7 @@ for (let life = 0; life < Number(lives); life++) {
   const bus = await createBus({
     store: embeddedStore({
       path,
+      exclusive,
       durability: durability === "os" ? "os" : "sync",
       onWarning: () => undefined,
     }),
@@ -38,7 +43,8 @@ for (let life = 0; life < Number(lives); life++) {
   for (let batch = 0; batch < Number(batches); batch++) {
     await Promise.all(
       Array.from({ length: 1 + (batch % 5) }, async () => {
-        const id = `e${++n}`;
+        const id = exclusive ? systemClock.newId() : `e${n + 1}`;
+        n++;
         try {
           const payload = { n, text: "x".repeat((n * 37) % 3_000) };
           const { partition, seq } = await bus.publish(TOPIC, payload, { id, key: `k${n % 7}` });

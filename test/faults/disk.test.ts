@@ -24,6 +24,15 @@ describe("a store file when the power goes", () => {
     expect(checked["acknowledged events looked for"]).toBeGreaterThan(100);
   });
 
+  it("P1, P2, P9: also of a store that one process has for itself, whose appends go ahead", async () => {
+    const run = runPowerLoss({ program: compiled("disk-child"), count: 12, seed: 12, exclusive: true });
+    if (!canTrace) return expect(run).rejects.toThrow();
+    const { anomalies, checked } = await run;
+    expect(anomalies).toEqual([]);
+    expect(checked["images opened"]).toBe(12);
+    expect(checked["acknowledged events looked for"]).toBeGreaterThan(100);
+  });
+
   it("an unsynced store does lose events in such images: the judge sees what there is to see", async () => {
     const run = runPowerLoss({ program: compiled("disk-child"), count: 6, seed: 11, durability: "os" });
     if (!canTrace) return expect(run).rejects.toThrow();
@@ -44,6 +53,14 @@ describe("a store file that is damaged or cannot be written", () => {
 
   it("P1, P14, P15: writes and syncs that fail lose nothing, and the store goes on by itself", async () => {
     const run = runWriteErrors({ program: compiled("disk-child"), count: 2, seed: 5 });
+    if (!canTrace) return expect(run).rejects.toThrow();
+    const { anomalies, faults } = await run;
+    expect(anomalies).toEqual([]);
+    expect(Object.values(faults).some((times) => times > 0)).toBe(true);
+  });
+
+  it("P1, P14, P15: also where appends go ahead", async () => {
+    const run = runWriteErrors({ program: compiled("disk-child"), count: 2, seed: 6, exclusive: true });
     if (!canTrace) return expect(run).rejects.toThrow();
     const { anomalies, faults } = await run;
     expect(anomalies).toEqual([]);

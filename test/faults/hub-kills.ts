@@ -35,23 +35,26 @@ export interface HubKillOptions extends PartOptions {
 
 export async function runHubKills(options: HubKillOptions): Promise<PartReport> {
   const tally = new Tally();
-  for (const store of ["embedded", "mongo"] as const) {
+  for (const store of ["embedded", "mongo"] as const)
     await inPlace(store, (place) => new HubRun(options, place).run(tally, store));
-  }
+  await inPlace("embedded", (place) => new HubRun(options, place, true).run(tally, "embedded, exclusive"));
   return tally.report();
 }
 
 class HubRun {
   readonly #options: HubKillOptions;
   readonly #place: StorePlace;
+  /** Whether hubs have the file for themselves, and appends go ahead. */
+  readonly #exclusive: boolean;
   readonly #seen = new Sightings();
   readonly #published: string[] = [];
   #url = "";
   #stopping = false;
 
-  constructor(options: HubKillOptions, place: StorePlace) {
+  constructor(options: HubKillOptions, place: StorePlace, exclusive = false) {
     this.#options = options;
     this.#place = place;
+    this.#exclusive = exclusive;
   }
 
   async run(tally: Tally, store: string): Promise<void> {
@@ -83,7 +86,7 @@ class HubRun {
 
   async #startHub(): Promise<ToldProcess<HubLine>> {
     const { path, url } = this.#place;
-    const where = path === undefined ? { mongo: { url, db: "kills" } } : { path };
+    const where = path === undefined ? { mongo: { url, db: "kills" } } : { path, exclusive: this.#exclusive };
     const args = [JSON.stringify({ ...where, partitions: PARTITIONS, leaseMs: LEASE_MS })];
     const hub = new ToldProcess<HubLine>(fileURLToPath(this.#options.program), args, (line) => {
       if (line.url !== undefined) this.#url = line.url;

@@ -22,6 +22,8 @@ export interface DiskOptions extends PartOptions {
   readonly program: URL;
   /** "os": the store promises nothing about power, and images must show it; so the judge is judged. */
   readonly durability?: "sync" | "os";
+  /** Whether the process has the file for itself, and appends may go ahead. */
+  readonly exclusive?: boolean;
 }
 
 /** Calls that change files or sync them; SQLite uses no others. */
@@ -47,12 +49,24 @@ export async function runPowerLoss(options: DiskOptions): Promise<PartReport> {
 }
 
 /** Runs the writing process and gives back what it did to its files. */
-async function record(folder: string, { program, durability = "sync" }: DiskOptions): Promise<FileOp[]> {
+async function record(
+  folder: string,
+  { program, durability = "sync", exclusive = false }: DiskOptions,
+): Promise<FileOp[]> {
   const path = join(folder, "bus.db");
   const trace = join(folder, "trace");
   const acks = join(folder, "acks");
-  const watched = [path, `${path}-wal`, acks, folder].flatMap((one) => ["-P", one]);
-  const command = [process.execPath, fileURLToPath(program), path, acks, "3", "25", durability];
+  const watched = [path, `${path}-wal`, `${path}-ahead`, acks, folder].flatMap((one) => ["-P", one]);
+  const command = [
+    process.execPath,
+    fileURLToPath(program),
+    path,
+    acks,
+    "3",
+    "25",
+    durability,
+    useOf(exclusive),
+  ];
   const args = ["-f", "-y", "-xx", "-s", "1000000", "-o", trace, "-e", `trace=${WATCHED}`, ...watched];
   const child = spawn("strace", [...args, ...command], { stdio: ["ignore", "ignore", "pipe"] });
   let errors = "";
@@ -62,6 +76,10 @@ async function record(folder: string, { program, durability = "sync" }: DiskOpti
   const [code] = (await once(child, "close")) as [number | null];
   if (code !== 0) throw new Error(`the watched process ended with ${code}: ${errors}`);
   return parseTrace(await readFile(trace, "latin1"));
+}
+
+export function useOf(exclusive: boolean): string {
+  return exclusive ? "exclusive" : "shared";
 }
 
 interface Cuts {

@@ -14,7 +14,7 @@ import { seededRandom } from "../../src/model/manual-clock.js";
 import { embeddedStore } from "../../src/stores/embedded/index.js";
 import { judgeDisk } from "./disk-judge.js";
 import { type AckLine, TOPIC } from "./disk-names.js";
-import type { DiskOptions } from "./power-loss.js";
+import { type DiskOptions, useOf } from "./power-loss.js";
 import { goesOn, type PartReport, Tally } from "./report.js";
 
 const CALLS = ["pwrite64", "fsync,fdatasync", "ftruncate", "pwrite64", "fsync,fdatasync"];
@@ -45,7 +45,7 @@ export async function runWriteErrors(options: DiskOptions): Promise<PartReport> 
     };
     const folder = await mkdtemp(join(tmpdir(), "promethean-errors-"));
     try {
-      await strike(folder, blow, options.program, tally);
+      await strike(folder, blow, options, tally);
     } finally {
       await rm(folder, { recursive: true, force: true });
     }
@@ -53,16 +53,21 @@ export async function runWriteErrors(options: DiskOptions): Promise<PartReport> 
   return tally.report();
 }
 
-async function strike(folder: string, blow: Blow, program: URL, tally: Tally): Promise<void> {
+async function strike(
+  folder: string,
+  blow: Blow,
+  { program, exclusive = false }: DiskOptions,
+  tally: Tally,
+): Promise<void> {
   const path = join(folder, "bus.db");
   const acks = join(folder, "acks");
   const { call, error, first, times } = blow;
   const says = `${call} ${error} at ${first} for ${times}`;
   const args = [
-    ...["-f", "-o", join(folder, "trace"), "-P", path, "-P", `${path}-wal`],
+    ...["-f", "-o", join(folder, "trace"), "-P", path, "-P", `${path}-wal`, "-P", `${path}-ahead`],
     ...["-e", `trace=${call}`, "-e", `inject=${call}:error=${error}:when=${first}..${first + times - 1}`],
   ];
-  const command = [process.execPath, fileURLToPath(program), path, acks, "2", "25"];
+  const command = [process.execPath, fileURLToPath(program), path, acks, "2", "25", "sync", useOf(exclusive)];
   const child = spawn("strace", [...args, ...command], { stdio: ["ignore", "ignore", "pipe"] });
   let errors = "";
   child.stderr.setEncoding("utf8").on("data", (text: string) => {

@@ -11,6 +11,8 @@ import { mongoStore } from "../../src/stores/mongo/index.js";
 export interface HubProcessOptions {
   readonly mongo?: { readonly url: string; readonly db: string };
   readonly path?: string;
+  /** Whether the hub has the file for itself. */
+  readonly exclusive?: boolean;
   /** Unless one of these is named, the store is in memory. */
   readonly limits?: Partial<HubLimits>;
   readonly leaseMs?: number;
@@ -27,6 +29,7 @@ function tell(line: HubProcessLine): void {
 const {
   mongo,
   path,
+  exclusive = false,
   limits = {},
   leaseMs = 10_000,
   drainMs = 5_000,
@@ -35,7 +38,7 @@ const {
 
 function openedBy(): Store {
   if (mongo !== undefined) return mongoStore({ ...mongo, onWarning: () => undefined });
-  return path === undefined ? memoryStore() : embeddedStore({ path });
+  return path === undefined ? memoryStore() : embeddedStore({ path, exclusive });
 }
 
 const bus = await createBus({

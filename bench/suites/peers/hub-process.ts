@@ -1,5 +1,5 @@
 /**
- * A hub on the embedded store in a process of its own, for those who have the token given to it. Tells its address; ends
+ * A hub on the embedded store, which it has for itself as the other servers have their files, in a process of its own, for those who have the token given to it. Tells its address; ends
  * when it is told to, or left alone.
  */
 import { mkdtempSync, rmSync } from "node:fs";
@@ -13,7 +13,7 @@ const folder = mkdtempSync(join(tmpdir(), "promethean-bench-"));
 process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
 process.once("disconnect", () => process.exit());
 
-const bus = await createBus({ store: embeddedStore({ path: join(folder, "bus.db") }) });
+const bus = await createBus({ store: embeddedStore({ path: join(folder, "bus.db"), exclusive: true }) });
 const hub = await startHub({
   bus,
   // Rates are not what is measured.

@@ -26,6 +26,10 @@ export function withConfigFlags(command: Command): Command {
   return command
     .option("-c, --config <file>", "settings, YAML or JSON (PROMETHEAN_CONFIG)")
     .option("--store <store>", "where events are kept: a file, or mongodb://… (PROMETHEAN_STORE)")
+    .option(
+      "--exclusive",
+      "no other process opens the file meanwhile; lone publishes are then answered faster",
+    )
     .option("--host <host>", "the address it listens on (PROMETHEAN_HOST)")
     .option("--port <port>", "the port it listens on (PROMETHEAN_PORT)");
 }
@@ -43,7 +47,8 @@ async function serve(session: Session<ConfigFlags>): Promise<void> {
       import("../../project/compactor.js"),
     ]);
   const log = pino({ level: config.log.level, name: config.name }, pino.destination({ dest: 2, sync: true }));
-  const store = await chooseStore(config.store, { onWarning: (message) => log.warn(message) });
+  const { exclusive } = config;
+  const store = await chooseStore(config.store, { exclusive, onWarning: (message) => log.warn(message) });
   const bus = await createBus({
     store,
     topics: config.topics.map(({ name, ...options }) =>

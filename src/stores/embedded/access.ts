@@ -35,7 +35,10 @@ export class Access {
 
   /** Runs `work` on one state of the file. CLOSED unless the store is open. */
   async read<T>(work: (connection: Connection) => T): Promise<T> {
-    return this.#open.reader.read(work);
+    const { reader, writer } = this.#open;
+    const applied = writer.applied();
+    if (applied !== undefined) await applied;
+    return reader.read(work);
   }
 
   /** For reads that may take long: they do not hold up the event loop. CLOSED unless the store is open. */
@@ -43,7 +46,10 @@ export class Access {
     name: K,
     argument: Parameters<LongReads[K]>[0],
   ): Promise<ReturnType<LongReads[K]>> {
-    return this.#open.readerThread.call(name, argument);
+    const { readerThread, writer } = this.#open;
+    const applied = writer.applied();
+    if (applied !== undefined) await applied;
+    return readerThread.call(name, argument);
   }
 
   /** Durable when it returns. CLOSED unless the store is open. */

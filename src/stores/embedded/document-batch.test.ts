@@ -49,6 +49,7 @@ describe("many writes at once", () => {
       durability: "os",
       busyTimeoutMs: 1_000,
       maxBytes: undefined,
+      exclusive: false,
       pollMs: 1_000,
     });
     connection = new Connection(path, { busyTimeoutMs: 1_000 });
@@ -92,6 +93,7 @@ describe("many writes at once", () => {
       durability: "os",
       busyTimeoutMs: 1_000,
       maxBytes: undefined,
+      exclusive: false,
       pollMs: 1_000,
     });
     const call = (by: WriteEngine, name: OperationName, argument: unknown): unknown =>

@@ -100,7 +100,14 @@ describe("document queries", () => {
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), "promethean-query-"));
     const path = join(folder, "bus.db");
-    engine = new WriteEngine({ path, durability: "os", busyTimeoutMs: 50, maxBytes: undefined, pollMs: 20 });
+    engine = new WriteEngine({
+      path,
+      durability: "os",
+      busyTimeoutMs: 50,
+      maxBytes: undefined,
+      exclusive: false,
+      pollMs: 20,
+    });
     connection = new Connection(path, { busyTimeoutMs: 50 });
   });
   afterEach(() => {

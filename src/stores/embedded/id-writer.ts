@@ -45,6 +45,21 @@ export class IdWriter {
 
   /** Called at the start, and when another process has written: what is remembered is not all there is. */
   restart(): void {
+    const sinceMs = this.#newestSpannedMs() + 1;
+    this.#recent.restart(sinceMs);
+    this.#recall(sinceMs);
+  }
+
+  /** No UUIDv7 of the log has a later time. */
+  newestMs(): number {
+    const [stray] = this.#connection
+      .sql("SELECT max(id) FROM id_index WHERE id >= x'07' AND id < x'08'")
+      .get<[Buffer | null]>() ?? [null];
+    return Math.max(this.#newestSpannedMs(), stray === null ? 0 : uuidTimeMs(stray, 1));
+  }
+
+  /** As `newestMs`, of those without an entry in the index of ids. */
+  #newestSpannedMs(): number {
     const [newest, filed] = this.#connection
       .sql(
         "SELECT (SELECT max(min_idt) FROM batch WHERE min_idt IS NOT NULL), (SELECT max(id) FROM filed_id WHERE id < x'08')",
@@ -52,9 +67,7 @@ export class IdWriter {
       .get<[newest: number | null, filed: Buffer | null]>() ?? [null, null];
     this.#batches.sheets.refresh();
     const filedMs = filed === null ? 0 : uuidTimeMs(filed, 1);
-    const sinceMs = Math.max(newest ?? 0, filedMs, this.#batches.sheets.newestIdMs) + SPAN_MS + 1;
-    this.#recent.restart(sinceMs);
-    this.#recall(sinceMs);
+    return Math.max(newest ?? 0, filedMs, this.#batches.sheets.newestIdMs) + SPAN_MS;
   }
 
   /** Drafts, by index over all batches, whose id is in the log or came earlier in the same request. */

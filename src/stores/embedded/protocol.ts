@@ -114,17 +114,28 @@ export type Reply =
   | { readonly number: number; readonly error: PackedError };
 
 /**
- * To the writing thread: requests, or whether to look for what other processes commit while there is nothing to write,
- * or to finish, put everything into the main file, and close.
+ * To the writing thread: requests, or to take over what is in the file ahead, or whether to look for what other processes
+ * commit while there is nothing to write, or to finish, put everything into the main file, and close.
  *
  * How requests and replies cross is told in messages.ts.
  */
-export type ToWriter = readonly unknown[] | "watch" | "unwatch" | "close";
+export type ToWriter = readonly unknown[] | "apply" | "watch" | "unwatch" | "close";
+
+/** A file ahead begins. */
+export interface AheadStart {
+  /** Of its records. */
+  readonly salt: number;
+  /** No UUIDv7 in the store has this time or a later one. */
+  readonly idsSinceMs: number;
+}
 
 /** From the writing thread: replies, or news. */
 export type FromWriter =
   | readonly unknown[]
-  | { readonly type: "ready" }
+  /** `ahead`: what is needed to write to the file ahead, if there is one. */
+  | { readonly type: "ready"; readonly ahead: AheadStart | undefined }
+  /** The store has what stands in the file ahead, up to this record. */
+  | { readonly type: "applied"; readonly serial: number }
   | { readonly type: "failed"; readonly error: PackedError }
   /** Another process has written since this was last said. */
   | { readonly type: "foreign" }
@@ -135,5 +146,6 @@ export interface WriterOptions {
   readonly durability: "sync" | "os";
   readonly busyTimeoutMs: number;
   readonly maxBytes: number | undefined;
+  readonly exclusive: boolean;
   readonly pollMs: number;
 }

@@ -120,6 +120,11 @@ const STEPS: readonly string[] = [
   INSERT INTO filing (through, below) VALUES (0, 0);
   CREATE TABLE filed_id (id BLOB PRIMARY KEY, part INTEGER NOT NULL, seq INTEGER NOT NULL) WITHOUT ROWID;
   `,
+  // What has been taken over from the file ahead: see ahead-file.
+  `
+  CREATE TABLE ahead (salt INTEGER NOT NULL, applied INTEGER NOT NULL);
+  INSERT INTO ahead (salt, applied) VALUES (0, 0);
+  `,
 ];
 
 export const SCHEMA_VERSION = STEPS.length;

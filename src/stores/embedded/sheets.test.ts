@@ -19,7 +19,13 @@ import { Topics } from "./topics.js";
 import { WriteEngine } from "./write-engine.js";
 
 const PARTITIONS = 10;
-const OPTIONS = { durability: "os", busyTimeoutMs: 1_000, maxBytes: undefined, pollMs: 20 } as const;
+const OPTIONS = {
+  durability: "os",
+  busyTimeoutMs: 1_000,
+  maxBytes: undefined,
+  exclusive: false,
+  pollMs: 20,
+} as const;
 
 let folder: string;
 let files = 0;

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Worker } from "node:worker_threads";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { createBus } from "../../bus/create-bus.js";
 import { BusError } from "../../model/errors.js";
 import { JsonBody } from "../../model/json.js";
 import { type EmbeddedStore, embeddedStore } from "./index.js";
@@ -68,6 +69,31 @@ describe("the threads of a store", () => {
     expect(await seqs()).toEqual([1, 2, 3]);
     expect(threads("writer-worker")).toHaveLength(2);
     expect(warnings.join()).toContain("started again");
+  });
+
+  it("P1, P2, P15: what went ahead of a thread that ends is taken over by the next one", async () => {
+    const alone = embeddedStore({
+      path: join(folder, "alone.db"),
+      exclusive: true,
+      onWarning: (message) => warnings.push(message),
+    });
+    const bus = await createBus({ store: alone, topics: [{ name: "t", partitions: 1 }] });
+    for (let n = 1; n <= 40; n++) {
+      // Published again under its id until it is answered, as the bus does.
+      expect((await bus.publish("t", { n })).seq).toBe(n);
+      if (n % 10 === 0) await threads("writer-worker").at(-1)?.terminate();
+    }
+    await expect
+      .poll(() =>
+        alone.log.heads("t").then(
+          ([first]) => first?.head,
+          () => "not yet",
+        ),
+      )
+      .toBe(40);
+    const { events } = await alone.log.read("t", 0, { after: 0, limit: 100 });
+    expect(events.map(({ body }) => JSON.parse(body.text))).toEqual(events.map(({ seq }) => ({ n: seq })));
+    await bus.close();
   });
 
   it("P15: reads and signals go on through it", async () => {

@@ -23,6 +23,7 @@ describe("a group of writes", () => {
       durability: "sync",
       busyTimeoutMs: 50,
       maxBytes: undefined,
+      exclusive: false,
       pollMs: 20,
     });
     run(request("defineTopic", { config: { name: "t", partitions: 2 }, ifAbsent: false }));
@@ -155,6 +156,7 @@ describe("a group of writes", () => {
       durability: "sync",
       busyTimeoutMs: 50,
       maxBytes: undefined,
+      exclusive: false,
       pollMs: 20,
     });
     other.run([append(0, ["b"])]);
@@ -176,6 +178,7 @@ describe("a group of writes", () => {
         durability,
         busyTimeoutMs: 50,
         maxBytes: undefined,
+        exclusive: false,
         pollMs: 20,
       });
       const synchronous = one.setting("synchronous");

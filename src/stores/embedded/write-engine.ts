@@ -14,6 +14,8 @@
  * process has written, or something was rolled back.
  */
 import { BusError, describeThrown } from "../../model/errors.js";
+import { AheadFile } from "./ahead-file.js";
+import type { PromisedAppend } from "./ahead-record.js";
 import { BatchWriter } from "./batch-writer.js";
 import { Batches } from "./batches.js";
 import { DocumentWriter } from "./document-writer.js";
@@ -26,12 +28,13 @@ import { LogWriter } from "./log-writer.js";
 import { OutboxTable } from "./outbox-table.js";
 import { Partitions } from "./partitions.js";
 import { ProcessWatch } from "./process-identity.js";
-import type { OperationName, Operations, Reply, Request, WriterOptions } from "./protocol.js";
+import type { AheadStart, OperationName, Operations, Reply, Request, WriterOptions } from "./protocol.js";
 import { RegistryWriter } from "./registry-writer.js";
 import { checkFile, prepareSchema } from "./schema.js";
 import { SheetFiler } from "./sheet-filer.js";
 import { Connection, type SqlValue } from "./sqlite.js";
 import { Topics } from "./topics.js";
+import { UseLock } from "./use-lock.js";
 
 /** Bytes that are filed in one transaction, so that appends are not kept waiting. */
 const FILE_SLICE_BYTES = 262_144;
@@ -46,6 +49,8 @@ const REFUSES_FIRST: ReadonlySet<OperationName> = new Set(["append", "commit", "
 const NEVER_WOKEN = new Int32Array(new SharedArrayBuffer(4));
 
 export class WriteEngine {
+  /** The file ahead that was begun, if there is one. */
+  readonly ahead: AheadStart | undefined;
   readonly #connection: Connection;
   readonly #topics: Topics;
   readonly #partitions: Partitions;
@@ -56,6 +61,8 @@ export class WriteEngine {
   readonly #leases: LeaseWriter;
   readonly #documents: DocumentWriter;
   readonly #operations: Operations;
+  readonly #ahead: AheadFile;
+  readonly #useLock: UseLock;
   readonly #patienceMs: number;
   #dataVersion = -1;
   /** False if no sheet was added since the last look: most groups add none, and need not pay for a look. */
@@ -64,6 +71,7 @@ export class WriteEngine {
   constructor(options: WriterOptions) {
     const connection = openForWriting(options);
     this.#connection = connection;
+    this.#useLock = lockFor(options, connection);
     this.#patienceMs = options.busyTimeoutMs;
     this.#topics = new Topics(connection);
     this.#partitions = new Partitions(connection);
@@ -82,6 +90,28 @@ export class WriteEngine {
     this.#leases = new LeaseWriter(connection, new ProcessWatch());
     this.#documents = new DocumentWriter(connection, this.#leases);
     this.#operations = this.#wire();
+    this.#ahead = new AheadFile(connection);
+    try {
+      this.ahead = this.#beginAhead(options);
+    } catch (error) {
+      connection.close();
+      this.#useLock.release();
+      throw busError(error, options.path);
+    }
+  }
+
+  /**
+   * Takes over what stands in the file ahead; returns the number of the last record that the store has. If it throws, nothing
+   * may be written any more: seqs were promised that only those events may have.
+   */
+  apply(): number {
+    this.#transact(() => {
+      for (let records = this.#ahead.next(); records.length > 0; records = this.#ahead.next()) {
+        for (const { appends } of records) for (const append of appends) this.#keep(append);
+        this.#ahead.applied(records);
+      }
+    });
+    return this.#ahead.serial;
   }
 
   /** Runs requests as one transaction. Never throws: what went wrong is in the replies. */
@@ -131,18 +161,10 @@ export class WriteEngine {
 
   /** Files a slice of the sheets. Says whether another process has written; throws if nothing was done. */
   file(sliceBytes = FILE_SLICE_BYTES): { foreign: boolean } {
-    this.#begin();
-    try {
-      const foreign = this.#checkOthers();
+    return this.#transact((foreign) => {
       this.#filer.slice(sliceBytes);
-      this.#flush();
-      this.#connection.exec("COMMIT");
       return { foreign };
-    } catch (error) {
-      if (this.#connection.inTransaction) this.#connection.exec("ROLLBACK");
-      this.#forgetUndone();
-      throw error;
-    }
+    });
   }
 
   /** Folds the log beside the main file into it, as far as nobody reads what stands there now. */
@@ -159,8 +181,45 @@ export class WriteEngine {
     try {
       // The main file then holds everything, also if another process keeps the log beside it open.
       this.#connection.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+      this.#ahead.remove();
     } finally {
       this.#connection.close();
+      this.#useLock.release();
+    }
+  }
+
+  /** Takes over what a process that ended left in the file ahead, then begins one if it may be used. */
+  #beginAhead({ exclusive, durability, maxBytes }: WriterOptions): AheadStart | undefined {
+    this.#transact(() => this.#ahead.load());
+    this.apply();
+    // Without a sync the thread is quick enough; in a file that may be full, room for what was promised is not certain.
+    if (!exclusive || durability !== "sync" || maxBytes !== undefined) return undefined;
+    const salt = this.#transact(() => this.#ahead.begin());
+    return { salt, idsSinceMs: this.#ids.newestMs() + 1 };
+  }
+
+  #keep({ request, firstSeq: promised }: PromisedAppend): void {
+    const { firstSeq } = this.#operations.append(request);
+    if (firstSeq === promised) return;
+    const { topic, partition } = request;
+    throw new BusError(
+      "STORE_DAMAGED",
+      `an event of partition ${partition} of "${topic}" was promised seq ${promised}, but the next one is ${firstSeq}`,
+    );
+  }
+
+  /** All of the work or nothing of it. */
+  #transact<T>(work: (foreign: boolean) => T): T {
+    this.#begin();
+    try {
+      const result = work(this.#checkOthers());
+      this.#flush();
+      this.#connection.exec("COMMIT");
+      return result;
+    } catch (error) {
+      if (this.#connection.inTransaction) this.#connection.exec("ROLLBACK");
+      this.#forgetUndone();
+      throw error;
     }
   }
 
@@ -348,6 +407,16 @@ export class WriteEngine {
 const CACHE_KIBIBYTES = 16_384;
 /** Pages of the log beside the main file (16 MiB) before a commit folds it back in, if nobody has by then. */
 const CHECKPOINT_PAGES = 4_096;
+
+/** Closes the connection if another process has the file for itself. */
+function lockFor(options: WriterOptions, connection: Connection): UseLock {
+  try {
+    return new UseLock(options);
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
+}
 
 function openForWriting(options: WriterOptions): Connection {
   const { path } = options;

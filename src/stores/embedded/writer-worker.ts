@@ -82,12 +82,22 @@ function serve(port: MessagePort, options: WriterOptions): void {
     else if (filing === undefined && engine.isFilingDue) filing = setImmediate(spare, file);
   };
 
+  const keepInOrder = (): void => {
+    if (++unfolded >= FOLD_AFTER) folding ??= setImmediate(spare, fold);
+    spare(fileSoon);
+  };
+
+  /** Ends the thread if it fails: what was promised must come before anything else, and does when the next one opens the file. */
+  const apply = (): void => {
+    post({ type: "applied", serial: engine.apply() });
+    keepInOrder();
+  };
+
   const run = (requests: readonly Request[]): void => {
     const { replies, foreign } = engine.run(requests);
     post(packReplies(replies));
-    if (++unfolded >= FOLD_AFTER) folding ??= setImmediate(spare, fold);
     if (foreign) post({ type: "foreign" });
-    spare(fileSoon);
+    keepInOrder();
     if (reclaiming === undefined && requests.some(({ name }) => FREEING.has(name))) {
       reclaiming = setImmediate(spare, reclaim);
     }
@@ -104,6 +114,7 @@ function serve(port: MessagePort, options: WriterOptions): void {
 
   const receive = (message: ToWriter): void => {
     if (message === "close") close();
+    else if (message === "apply") apply();
     else if (typeof message === "string") {
       clearInterval(watching);
       watching = message === "watch" ? setInterval(spare, options.pollMs, look) : undefined;
@@ -115,7 +126,7 @@ function serve(port: MessagePort, options: WriterOptions): void {
   };
 
   port.on("message", receive);
-  post({ type: "ready" });
+  post({ type: "ready", ahead: engine.ahead });
 }
 
 /** All requests that wait, up to the first message of another kind. */

@@ -4,12 +4,15 @@
  */
 
 import type { Worker } from "node:worker_threads";
-import { BusError } from "../../model/errors.js";
+import { BusError, describeThrown } from "../../model/errors.js";
+import type { Seq } from "../../model/event.js";
 import { Numbered } from "../../model/numbered.js";
 import { soon } from "../../model/soon.js";
+import { Ahead } from "./ahead.js";
+import { AheadLane } from "./ahead-lane.js";
 import { type PackedError, unpackError } from "./errors.js";
 import { PlaceNumbers, packRequests, type Replied, unpackReplies } from "./messages.js";
-import type { FromWriter, Request, ToWriter, WriterOptions } from "./protocol.js";
+import type { AheadStart, AppendRequest, FromWriter, Request, ToWriter, WriterOptions } from "./protocol.js";
 import { startWorker } from "./worker-start.js";
 
 /** Calls, and bytes handed over with them, that may wait for their answer at once (P13). */
@@ -47,6 +50,7 @@ export class Writer implements Replied {
   #number = 0;
   #waitingBytes = 0;
   #state: "open" | "closed" | "lost" = "open";
+  #lane: AheadLane | undefined;
 
   /** Opens the file; throws a BusError that says what to do. */
   static async open(options: WriterOptions, events: WriterEvents): Promise<Writer> {
@@ -83,10 +87,17 @@ export class Writer implements Replied {
     if (this.#state === "open") this.#post(on ? "watch" : "unwatch");
   }
 
+  /** When readers of the file see everything that was answered; undefined if they do now. */
+  applied(): Promise<void> | undefined {
+    if (!this.#lane?.ahead.isAhead) return undefined;
+    return this.#state === "open" ? this.#lane.applied() : Promise.reject(this.#gone());
+  }
+
   /** Waits for what is under way, then ends the thread. */
   async close(): Promise<void> {
     if (this.#state === "open") {
       this.#flush();
+      this.#lane?.tell();
       this.#state = "closed";
       this.#worker.ref();
       this.#post("close");
@@ -101,6 +112,7 @@ export class Writer implements Replied {
         if ("type" in message && message.type === "ready") {
           isReady = true;
           resolve();
+          if (message.ahead !== undefined) this.#openLane(message.ahead, events);
         } else if ("type" in message && message.type === "failed") reject(unpackError(message.error));
         else this.#receive(message, events);
       });
@@ -119,9 +131,18 @@ export class Writer implements Replied {
     if (this.#waiting.size === 0) this.#worker.unref();
   }
 
+  #openLane(start: AheadStart, events: WriterEvents): void {
+    try {
+      this.#lane = new AheadLane(new Ahead(this.#path, start), () => this.#post("apply"));
+    } catch (error) {
+      events.onWarning(`every append to ${this.#path} takes the long way: ${describeThrown(error)}`);
+    }
+  }
+
   #receive(message: FromWriter, events: WriterEvents): void {
     if ("type" in message) {
-      if (message.type === "foreign") events.onForeign();
+      if (message.type === "applied") this.#lane?.caughtUp(message.serial);
+      else if (message.type === "foreign") events.onForeign();
       else if (message.type === "warning") events.onWarning(message.message);
       return;
     }
@@ -130,7 +151,10 @@ export class Writer implements Replied {
   }
 
   answered(number: number, answer: unknown): void {
-    this.#take(number)?.resolve(answer);
+    const call = this.#take(number);
+    if (call === undefined) return;
+    if (call.name === "append") this.#lane?.ahead.learn(call.argument as AppendRequest, answer);
+    call.resolve(answer);
   }
 
   failed(number: number, error: PackedError): void {
@@ -159,6 +183,12 @@ export class Writer implements Replied {
     const transfer = this.#transfer;
     this.#outgoing = [];
     this.#transfer = new Set();
+    if (this.#lane !== undefined) {
+      if (this.#goAhead(this.#lane, requests)) return;
+      this.#lane.ahead.note(requests);
+      // What was promised comes first.
+      this.#lane.tell();
+    }
     try {
       this.#post(packRequests(requests, this.#places), [...transfer]);
     } catch (error) {
@@ -167,6 +197,22 @@ export class Writer implements Replied {
       for (const { number } of requests) this.#take(number)?.reject(BusError.from(error));
     }
   };
+
+  /** Writes them to the file ahead and answers them; false if they are for the thread. */
+  #goAhead(lane: AheadLane, requests: readonly Call[]): boolean {
+    if (this.#waiting.size > requests.length) return false;
+    let seqs: Seq[] | undefined;
+    try {
+      seqs = lane.write(requests);
+    } catch {
+      // Nobody knows whether they are on disk. The next thread looks; these calls end with this one.
+      void this.#worker.terminate();
+      return true;
+    }
+    if (seqs === undefined) return false;
+    for (let i = 0; i < requests.length; i++) this.#take((requests[i] as Call).number)?.resolve(seqs[i]);
+    return true;
+  }
 
   #take(number: number): Call | undefined {
     const waiting = this.#waiting.take(number);
@@ -179,6 +225,7 @@ export class Writer implements Replied {
   }
 
   #end(events: WriterEvents, cause: unknown): void {
+    this.#lane?.end(this.#gone());
     this.#waitingBytes = 0;
     for (const call of this.#waiting.takeAll()) {
       call.reject(

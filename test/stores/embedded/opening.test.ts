@@ -66,7 +66,9 @@ describe("opening a store", () => {
     await append(store, drafts(3));
     await store.close();
     const older = new Database(work.path);
-    older.exec("DROP TABLE sheet; DROP TABLE filing; DROP TABLE filed_id; PRAGMA user_version = 1");
+    older.exec(
+      "DROP TABLE sheet; DROP TABLE filing; DROP TABLE filed_id; DROP TABLE ahead; PRAGMA user_version = 1",
+    );
     older.close();
     const again = await work.open();
     await append(again, drafts(2));

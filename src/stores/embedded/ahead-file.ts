@@ -1,0 +1,156 @@
+/**
+ * The file ahead, as the writing thread sees it: it lies beside a store that one process has for itself, and holds appends
+ * that are on disk there and not yet in the store. Each record stands behind the one before it, or at the beginning
+ * of the file once all before it are in the store. `applied` in the store counts how far that has come, in one transaction with the
+ * events themselves, so that after a crash each record is applied once.
+ *
+ * The file has its full size from the beginning: a sync then waits for bytes alone.
+ */
+import { closeSync, fsyncSync, openSync, readSync, rmSync, writeSync } from "node:fs";
+import { dirname } from "node:path";
+import { BusError, describeThrown } from "../../model/errors.js";
+import { type AheadRecord, readRecord } from "./ahead-record.js";
+import type { Connection } from "./sqlite.js";
+
+export const AHEAD_BYTES = 1_048_576;
+/** Looked at together, while the store is open; more than the longest record. */
+const WINDOW_BYTES = 65_536;
+
+export function aheadPath(path: string): string {
+  return `${path}-ahead`;
+}
+
+export class AheadFile {
+  readonly #connection: Connection;
+  #salt = 0;
+  #serial = 0;
+  #fd: number | undefined;
+  /** Where the next record begins, unless it stands at the beginning of the file; undefined until the file was looked through. */
+  #at: number | undefined;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  /** Reads how far the store has come. Inside a transaction. */
+  load(): void {
+    const row = this.#connection
+      .sql("SELECT salt, applied FROM ahead")
+      .get<[salt: number, applied: number]>();
+    [this.#salt, this.#serial] = row ?? [0, 0];
+  }
+
+  /** Records that the store does not have yet, in order, as many as are found at once. */
+  next(): AheadRecord[] {
+    if (this.#at === undefined) return this.#recover();
+    const found = this.#from(this.#at, WINDOW_BYTES);
+    return found.length > 0 || this.#at === 0 ? found : this.#from(0, WINDOW_BYTES);
+  }
+
+  /** That these are in the store; committed with them. */
+  applied(records: readonly AheadRecord[]): void {
+    const last = records.at(-1);
+    if (last === undefined) return;
+    this.#connection.sql("UPDATE ahead SET applied = ?").run(last.serial);
+    this.#serial = last.serial;
+    this.#at = last.end;
+  }
+
+  get serial(): number {
+    return this.#serial;
+  }
+
+  /** Makes the file anew, for records under a salt of their own. Inside a transaction; all of the old ones must be applied. */
+  begin(): number {
+    this.#close();
+    makeFile(aheadPath(this.#connection.path));
+    this.#salt = Math.floor(Math.random() * 2 ** 48) + 1;
+    this.#serial = 0;
+    this.#at = 0;
+    this.#connection.sql("UPDATE ahead SET salt = ?, applied = 0").run(this.#salt);
+    return this.#salt;
+  }
+
+  /** All of it is in the store. */
+  remove(): void {
+    this.#close();
+    rmSync(aheadPath(this.#connection.path), { force: true });
+  }
+
+  /** As `next`, when it is not known where they begin: behind some that the store has, perhaps. */
+  #recover(): AheadRecord[] {
+    const bytes = this.#read(0, AHEAD_BYTES);
+    let at = 0;
+    for (let serial = readRecord(bytes, 0, this.#salt)?.serial ?? 0; serial <= this.#serial; serial++) {
+      const record = readRecord(bytes, at, this.#salt, serial);
+      if (record === undefined) return [];
+      at = record.end;
+    }
+    return this.#from(at, AHEAD_BYTES);
+  }
+
+  /** Records that follow each other from a place on, if the next one stands there. */
+  #from(from: number, length: number): AheadRecord[] {
+    const bytes = this.#read(from, length);
+    const records: AheadRecord[] = [];
+    for (let at = 0, serial = this.#serial + 1; ; serial++) {
+      const record = readRecord(bytes, at, this.#salt, serial);
+      if (record === undefined) return records;
+      at = record.end;
+      records.push({ serial, appends: record.appends, end: from + at });
+    }
+  }
+
+  #read(from: number, length: number): Buffer {
+    this.#fd ??= openIfThere(aheadPath(this.#connection.path));
+    if (this.#fd === undefined) return Buffer.alloc(0);
+    const bytes = Buffer.allocUnsafeSlow(length);
+    return bytes.subarray(0, readSync(this.#fd, bytes, 0, length, from));
+  }
+
+  #close(): void {
+    if (this.#fd !== undefined) closeSync(this.#fd);
+    this.#fd = undefined;
+  }
+}
+
+function openIfThere(path: string): number | undefined {
+  try {
+    return openSync(path, "r");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+function makeFile(path: string): void {
+  try {
+    const fd = openSync(path, "w+");
+    try {
+      const zeros = Buffer.alloc(WINDOW_BYTES);
+      for (let at = 0; at < AHEAD_BYTES; at += zeros.length) writeSync(fd, zeros, 0, zeros.length, at);
+      fsyncSync(fd);
+    } finally {
+      closeSync(fd);
+    }
+    syncFolder(dirname(path));
+  } catch (error) {
+    throw cannotMake(path, error);
+  }
+}
+
+function cannotMake(path: string, cause: unknown): BusError {
+  const code = (cause as NodeJS.ErrnoException).code === "ENOSPC" ? "STORE_FULL" : "STORE_UNAVAILABLE";
+  return new BusError(code, `${path} cannot be made: ${describeThrown(cause)}`, { cause, details: { path } });
+}
+
+/** A new file is on disk only once its folder is. Windows knows no such thing. */
+function syncFolder(path: string): void {
+  if (process.platform === "win32") return;
+  const fd = openSync(path, "r");
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}

@@ -1,0 +1,172 @@
+/**
+ * Appends ahead of the writing thread, for a store that one process has for itself. A few small appends need not go through
+ * two threads and a transaction before they are answered: their seqs follow from those given before, and the event
+ * loop writes and syncs them itself, in a file that has its full size already. The writing thread takes them over into the
+ * store a little later, many at a time (P1: they are on disk; P2: nobody else gives seqs).
+ *
+ * Only while the thread has nothing else to do: under load, large batches and the thread are faster. And only while the disk is
+ * quick: after a slow sync the thread, which may wait, has its turn for a while.
+ */
+import { closeSync, fdatasyncSync, openSync, writeSync } from "node:fs";
+import type { Seq } from "../../model/event.js";
+import { AHEAD_BYTES, aheadPath } from "./ahead-file.js";
+import { AheadIds } from "./ahead-ids.js";
+import { bytesOf, countOf, type PromisedAppend, writeRecord } from "./ahead-record.js";
+import type { AheadStart, AppendAnswer, AppendRequest, Request } from "./protocol.js";
+
+/** What is worth it: events and bytes of appends that are written together. */
+const MAX_APPENDS = 16;
+const MAX_BYTES = 8_192;
+/** Bytes that wait for the writing thread before it is told, and at most. */
+const APPLY_BYTES = 65_536;
+const MAX_UNAPPLIED_BYTES = 131_072;
+/** The event loop is not kept longer than this, as a rule: a slower sync sends so many groups through the thread, then twice as many. */
+const SLOW_MS = 2;
+const REST = 8;
+const LONGEST_REST = 16_384;
+
+export class Ahead {
+  #fd: number | undefined;
+  readonly #slowMs: number;
+  readonly #salt: number;
+  readonly #ids: AheadIds;
+  readonly #record = Buffer.allocUnsafeSlow(MAX_BYTES * 4);
+  readonly #heads = new Map<string, Map<number, Seq>>();
+  #serial = 0;
+  #applied = 0;
+  #at = 0;
+  #unappliedBytes = 0;
+  #resting = 0;
+  #rest = REST;
+
+  constructor(path: string, { salt, idsSinceMs }: AheadStart, slowMs = SLOW_MS) {
+    this.#fd = openSync(aheadPath(path), "r+");
+    this.#slowMs = slowMs;
+    this.#salt = salt;
+    this.#ids = new AheadIds(idsSinceMs);
+  }
+
+  /** The number of the last record. */
+  get serial(): number {
+    return this.#serial;
+  }
+
+  /** Whether something is on disk that the store does not have yet. */
+  get isAhead(): boolean {
+    return this.#serial > this.#applied;
+  }
+
+  /** Whether so much of it waits that the writing thread should take it over now. */
+  get isMuch(): boolean {
+    return this.#unappliedBytes >= APPLY_BYTES;
+  }
+
+  /** The writing thread is going to be asked for these. */
+  note(requests: readonly Request[]): void {
+    for (const { name, argument } of requests) {
+      if (name === "append") this.#ids.add(argument as AppendRequest);
+      // From then on appends to the partition are refused.
+      else if (name === "markDamage") this.#heads.clear();
+    }
+  }
+
+  /** An append was answered by the writing thread. */
+  learn(request: AppendRequest, answer: unknown): void {
+    const { firstSeq, duplicates } =
+      typeof answer === "number" ? { firstSeq: answer } : (answer as AppendAnswer);
+    const head = duplicates === undefined ? firstSeq + countOf(request) - 1 : undefined;
+    if (head !== undefined) this.#setHead(request, head);
+    else this.#heads.delete(request.topic);
+  }
+
+  /** The store has records up to this one. */
+  caughtUp(serial: number): void {
+    this.#applied = serial;
+    if (!this.isAhead) this.#unappliedBytes = 0;
+  }
+
+  /**
+   * Writes and syncs appends, and gives each the seq of its first event; undefined if they are better sent to the writing thread,
+   * and nothing was done. Throws if the device failed: nobody knows what is on disk then.
+   */
+  write(requests: readonly Request[]): Seq[] | undefined {
+    const fd = this.#fd;
+    if (fd === undefined || requests.length > MAX_APPENDS || this.#unappliedBytes >= MAX_UNAPPLIED_BYTES)
+      return undefined;
+    if (this.#resting > 0) {
+      this.#resting--;
+      return undefined;
+    }
+    const appends = this.#promise(requests);
+    if (appends === undefined) return undefined;
+    const length = writeRecord(this.#record, appends, { salt: this.#salt, serial: this.#serial + 1 });
+    if (length === 0 || !this.#makeRoom(length)) return undefined;
+    this.#put(fd, length);
+    return appends.map(({ request, firstSeq }) => {
+      this.#setHead(request, firstSeq + countOf(request) - 1);
+      return firstSeq;
+    });
+  }
+
+  close(): void {
+    if (this.#fd !== undefined) closeSync(this.#fd);
+    this.#fd = undefined;
+  }
+
+  /** The seqs that they will have; undefined if one of them needs a look at the store. */
+  #promise(requests: readonly Request[]): PromisedAppend[] | undefined {
+    const appends: PromisedAppend[] = [];
+    let bytes = 0;
+    for (const { name, argument } of requests) {
+      if (name !== "append") return undefined;
+      const request = argument as AppendRequest;
+      const head = promisedHead(appends, request) ?? this.#heads.get(request.topic)?.get(request.partition);
+      bytes += bytesOf(request);
+      if (head === undefined || bytes > MAX_BYTES || !this.#isPlain(request)) return undefined;
+      appends.push({ request, firstSeq: head + 1 });
+    }
+    return appends;
+  }
+
+  #isPlain(request: AppendRequest): boolean {
+    const areNew = this.#ids.add(request);
+    return (areNew || request.check === "none") && request.fence === undefined && request.layout.length > 0;
+  }
+
+  #makeRoom(length: number): boolean {
+    if (this.#at + length <= AHEAD_BYTES) return true;
+    if (this.isAhead) return false;
+    this.#at = 0;
+    return true;
+  }
+
+  #put(fd: number, length: number): void {
+    const startMs = performance.now();
+    writeSync(fd, this.#record, 0, length, this.#at);
+    fdatasyncSync(fd);
+    this.#serial++;
+    this.#at += length;
+    this.#unappliedBytes += length;
+    if (performance.now() - startMs <= this.#slowMs) {
+      this.#rest = REST;
+      return;
+    }
+    this.#resting = this.#rest;
+    this.#rest = Math.min(this.#rest * 2, LONGEST_REST);
+  }
+
+  #setHead({ topic, partition }: AppendRequest, head: Seq): void {
+    const heads = this.#heads.get(topic);
+    if (heads === undefined) this.#heads.set(topic, new Map([[partition, head]]));
+    else heads.set(partition, head);
+  }
+}
+
+/** The last seq promised to earlier ones of the same group. */
+function promisedHead(
+  appends: readonly PromisedAppend[],
+  { topic, partition }: AppendRequest,
+): Seq | undefined {
+  const last = appends.findLast(({ request }) => request.topic === topic && request.partition === partition);
+  return last && last.firstSeq + countOf(last.request) - 1;
+}

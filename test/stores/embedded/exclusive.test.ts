@@ -1,0 +1,72 @@
+import { existsSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { createBus } from "../../../src/bus/create-bus.js";
+import { type EmbeddedStore, embeddedStore } from "../../../src/stores/embedded/index.js";
+
+describe("a store that one process has for itself", () => {
+  let folder: string;
+  let path: string;
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), "promethean-exclusive-"));
+    path = join(folder, "bus.db");
+  });
+  afterEach(() => rm(folder, { recursive: true, force: true }));
+
+  async function opened(exclusive: boolean): Promise<EmbeddedStore> {
+    const store = embeddedStore({ path, exclusive, busyTimeoutMs: 50 });
+    await store.open();
+    return store;
+  }
+
+  it("others are told so, in words, and get it once it is closed", async () => {
+    const alone = await opened(true);
+    for (const exclusive of [true, false])
+      await expect(opened(exclusive)).rejects.toMatchObject({
+        code: "STORE_LOCKED",
+        message: expect.stringMatching(/bus\.db is open elsewhere.*`exclusive`/),
+      });
+    await alone.close();
+    const [one, another] = [await opened(false), await opened(false)];
+    await expect(opened(true)).rejects.toMatchObject({ code: "STORE_LOCKED" });
+    await one.close();
+    await another.close();
+    await (await opened(true)).close();
+  });
+
+  it("P1, P2: what was published is read at once, by every way of reading; nothing is left ahead of a store that is closed", async () => {
+    const store = await opened(true);
+    const bus = await createBus({ store, topics: [{ name: "t", partitions: 1 }] });
+    for (let n = 1; n <= 50; n++) {
+      const { id, seq } = await bus.publish("t", { n }, { key: "k" });
+      expect(seq).toBe(n);
+      const ways = [
+        () => store.log.read("t", 0, { after: n - 1, limit: 10 }).then(({ events }) => events[0]),
+        () => store.log.find(id),
+        () => store.log.latestByKey("t", ["k"]).then((newest) => newest.get("k")),
+        () => store.log.heads("t").then(([first]) => ({ id, seq: first?.head })),
+      ];
+      expect(await ways[n % ways.length]?.()).toMatchObject({ id, seq });
+    }
+    expect((await store.check()).events).toBe(50);
+    await bus.close();
+    await store.close();
+    expect(existsSync(`${path}-ahead`)).toBe(false);
+  });
+
+  it("P1: a backup holds everything that was answered", async () => {
+    const store = await opened(true);
+    const bus = await createBus({ store, topics: [{ name: "t", partitions: 1 }] });
+    for (let n = 1; n <= 20; n++) await bus.publish("t", { n });
+    const copy = join(folder, "copy.db");
+    await store.backup(copy);
+    const restored = embeddedStore({ path: copy });
+    await restored.open();
+    expect((await restored.log.heads("t"))[0]?.head).toBe(20);
+    await restored.close();
+    await bus.close();
+    await store.close();
+  });
+});
