@@ -21,26 +21,19 @@ import { Batches } from "./batches.js";
 import { DocumentWriter } from "./document-writer.js";
 import { busError, isBusy, isFull, isUncertain, packError } from "./errors.js";
 import { IdWriter } from "./id-writer.js";
-import { KeyIndex } from "./key-index.js";
 import { LeaseWriter } from "./lease-writer.js";
-import { LogRemover } from "./log-remover.js";
-import { LogWriter } from "./log-writer.js";
-import { OutboxTable } from "./outbox-table.js";
+import { operationsOf } from "./operations.js";
 import { Partitions } from "./partitions.js";
 import { ProcessWatch } from "./process-identity.js";
 import type { AheadStart, OperationName, Operations, Reply, Request, WriterOptions } from "./protocol.js";
-import { RegistryWriter } from "./registry-writer.js";
-import { checkFile, prepareSchema } from "./schema.js";
 import { SheetFiler } from "./sheet-filer.js";
-import { Connection, type SqlValue } from "./sqlite.js";
+import type { Connection, SqlValue } from "./sqlite.js";
 import { Topics } from "./topics.js";
-import { UseLock } from "./use-lock.js";
+import type { UseLock } from "./use-lock.js";
+import { openForWriting } from "./writing-connection.js";
 
 /** Bytes that are filed in one transaction, so that appends are not kept waiting. */
 const FILE_SLICE_BYTES = 262_144;
-
-/** Batches whose keys are indexed in one request, so that appends are not kept waiting. */
-const FILL_BATCHES = 64;
 
 /** What is asked with nearly every event: each of these throws a BusError only before its first write. */
 const REFUSES_FIRST: ReadonlySet<OperationName> = new Set(["append", "commit", "beat"]);
@@ -69,9 +62,9 @@ export class WriteEngine {
   #mayFilingBeDue = true;
 
   constructor(options: WriterOptions) {
-    const connection = openForWriting(options);
+    const { connection, useLock } = openForWriting(options);
     this.#connection = connection;
-    this.#useLock = lockFor(options, connection);
+    this.#useLock = useLock;
     this.#patienceMs = options.busyTimeoutMs;
     this.#topics = new Topics(connection);
     this.#partitions = new Partitions(connection);
@@ -89,7 +82,17 @@ export class WriteEngine {
     this.#ids = new IdWriter(connection, this.#batches, this.#rows, Date.now);
     this.#leases = new LeaseWriter(connection, new ProcessWatch());
     this.#documents = new DocumentWriter(connection, this.#leases);
-    this.#operations = this.#wire();
+    this.#operations = operationsOf({
+      connection,
+      topics: this.#topics,
+      partitions: this.#partitions,
+      batches: this.#batches,
+      rows: this.#rows,
+      filer: this.#filer,
+      ids: this.#ids,
+      leases: this.#leases,
+      documents: this.#documents,
+    });
     this.#ahead = new AheadFile(connection);
     try {
       this.ahead = this.#beginAhead(options);
@@ -105,12 +108,7 @@ export class WriteEngine {
    * may be written any more: seqs were promised that only those events may have.
    */
   apply(): number {
-    this.#transact(() => {
-      for (let records = this.#ahead.next(); records.length > 0; records = this.#ahead.next()) {
-        for (const { appends } of records) for (const append of appends) this.#keep(append);
-        this.#ahead.applied(records);
-      }
-    });
+    this.#transact(() => this.#takeOver());
     return this.#ahead.serial;
   }
 
@@ -190,12 +188,21 @@ export class WriteEngine {
 
   /** Takes over what a process that ended left in the file ahead, then begins one if it may be used. */
   #beginAhead({ exclusive, durability, maxBytes }: WriterOptions): AheadStart | undefined {
-    this.#transact(() => this.#ahead.load());
-    this.apply();
+    this.#transact(() => {
+      this.#ahead.load();
+      this.#takeOver();
+    });
     // Without a sync the thread is quick enough; in a file that may be full, room for what was promised is not certain.
     if (!exclusive || durability !== "sync" || maxBytes !== undefined) return undefined;
     const salt = this.#transact(() => this.#ahead.begin());
     return { salt, idsSinceMs: this.#ids.newestMs() + 1 };
+  }
+
+  #takeOver(): void {
+    for (let records = this.#ahead.next(); records.length > 0; records = this.#ahead.next()) {
+      for (const { appends } of records) for (const append of appends) this.#keep(append);
+      this.#ahead.applied(records);
+    }
   }
 
   #keep({ request, firstSeq: promised }: PromisedAppend): void {
@@ -340,104 +347,5 @@ export class WriteEngine {
     this.#partitions.forget();
     this.#batches.forget();
     this.#documents.forget();
-  }
-
-  #wire(): Operations {
-    const connection = this.#connection;
-    const topics = this.#topics;
-    const partitions = this.#partitions;
-    const batches = this.#batches;
-    const rows = this.#rows;
-    const filer = this.#filer;
-    const ids = this.#ids;
-    const keys = new KeyIndex(connection);
-    const leases = this.#leases;
-    const documents = this.#documents;
-    const log = new LogWriter({ connection, topics, partitions, batches, rows, ids, keys, leases });
-    const remover = new LogRemover({ connection, topics, partitions, batches, ids, keys, filer });
-    const registry = new RegistryWriter(connection, topics, keys);
-    const outbox = new OutboxTable({
-      run: (text, values) => connection.sql(text).run(...values),
-      all: (text, values) => connection.sql(text).all(...values),
-    });
-    return {
-      append: (o) => log.append(o),
-      trim: (o) => remover.trim(o),
-      remove: (o) => remover.remove(o),
-      markDamage: (o) => remover.markDamage(o),
-      fillKeys: ({ topic, part, after }) => {
-        const row = topics.find(topic);
-        // Entries by key lead to rows.
-        if (batches.sheets.of(part).length > 0) filer.all();
-        return { through: row === undefined ? null : keys.fill(row.id, part, after, batches, FILL_BATCHES) };
-      },
-      keysFilled: (o) => registry.keysFilled(o),
-      openSession: (o) => leases.openSession(o),
-      beat: (o) => leases.beat(o),
-      closeSession: (o) => leases.closeSession(o),
-      join: (o) => leases.join(o),
-      leave: (o) => leases.leave(o),
-      start: (o) => leases.start(o),
-      claim: (o) => leases.claim(o),
-      commit: (o) => leases.commit(o),
-      release: (o) => leases.release(o),
-      move: (o) => leases.move(o),
-      removeGroup: (o) => leases.removeGroup(o),
-      defineView: (o) => documents.defineView(o),
-      writeDocuments: (o) => documents.writeDocuments(o),
-      dropView: (o) => documents.dropView(o),
-      purgeView: (o) => documents.purgeView(o),
-      outboxAdd: ({ entry, nowMs }) => outbox.add(entry, nowMs),
-      outboxClaim: ({ count, claim, ...o }) => outbox.claim(count, claim, o),
-      outboxSent: ({ id, token, nowMs }) => outbox.markSent(id, token, nowMs),
-      outboxError: ({ id, token, ...o }) => outbox.markError(id, token, o),
-      outboxExpire: ({ nowMs }) => outbox.requeueExpired(nowMs),
-      outboxRequeue: ({ ids: wanted }) => outbox.requeueDead(wanted),
-      outboxDiscard: ({ ids: wanted }) => outbox.discardDead(wanted),
-      outboxPurge: ({ sentBeforeMs }) => outbox.purge(sentBeforeMs),
-      defineTopic: (o) => registry.defineTopic(o),
-      putSchema: (o) => registry.putSchema(o),
-      putToken: (o) => registry.putToken(o),
-      audit: (o) => registry.audit(o),
-    };
-  }
-}
-
-/** For the pages of indexes that are written all over. */
-const CACHE_KIBIBYTES = 16_384;
-/** Pages of the log beside the main file (16 MiB) before a commit folds it back in, if nobody has by then. */
-const CHECKPOINT_PAGES = 4_096;
-
-/** Closes the connection if another process has the file for itself. */
-function lockFor(options: WriterOptions, connection: Connection): UseLock {
-  try {
-    return new UseLock(options);
-  } catch (error) {
-    connection.close();
-    throw error;
-  }
-}
-
-function openForWriting(options: WriterOptions): Connection {
-  const { path } = options;
-  try {
-    const connection = new Connection(path, options);
-    // Before anything else: a file of another program stays as it is.
-    checkFile(connection);
-    // Only counts for a file that has no tables yet.
-    connection.exec("PRAGMA auto_vacuum = INCREMENTAL");
-    connection.pragma("journal_mode = WAL");
-    connection.exec(`PRAGMA synchronous = ${options.durability === "sync" ? "FULL" : "NORMAL"}`);
-    connection.exec(`PRAGMA cache_size = -${CACHE_KIBIBYTES}`);
-    connection.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}; PRAGMA journal_size_limit = 67108864`);
-    prepareSchema(connection);
-    if (options.maxBytes !== undefined) {
-      const pages = Math.ceil(options.maxBytes / Number(connection.pragma("page_size")));
-      connection.pragma(`max_page_count = ${pages}`);
-    }
-    connection.pragma("busy_timeout = 0");
-    return connection;
-  } catch (error) {
-    throw busError(error, path);
   }
 }
