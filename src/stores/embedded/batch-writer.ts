@@ -7,6 +7,7 @@
 import { checksum } from "../batch-codec.js";
 import { type BatchToWrite, posOf } from "./batches.js";
 import { encodeSheet } from "./sheet-codec.js";
+import type { Sheets } from "./sheets.js";
 import type { Connection } from "./sqlite.js";
 
 /** A row of this size or more fills a good part of a page: nothing is gained by a sheet. */
@@ -18,12 +19,14 @@ const SHEET_BYTES = 65_536;
 
 export class BatchWriter {
   readonly #connection: Connection;
+  readonly #sheets: Sheets;
   readonly #useSheets: boolean;
   #gathered: BatchToWrite[] = [];
   #small: BatchToWrite[] = [];
 
-  constructor(connection: Connection, o: { readonly useSheets: boolean }) {
+  constructor(connection: Connection, sheets: Sheets, o: { readonly useSheets: boolean }) {
     this.#connection = connection;
+    this.#sheets = sheets;
     this.#useSheets = o.useSheets;
   }
 
@@ -93,7 +96,10 @@ export class BatchWriter {
   }
 
   #insertSheet(batches: readonly BatchToWrite[]): void {
-    const { directory, data } = encodeSheet(batches);
-    this.#connection.sql("INSERT INTO sheet (directory, data) VALUES (?, ?)").run(directory, data);
+    const encoded = encodeSheet(batches);
+    const id = this.#connection
+      .sql("INSERT INTO sheet (directory, data) VALUES (?, ?)")
+      .insert(encoded.directory, encoded.data);
+    this.#sheets.wrote(id, batches, encoded);
   }
 }

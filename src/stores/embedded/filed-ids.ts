@@ -2,7 +2,7 @@
  * Entries of filed ids on their way into the file, in the writing thread. Their keys lie one behind the other in a buffer, and
  * their places in one text: a value that is handed to the engine costs as much as the entry that is made of it.
  */
-import { INDEX_KEY_BYTES, writeUuidIndexKey } from "../id-key.js";
+import { INDEX_KEY_BYTES, uuidTimeMs, writeUuidIndexKey } from "../id-key.js";
 import { partIn, seqIn } from "./batches.js";
 import { SEQS } from "./schema.js";
 import type { Connection } from "./sqlite.js";
@@ -10,6 +10,8 @@ import type { Connection } from "./sqlite.js";
 /** Entries made by one statement. */
 const TOGETHER = 1_024;
 const FIRST_ROOM = 1_024;
+/** Ids that are farther apart are put down in any order: so a time and an index are one exact number. */
+const MAX_SORTED_MS = 2 ** 31;
 
 /** The place of an id is its partition's number and its seq, in one number as in `pos` of a batch. */
 const INSERT = `INSERT OR REPLACE INTO filed_id (id, part, seq)
@@ -18,6 +20,8 @@ const INSERT = `INSERT OR REPLACE INTO filed_id (id, part, seq)
 export class FiledIds {
   #keys = Buffer.allocUnsafeSlow(FIRST_ROOM * INDEX_KEY_BYTES);
   #places: string[] = [];
+  #times: number[] = [];
+  #newestMs = 0;
   #isSorted = true;
 
   /** Takes note of the UUIDv7 at `at`. */
@@ -25,11 +29,14 @@ export class FiledIds {
     const start = this.#places.length * INDEX_KEY_BYTES;
     if (start === this.#keys.length) this.#keys = Buffer.concat([this.#keys], start * 2);
     writeUuidIndexKey(ids, at, this.#keys, start);
-    this.#isSorted &&= start === 0 || compareKeys(this.#keys, start - INDEX_KEY_BYTES, start) < 0;
+    const timeMs = uuidTimeMs(ids, at);
+    if (timeMs < this.#newestMs) this.#isSorted = false;
+    else this.#newestMs = timeMs;
+    this.#times.push(timeMs);
     this.#places.push(placeOf(part, seq));
   }
 
-  /** Writes their entries, in order, so that neighbours share a page. */
+  /** Writes their entries, by time, so that neighbours share a page. */
   flush(connection: Connection): void {
     const count = this.#places.length;
     if (count === 0) return;
@@ -46,30 +53,30 @@ export class FiledIds {
   /** What was noted is not to be written. */
   forget(): void {
     this.#places = [];
+    this.#times = [];
+    this.#newestMs = 0;
     this.#isSorted = true;
   }
 
   #sort(): void {
     const { length } = this.#places;
     const [keys, places] = [this.#keys, this.#places];
-    const order = Array.from({ length }, (_, i) => i);
-    order.sort((a, b) => compareKeys(keys, a * INDEX_KEY_BYTES, b * INDEX_KEY_BYTES));
+    const oldestMs = this.#times.reduce((least, timeMs) => Math.min(least, timeMs), Number.POSITIVE_INFINITY);
+    // Numbers alone are sorted several times as fast as by a function that compares: each is a time and an index.
+    const order = Float64Array.from(
+      this.#times,
+      (timeMs, i) => Math.min(timeMs - oldestMs, MAX_SORTED_MS) * length + i,
+    ).sort();
     this.#keys = Buffer.allocUnsafeSlow(keys.length);
-    order.forEach((from, to) => {
+    this.#places = [];
+    for (let to = 0; to < length; to++) {
+      const from = (order[to] as number) % length;
       for (let i = 0; i < INDEX_KEY_BYTES; i++)
         this.#keys[to * INDEX_KEY_BYTES + i] = keys[from * INDEX_KEY_BYTES + i] as number;
-    });
-    this.#places = order.map((from) => places[from] as string);
+      this.#places.push(places[from] as string);
+    }
     this.#isSorted = true;
   }
-}
-
-function compareKeys(keys: Uint8Array, a: number, b: number): number {
-  for (let i = 0; i < INDEX_KEY_BYTES; i++) {
-    const difference = (keys[a + i] as number) - (keys[b + i] as number);
-    if (difference !== 0) return difference;
-  }
-  return 0;
 }
 
 function placeOf(part: number, seq: number): string {

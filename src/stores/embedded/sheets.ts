@@ -16,7 +16,14 @@ import { crc32 } from "node:zlib";
 import type { Seq } from "../../model/event.js";
 import { type Batch, BatchCursor } from "../batch-codec.js";
 import { ID_BYTES } from "../id-key.js";
-import { type DecodedSheet, decodeDirectory, type Piece } from "./sheet-codec.js";
+import type { BatchToWrite } from "./batches.js";
+import {
+  type DecodedSheet,
+  decodeDirectory,
+  decodedSheet,
+  type EncodedSheet,
+  type Piece,
+} from "./sheet-codec.js";
 import type { Connection } from "./sqlite.js";
 
 const STATE = `SELECT (SELECT id FROM sheet WHERE id > 0 ORDER BY id LIMIT 1),
@@ -158,6 +165,20 @@ export class Sheets {
     if (oldest > this.#oldest) this.#dropBelow(oldest);
   }
 
+  /**
+   * A sheet that this connection has just written need not be read back. Numbers follow each other, so one that is not the
+   * next tells of sheets in between that are not known: then all of them are read when somebody asks.
+   */
+  wrote(number: number, batches: readonly BatchToWrite[], encoded: EncodedSheet): void {
+    const id = this.#newest + 1;
+    if (number !== id) return;
+    // From here on the number that was counted, an integer to V8 too: the engine's is a fraction there, and would change the
+    // hidden class of all that holds one.
+    this.#newest = id;
+    this.#add(id, decodedSheet(id, batches, encoded));
+    this.#keep(id, { data: encoded.data, isSound: true });
+  }
+
   /** After something was rolled back: numbers may come again. */
   forget(): void {
     this.#known.clear();
@@ -230,13 +251,17 @@ export class Sheets {
     // A row whose shape is damaged may hold anything.
     if (!Buffer.isBuffer(data)) return undefined;
     const sheet = { data, isSound: data.length === known.bytes && crc32(data) === known.crc };
+    this.#keep(id, sheet);
+    return sheet;
+  }
+
+  #keep(id: number, sheet: SheetBytes): void {
     this.#loaded.set(id, sheet);
-    this.#loadedBytes += data.length;
+    this.#loadedBytes += sheet.data.length;
     for (const oldest of this.#loaded.keys()) {
       if (this.#loadedBytes <= MAX_LOADED_BYTES || oldest === id) break;
       this.#unload(oldest);
     }
-    return sheet;
   }
 
   #unload(id: number): void {

@@ -46,6 +46,15 @@ export class Statement {
     }
   }
 
+  /** Returns the number that the new row was given. */
+  insert(...values: SqlValue[]): number {
+    try {
+      return Number(this.#inner.run(values).lastInsertRowid);
+    } catch (error) {
+      throw fault(error);
+    }
+  }
+
   get<T extends Row>(...values: SqlValue[]): T | undefined {
     try {
       return this.#inner.get(values) as T | undefined;

@@ -71,7 +71,7 @@ export class WriteEngine {
     this.#batches = new Batches(connection, this.#topics, () => {});
     // Filing needs room before it frees any: a file that may be full has rows only.
     const useSheets = options.maxBytes === undefined;
-    this.#rows = new BatchWriter(connection, { useSheets });
+    this.#rows = new BatchWriter(connection, this.#batches.sheets, { useSheets });
     this.#filer = new SheetFiler({
       connection,
       useSheets,
