@@ -176,5 +176,5 @@ export function cursorText(
   cursor: Cursor,
   expectedFloor?: Seq,
 ): CursorText {
-  return { ref: placeOf(ref), epoch, cursor: jsonText(cursor), expectedFloor };
+  return { ref: placeOf(ref), epoch, cursor: jsonText(cursor), floor: cursor.floor, expectedFloor };
 }

@@ -2,19 +2,41 @@
  * Sessions, members, leases and cursors, in the writing thread. Each operation is one step of a transaction, so that an
  * epoch is compared and a cursor written with nothing in between, also among processes (P7).
  *
- * Invariant: the epoch of a partition never falls, not even when its group is removed and started again.
+ * Cursors that are committed with nearly every group of requests are decided by what is remembered of their leases, and written
+ * together by `flush`, before the transaction ends.
+ *
+ * Invariants:
+ * - the epoch of a partition never falls, not even when its group is removed and started again;
+ * - what is remembered of a lease is what the file says, or will say after `flush`: whatever else changes a lease lets go of it.
  */
 import { BusError } from "../../model/errors.js";
+import type { Seq } from "../../model/event.js";
 import type { Cursor, Epoch, GroupPartition, GroupRef } from "../../ports/groups.js";
-import { START_CURSOR } from "../../ports/groups.js";
+import { groupKey, START_CURSOR } from "../../ports/groups.js";
 import type { ProcessWatch } from "./process-identity.js";
 import type { ArgumentOf, CursorText, Operations } from "./protocol.js";
-import type { Connection } from "./sqlite.js";
+import { type Connection, rowsOf, type SqlValue } from "./sqlite.js";
 
 /** Sessions silent for this long beyond their end are forgotten: their bus is not coming back. */
 const SWEEP_AFTER_MS = 3_600_000;
 
 type LeaseRow = [epoch: number, owner: string | null, clean: number, cursor: string | null];
+
+/** A lease that is held, and its cursor. */
+interface HeldLease {
+  readonly ref: GroupPartition;
+  readonly epoch: Epoch;
+  floor: Seq;
+  cursor: string;
+}
+
+/** Cursors written by one statement. */
+const TOGETHER = 8;
+const UPDATE_ONE =
+  "UPDATE lease SET cursor = ?5 WHERE topic = ?1 AND grp = ?2 AND partition = ?3 AND epoch = ?4";
+const UPDATE_MANY = `UPDATE lease SET cursor = new.column5
+  FROM (VALUES ${rowsOf(TOGETHER, "(?, ?, ?, ?, ?)")}) AS new
+  WHERE topic = new.column1 AND grp = new.column2 AND partition = new.column3 AND epoch = new.column4`;
 
 type LeaseOperations = Pick<
   Operations,
@@ -34,6 +56,8 @@ type LeaseOperations = Pick<
 export class LeaseWriter implements LeaseOperations {
   readonly #connection: Connection;
   readonly #processes: ProcessWatch;
+  readonly #held = new Map<string, HeldLease>();
+  readonly #changed = new Set<HeldLease>();
 
   constructor(connection: Connection, processes: ProcessWatch) {
     this.#connection = connection;
@@ -118,19 +142,35 @@ export class LeaseWriter implements LeaseOperations {
     return { epoch: epoch + 1, cursor, clean: owner === null && clean === 1 };
   }
 
-  commit({ ref, epoch, cursor }: CursorText): void {
-    const done = this.#connection
-      .sql(
-        `UPDATE lease SET cursor = ?1 WHERE topic = ?2 AND grp = ?3 AND partition = ?4 AND epoch = ?5
-         AND owner IS NOT NULL AND json_extract(cursor, '$.floor') <= json_extract(?1, '$.floor')`,
-      )
-      .run(cursor, ref.topic, ref.group, ref.partition, epoch);
+  commit({ ref, epoch, cursor, floor }: CursorText): void {
+    const lease = this.#heldBy(ref, epoch);
     // Behind a newer one of the same owner, there is nothing to do.
-    if (done === 0) this.require(ref, epoch);
+    if (floor < lease.floor) return;
+    lease.floor = floor;
+    lease.cursor = cursor;
+    this.#changed.add(lease);
   }
 
-  release({ ref, epoch, cursor }: CursorText): void {
-    this.commit({ ref, epoch, cursor });
+  /** Writes the cursors that were committed. */
+  flush(): void {
+    if (this.#changed.size === 0) return;
+    const leases = [...this.#changed];
+    this.#changed.clear();
+    let at = 0;
+    for (; at + TOGETHER <= leases.length; at += TOGETHER) this.#update(UPDATE_MANY, leases, at, TOGETHER);
+    for (; at < leases.length; at++) this.#update(UPDATE_ONE, leases, at, 1);
+  }
+
+  /** Also what was not written yet. */
+  forget(): void {
+    this.#held.clear();
+    this.#changed.clear();
+  }
+
+  release(text: CursorText): void {
+    const { ref } = text;
+    this.commit(text);
+    this.#letGo();
     this.#connection
       .sql("UPDATE lease SET owner = NULL, clean = 1 WHERE topic = ? AND grp = ? AND partition = ?")
       .run(ref.topic, ref.group, ref.partition);
@@ -144,6 +184,7 @@ export class LeaseWriter implements LeaseOperations {
   }
 
   removeGroup({ ref }: ArgumentOf<"removeGroup">): boolean {
+    this.#letGo();
     const removed = this.#connection
       .sql(
         `UPDATE lease SET cursor = NULL, epoch = epoch + 1, owner = NULL, clean = 1
@@ -175,17 +216,48 @@ export class LeaseWriter implements LeaseOperations {
   }
 
   #row(ref: GroupPartition): LeaseRow | undefined {
+    this.flush();
     return this.#connection
       .sql("SELECT epoch, owner, clean, cursor FROM lease WHERE topic = ? AND grp = ? AND partition = ?")
       .get<LeaseRow>(ref.topic, ref.group, ref.partition);
   }
 
   #write(ref: GroupPartition, epoch: Epoch, owner: string | null, clean: number, cursor: string): void {
+    this.#letGo();
     this.#connection
       .sql(
         "INSERT OR REPLACE INTO lease (topic, grp, partition, epoch, owner, clean, cursor) VALUES (?, ?, ?, ?, ?, ?, ?)",
       )
       .run(ref.topic, ref.group, ref.partition, epoch, owner, clean, cursor);
+  }
+
+  /** Throws LEASE_LOST unless `epoch` owns the partition. */
+  #heldBy(ref: GroupPartition, epoch: Epoch): HeldLease {
+    const name = `${ref.partition}\n${groupKey(ref)}`;
+    let lease = this.#held.get(name);
+    if (lease === undefined) {
+      const { floor } = this.require(ref, epoch);
+      lease = { ref, epoch, floor, cursor: "" };
+      this.#held.set(name, lease);
+    }
+    if (lease.epoch !== epoch) throw this.#lost(ref, epoch);
+    return lease;
+  }
+
+  #update(statement: string, leases: readonly HeldLease[], from: number, count: number): void {
+    const values: SqlValue[] = [];
+    for (let i = from; i < from + count; i++) {
+      const { ref, epoch, cursor } = leases[i] as HeldLease;
+      values.push(ref.topic, ref.group, ref.partition, epoch, cursor);
+    }
+    const written = this.#connection.sql(statement).run(...values);
+    if (written !== count) throw new Error(`${count} cursors were to be written, and ${written} were`);
+  }
+
+  /** Before leases change in another way than by a cursor. */
+  #letGo(): void {
+    this.flush();
+    this.forget();
   }
 
   #isAlive(member: string, nowMs: number): boolean {

@@ -51,6 +51,8 @@ export interface CursorText {
   readonly ref: GroupPartition;
   readonly epoch: Epoch;
   readonly cursor: string;
+  /** The cursor's floor. */
+  readonly floor: Seq;
   /** The floor that must be stored now. */
   readonly expectedFloor?: Seq | undefined;
 }

@@ -10,7 +10,7 @@
  * Batches and states of partitions are gathered and written together (`#flush`): at the end of the group, and around every
  * savepoint, so that what is undone is always in the file.
  *
- * What is remembered between groups (heads, topics, recent ids, documents) is dropped whenever it may be wrong: another
+ * What is remembered between groups (heads, topics, leases, recent ids, documents) is dropped whenever it may be wrong: another
  * process has written, or something was rolled back.
  */
 import { BusError, describeThrown } from "../../model/errors.js";
@@ -332,6 +332,7 @@ export class WriteEngine {
   #flush(): void {
     if (this.#rows.flush()) this.#mayFilingBeDue = true;
     this.#partitions.flush();
+    this.#leases.flush();
   }
 
   /** Something was rolled back. */
@@ -345,6 +346,7 @@ export class WriteEngine {
   #forget(): void {
     this.#topics.forget();
     this.#partitions.forget();
+    this.#leases.forget();
     this.#batches.forget();
     this.#documents.forget();
   }
