@@ -4,7 +4,7 @@
  * again, strictly, with a path for the error message.
  */
 import { BusError, describeThrown } from "./errors.js";
-import { Makes, type MemberCopier, NOT_PLAIN } from "./json-makes.js";
+import { isPlain, Makes, type MemberCopier, NOT_PLAIN, type Place } from "./json-makes.js";
 
 export interface JsonCopy {
   readonly copy: unknown;
@@ -43,52 +43,58 @@ class PlainCopier implements MemberCopier {
     }
   }
 
-  copy(value: unknown, depth: number): unknown {
-    switch (typeof value) {
-      case "string":
-        this.size += value.length + 3;
-        return value;
-      case "number":
-        this.size += 8;
-        // Neither NaN nor infinite; minus zero becomes zero.
-        return value - value === 0 ? value + 0 : NOT_PLAIN;
-      case "boolean":
-        this.size += 6;
-        return value;
-      case "object":
-        if (value !== null) return this.#copyObject(value, depth);
-        this.size += 5;
-        return null;
-      default:
-        return NOT_PLAIN;
+  copy(value: unknown, depth: number, place?: Place): unknown {
+    // One question after the other: a switch makes the type's name and compares texts.
+    if (typeof value === "object") {
+      if (value !== null) return this.#copyObject(value, depth, place);
+      this.size += 5;
+      return null;
     }
+    if (typeof value === "string") {
+      this.size += value.length + 3;
+      return value;
+    }
+    if (typeof value === "number") {
+      this.size += 8;
+      // Neither NaN nor infinite; minus zero becomes zero.
+      return value - value === 0 ? value + 0 : NOT_PLAIN;
+    }
+    if (typeof value !== "boolean") return NOT_PLAIN;
+    this.size += 6;
+    return value;
   }
 
-  #copyObject(value: object, depth: number): unknown {
-    if (depth >= this.#maxDepth || (value as { toJSON?: unknown }).toJSON !== undefined) return NOT_PLAIN;
-    this.size += 2;
-    if (Array.isArray(value)) return this.#copyArray(value, depth);
-    const prototype: unknown = Object.getPrototypeOf(value);
-    return prototype === Object.prototype || prototype === null
-      ? this.#copyPlainObject(value as Record<string, unknown>, depth)
-      : NOT_PLAIN;
-  }
-
-  #copyPlainObject(value: Readonly<Record<string, unknown>>, depth: number): unknown {
+  #copyObject(value: object, depth: number, place: Place | undefined): unknown {
+    if (depth >= this.#maxDepth) return NOT_PLAIN;
     const before = this.size;
-    const copy = makes.of(value)?.(value, this, depth);
-    if (copy !== undefined) return copy;
-    this.size = before;
-    return this.#copyMembers(value, depth);
+    this.size += 2;
+    if (Array.isArray(value)) return this.#copyArray(value, depth, place);
+    const make = makes.of(value);
+    if (make !== undefined) {
+      const copy = make(value, this, depth, place);
+      if (copy !== undefined) return copy;
+      this.size = before + 2;
+    }
+    if (!isPlain(value)) return NOT_PLAIN;
+    if (make === undefined) makes.pass(value);
+    return this.#copyMembers(value as Record<string, unknown>, depth);
   }
 
-  #copyArray(value: readonly unknown[], depth: number): unknown {
+  #copyArray(value: readonly unknown[], depth: number, place: Place | undefined): unknown {
+    if ((value as { toJSON?: unknown }).toJSON !== undefined) return NOT_PLAIN;
+    const last = place?.last(undefined) as readonly unknown[] | undefined;
+    if (place !== undefined && last !== undefined && hasSameItems(value, last)) {
+      this.size += place.found();
+      return last;
+    }
+    const before = this.size;
     const copy = new Array<unknown>(value.length);
     for (let i = 0; i < value.length; i++) {
       const copied = this.copy(value[i] ?? null, depth + 1);
       if (copied === NOT_PLAIN) return NOT_PLAIN;
       copy[i] = copied;
     }
+    place?.remember(copy, this.size - before, undefined);
     return Object.freeze(copy);
   }
 
@@ -106,6 +112,16 @@ class PlainCopier implements MemberCopier {
     }
     return Object.freeze(copy);
   }
+}
+
+/** Items that are objects are never taken for the same: only copying them tells how deep they are. */
+function hasSameItems(value: readonly unknown[], last: readonly unknown[]): boolean {
+  if (value.length !== last.length) return false;
+  for (let i = 0; i < last.length; i++) {
+    const item = value[i] ?? null;
+    if (item !== last[i] || (typeof item === "object" && item !== null)) return false;
+  }
+  return true;
 }
 
 /** Takes everything that JSON can keep, and says of anything else where it stands and what it is. */

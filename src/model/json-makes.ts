@@ -12,14 +12,60 @@
 export interface MemberCopier {
   size: number;
   /** The copy of a member, or `NOT_PLAIN`. */
-  copy(member: unknown, depth: number): unknown;
+  copy(member: unknown, depth: number, place: Place): unknown;
+}
+
+/** Longer ones are not remembered: there are as many places as makes have members. */
+const MOST_REMEMBERED = 512;
+/** Where so many in a row were different, the next ones are most likely too: for so many nobody looks. */
+const MOST_MISSES = 8;
+const REST = 64;
+
+/**
+ * A member of a make, and what was copied there last. Objects and lists inside of events are often the same from one event to the
+ * next (labels, tags), and nobody can change a copy: then the events share one.
+ */
+export class Place {
+  #copy: unknown;
+  #make: CopyOfMake | undefined;
+  #size = 0;
+  #misses = 0;
+  #rest = 0;
+
+  /** What was copied here last, if it is of this make (undefined: a list). */
+  last(make: CopyOfMake | undefined): unknown {
+    return this.#rest === 0 && this.#make === make ? this.#copy : undefined;
+  }
+
+  /** It is the same again. Returns the characters of it. */
+  found(): number {
+    this.#misses = 0;
+    return this.#size;
+  }
+
+  /** This one is new. */
+  remember(copy: unknown, size: number, make: CopyOfMake | undefined): void {
+    if (this.#rest > 0) this.#rest--;
+    else if (size > MOST_REMEMBERED || ++this.#misses > MOST_MISSES) {
+      this.#rest = REST;
+      // Then one is remembered, and the next one is compared with it.
+      this.#misses = MOST_MISSES - 1;
+    } else {
+      this.#copy = copy;
+      this.#size = size;
+      this.#make = make;
+    }
+  }
 }
 
 /** Instead of a copy: this needs a closer look. Nothing that a caller can hand in. */
 export const NOT_PLAIN = Symbol("not plain");
 
-/** A frozen copy; NOT_PLAIN; or undefined if a member is: then the names of the copy are others. */
-export type CopyOfMake = (value: object, copier: MemberCopier, depth: number) => unknown;
+/**
+ * A frozen copy; NOT_PLAIN, for objects of a class as well; or undefined if a member is: then the names of the copy are others.
+ * `place`: where the value stands.
+ */
+export type CopyOfMake = (value: object, copier: MemberCopier, depth: number, place?: Place) => unknown;
 
 /** A name, behind the names that lead here. */
 class Step {
@@ -57,17 +103,20 @@ export class Makes {
     return this.#made;
   }
 
-  /** The function for the make of `value`, which must have enumerable members of its own only. */
+  /** The function for the make of `value`, if it is known. */
   of(value: object): CopyOfMake | undefined {
     let step: Step | undefined = this.#start;
     for (const name in value) {
       step = step.firstBehind;
       while (step !== undefined && step.name !== name) step = step.beside;
-      if (step === undefined) break;
+      if (step === undefined) return undefined;
     }
-    if (step?.copy === undefined && this.#made < MAX_MAKES && ++this.#passed % LOOK_EVERY === 0)
-      this.#look(value);
-    return step?.copy;
+    return step.copy;
+  }
+
+  /** An object of no known make, a plain one. */
+  pass(value: object): void {
+    if (this.#made < MAX_MAKES && ++this.#passed % LOOK_EVERY === 0) this.#look(value);
   }
 
   #look(value: object): void {
@@ -106,23 +155,47 @@ function stepBehind(step: Step, name: string): Step {
 /** Makes a function of its code; throws where that is not allowed. */
 type Compile = (code: string) => CopyOfMake;
 
-const compileHere: Compile = (code) => new Function("freeze", "NOT_PLAIN", code)(Object.freeze, NOT_PLAIN);
+const compileHere: Compile = (code) => new Function("NOT_PLAIN", "Place", code)(NOT_PLAIN, Place);
+
+/** Neither of a class, nor with a form of its own for JSON. */
+export function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return (
+    (prototype === Object.prototype || prototype === null) &&
+    (value as { toJSON?: unknown }).toJSON === undefined
+  );
+}
 
 function codeFor(names: readonly string[]): string {
+  const quoted = names.map((name) => JSON.stringify(name));
   const sizeOfNames = names.reduce((sum, name) => sum + name.length + 4, 0);
-  const copied = names.map(
+  const places = quoted.map((_, i) => `const p${i} = new Place();`);
+  const copied = quoted.map(
     (name, i) => `
-      let m${i} = value[${JSON.stringify(name)}];
+      let m${i} = value[${name}];
       if (typeof m${i} === "string") size += m${i}.length + 3;
       else if (typeof m${i} === "number" && m${i} - m${i} === 0) { size += 8; m${i} += 0; }
       else if (m${i} === undefined) return undefined;
-      else { m${i} = copier.copy(m${i}, depth + 1); if (m${i} === NOT_PLAIN) return NOT_PLAIN; }`,
+      else { m${i} = copier.copy(m${i}, depth + 1, p${i}); if (m${i} === NOT_PLAIN) return NOT_PLAIN; }`,
   );
-  const members = names.map((name, i) => `${JSON.stringify(name)}: m${i}`);
+  const same = quoted.map((name, i) => `last[${name}] === m${i}`).join(" && ");
+  const members = quoted.map((name, i) => `${name}: m${i}`).join(", ");
   return `"use strict";
-    return (value, copier, depth) => {
+    const { freeze, getPrototypeOf, prototype } = Object;
+    ${places.join("")}
+    const make = (value, copier, depth, place) => {
+      if (value.toJSON !== undefined) return NOT_PLAIN;
+      const parent = getPrototypeOf(value);
+      if (parent !== prototype && parent !== null) return NOT_PLAIN;
+      const before = copier.size;
       let size = ${sizeOfNames};${copied.join("")}
       copier.size += size;
-      return freeze({ ${members.join(", ")} });
-    };`;
+      if (place === undefined) return freeze({ ${members} });
+      const last = place.last(make);
+      if (last !== undefined && ${same}) { place.found(); return last; }
+      const copy = freeze({ ${members} });
+      place.remember(copy, copier.size - before, make);
+      return copy;
+    };
+    return make;`;
 }

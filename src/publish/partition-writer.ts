@@ -139,7 +139,8 @@ export class PartitionWriter {
   #append(batch: readonly Pending[]): Promise<AppendResult> {
     this.#triedMs = this.#options.clock.steady();
     this.#appending = true;
-    const drafts = batch.map((pending) => pending.draft);
+    const drafts = new Array<EventDraft>(batch.length);
+    for (let i = 0; i < batch.length; i++) drafts[i] = (batch[i] as Pending).draft;
     try {
       return this.#options.log.append(this.#topic, this.#partition, drafts);
     } catch (error) {
