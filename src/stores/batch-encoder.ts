@@ -10,7 +10,7 @@ import { type Batch, HEAD_BYTES, KEYED, MAX_SPAN, META, TEXT_ID, VERSION } from 
 import { ID_BYTES, writeUuid } from "./id-key.js";
 
 /** A batch is closed once it has this many bytes, unless a store says otherwise. */
-const TARGET_BYTES = 65_536;
+export const TARGET_BYTES = 65_536;
 
 /** Numbers per batch in a layout: count, start and end of its ids, start and end of its data, newest ts. */
 const LAYOUT = 6;

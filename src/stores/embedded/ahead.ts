@@ -35,6 +35,8 @@ export class Ahead {
   #serial = 0;
   #applied = 0;
   #at = 0;
+  /** Lengths of the records that the store does not have yet, and their sum. */
+  readonly #unapplied: number[] = [];
   #unappliedBytes = 0;
   #resting = 0;
   #rest = REST;
@@ -81,8 +83,7 @@ export class Ahead {
 
   /** The store has records up to this one. */
   caughtUp(serial: number): void {
-    this.#applied = serial;
-    if (!this.isAhead) this.#unappliedBytes = 0;
+    for (; this.#applied < serial; this.#applied++) this.#unappliedBytes -= this.#unapplied.shift() ?? 0;
   }
 
   /**
@@ -146,6 +147,7 @@ export class Ahead {
     fdatasyncSync(fd);
     this.#serial++;
     this.#at += length;
+    this.#unapplied.push(length);
     this.#unappliedBytes += length;
     if (performance.now() - startMs <= this.#slowMs) {
       this.#rest = REST;

@@ -15,6 +15,7 @@
  */
 import { BusError, describeThrown } from "../../model/errors.js";
 import { AheadFile } from "./ahead-file.js";
+import { joinAppends } from "./ahead-join.js";
 import type { PromisedAppend } from "./ahead-record.js";
 import { BatchWriter } from "./batch-writer.js";
 import { Batches } from "./batches.js";
@@ -200,7 +201,7 @@ export class WriteEngine {
 
   #takeOver(): void {
     for (let records = this.#ahead.next(); records.length > 0; records = this.#ahead.next()) {
-      for (const { appends } of records) for (const append of appends) this.#keep(append);
+      for (const append of joinAppends(records)) this.#keep(append);
       this.#ahead.applied(records);
     }
   }
