@@ -54,6 +54,11 @@ export class AheadLane {
     return new Promise((resolve, reject) => this.#waiting.push({ serial, resolve, reject }));
   }
 
+  /** Whether somebody waits for `applied`. */
+  get isAwaited(): boolean {
+    return this.#waiting.length > 0;
+  }
+
   caughtUp(serial: number): void {
     this.ahead.caughtUp(serial);
     if (this.#waiting.length === 0) return;

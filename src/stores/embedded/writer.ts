@@ -51,6 +51,8 @@ export class Writer implements Replied {
   #waitingBytes = 0;
   #state: "open" | "closed" | "lost" = "open";
   #lane: AheadLane | undefined;
+  /** Whether the thread keeps the process alive, as it does from its start. */
+  #isHeld = true;
 
   /** Opens the file; throws a BusError that says what to do. */
   static async open(options: WriterOptions, events: WriterEvents): Promise<Writer> {
@@ -80,7 +82,6 @@ export class Writer implements Replied {
     if (transfer !== undefined) this.#transfer.add(transfer);
     this.#outgoing.push(call);
     this.#waiting.add(call.number, call);
-    if (this.#waiting.size === 1) this.#worker.ref();
   }
 
   watch(on: boolean): void {
@@ -90,7 +91,9 @@ export class Writer implements Replied {
   /** When readers of the file see everything that was answered; undefined if they do now. */
   applied(): Promise<void> | undefined {
     if (!this.#lane?.ahead.isAhead) return undefined;
-    return this.#state === "open" ? this.#lane.applied() : Promise.reject(this.#gone());
+    if (this.#state !== "open") return Promise.reject(this.#gone());
+    this.#hold();
+    return this.#lane.applied();
   }
 
   /** Waits for what is under way, then ends the thread. */
@@ -99,7 +102,7 @@ export class Writer implements Replied {
       this.#flush();
       this.#lane?.tell();
       this.#state = "closed";
-      this.#worker.ref();
+      this.#hold();
       this.#post("close");
     }
     await this.#closed;
@@ -127,8 +130,7 @@ export class Writer implements Replied {
         if (isReady) this.#end(events, undefined);
       });
     });
-    // An idle store does not keep the process alive; calls under way do.
-    if (this.#waiting.size === 0) this.#worker.unref();
+    this.#letGo();
   }
 
   #openLane(start: AheadStart, events: WriterEvents): void {
@@ -141,13 +143,29 @@ export class Writer implements Replied {
 
   #receive(message: FromWriter, events: WriterEvents): void {
     if ("type" in message) {
-      if (message.type === "applied") this.#lane?.caughtUp(message.serial);
-      else if (message.type === "foreign") events.onForeign();
+      if (message.type === "applied") {
+        this.#lane?.caughtUp(message.serial);
+        this.#letGo();
+      } else if (message.type === "foreign") events.onForeign();
       else if (message.type === "warning") events.onWarning(message.message);
       return;
     }
     unpackReplies(message, this);
-    if (this.#waiting.size === 0 && this.#state === "open") this.#worker.unref();
+    this.#letGo();
+  }
+
+  #hold(): void {
+    if (this.#isHeld) return;
+    this.#isHeld = true;
+    this.#worker.ref();
+  }
+
+  /** An idle store does not keep the process alive; those who wait for the thread do. */
+  #letGo(): void {
+    if (!this.#isHeld || this.#state !== "open") return;
+    if (this.#waiting.size > 0 || this.#lane?.isAwaited) return;
+    this.#isHeld = false;
+    this.#worker.unref();
   }
 
   answered(number: number, answer: unknown): void {
@@ -189,6 +207,7 @@ export class Writer implements Replied {
       // What was promised comes first.
       this.#lane.tell();
     }
+    this.#hold();
     try {
       this.#post(packRequests(requests, this.#places), [...transfer]);
     } catch (error) {

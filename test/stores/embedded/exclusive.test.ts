@@ -1,8 +1,12 @@
+import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { compileProgram } from "../../../scripts/embedded-sources.mjs";
 import { createBus } from "../../../src/bus/create-bus.js";
 import { type EmbeddedStore, embeddedStore } from "../../../src/stores/embedded/index.js";
 
@@ -54,6 +58,15 @@ describe("a store that one process has for itself", () => {
     await bus.close();
     await store.close();
     expect(existsSync(`${path}-ahead`)).toBe(false);
+  });
+
+  it("P1: an idle store does not keep its process alive, a read that waits does, and nothing is lost by an end without a close", async () => {
+    const program = compileProgram(new URL("./lone-appender.ts", import.meta.url));
+    const { stdout } = await promisify(execFile)(process.execPath, [fileURLToPath(program), path]);
+    expect(stdout).toBe("5\n");
+    const store = await opened(false);
+    expect((await store.log.heads("t"))[0]?.head).toBe(6);
+    await store.close();
   });
 
   it("P1: a backup holds everything that was answered", async () => {
