@@ -16,6 +16,7 @@ describe("the settings of a hub", () => {
   it.each([
     [{ auth: AUTH }, "store"],
     [{ store: "bus.db", auth: AUTH, exclusive: "yes" }, "exclusive"],
+    [{ store: "mongodb://db/bus", auth: AUTH, exclusive: true }, "exclusive: only a store in a file"],
     [{ store: "bus.db" }, "auth"],
     [{ store: "bus.db", auth: {} }, "auth: takes exactly one of jwt, tokens, none"],
     [{ store: "bus.db", auth: { none: true, ...AUTH } }, "exactly one"],

@@ -6,7 +6,7 @@ import { readFile } from "node:fs/promises";
 import { z } from "zod";
 import { DEFAULT_HUB_LIMITS } from "../hub/limits.js";
 import { failure } from "./exit.js";
-import { redacted } from "./store-choice.js";
+import { isMongoAddress, redacted } from "./store-choice.js";
 
 const Token = z.strictObject({
   token: z.string().min(16, "has at least 16 characters").optional(),
@@ -104,7 +104,10 @@ export async function loadConfig(flags: ConfigFlags): Promise<HubConfig> {
 }
 
 export function checkConfig(draft: unknown, where: string): HubConfig {
-  const result = HubConfigSchema.safeParse(draft);
+  const result = HubConfigSchema.refine(({ store, exclusive }) => !exclusive || isFile(store), {
+    path: ["exclusive"],
+    message: "only a store in a file can be had so",
+  }).safeParse(draft);
   if (result.success) return result.data;
   const lines = result.error.issues.slice(0, 10).map(({ path, message }) => {
     const key = path.map(String).join(".");
@@ -114,6 +117,10 @@ export function checkConfig(draft: unknown, where: string): HubConfig {
     ? "set PROMETHEAN_JWT_SECRET or PROMETHEAN_ADMIN_TOKEN (or …_FILE), or auth in the file"
     : "`promethean config print` shows every key";
   throw failure("INVALID_PAYLOAD", `${where} is not valid. ${lines.join("; ")}`, { hint });
+}
+
+function isFile(store: string): boolean {
+  return store !== "memory" && !isMongoAddress(store);
 }
 
 async function readConfig(file: string): Promise<Draft> {

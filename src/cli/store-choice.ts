@@ -18,10 +18,6 @@ export async function chooseStore(
   } = {},
 ): Promise<Store> {
   const warn = o.onWarning !== undefined && { onWarning: o.onWarning };
-  if (o.exclusive && (text === "memory" || isMongoAddress(text)))
-    throw usageError(
-      "only a store in a file can be had exclusively: leave `exclusive` out, or give the path of a file",
-    );
   if (text === "memory") {
     const { memoryStore } = await import("../stores/memory/index.js");
     return memoryStore();

@@ -202,7 +202,6 @@ describe("promethean, used wrongly", () => {
     [["config", "check", "--config", "missing.yaml"], 3, "missing.yaml cannot be read"],
     [["serve", "--config", "missing.yaml"], 3, "missing.yaml cannot be read"],
     [["compact"], 2, "works on a store"],
-    [["serve", "--store", "mongodb://db/bus", "--exclusive"], 2, "only a store in a file"],
     [["schema", "check", "orders.placed", "jwt-secret"], 5, "is not JSON"],
   ] as const)("%j ends with %i", async (args, code, words) => {
     const ended = await cli(...args);
