@@ -13,7 +13,7 @@ import { ID_BYTES, writeUuid } from "./id-key.js";
 export const TARGET_BYTES = 65_536;
 
 /** Numbers per batch in a layout: count, start and end of its ids, start and end of its data, newest ts. */
-const LAYOUT = 6;
+export const LAYOUT = 6;
 
 export interface Encoded {
   readonly buffer: ArrayBuffer;

@@ -2,13 +2,13 @@
  * Which ids are certainly new, without a look at the store (P3): all appends of a store that one process has for itself pass
  * here, so that a UUIDv7 that is newer than everything that stood in the store, and is not remembered, is in it nowhere.
  */
+import { LAYOUT } from "../batch-encoder.js";
 import { ID_BYTES, uuidTimeMs } from "../id-key.js";
 import { countOf } from "./ahead-record.js";
 import type { AppendRequest } from "./protocol.js";
 import { RecentIds } from "./recent-ids.js";
 
-/** Numbers of a batch in a layout, and which of them tell where its ids are. */
-const LAYOUT = 6;
+/** Which numbers of a layout tell where the ids of a batch are. */
 const IDS_FROM = 1;
 const IDS_TO = 2;
 

@@ -9,11 +9,10 @@
  */
 import { crc32 } from "node:zlib";
 import type { Seq } from "../../model/event.js";
+import { LAYOUT } from "../batch-encoder.js";
 import type { AppendRequest } from "./protocol.js";
 
 const FIXED_BYTES = 28;
-/** Where a length begins and what a layout says of a batch: see batch-encoder. */
-const LAYOUT = 6;
 
 /** An append and the seq that its first event was promised. */
 export interface PromisedAppend {
@@ -33,6 +32,11 @@ type Head = readonly [topic: string, partition: number, firstSeq: Seq, layout: r
 /** Bytes of an append's batches: they lie one behind the other. */
 export function bytesOf({ layout }: Pick<AppendRequest, "layout">): number {
   return (layout[layout.length - 2] ?? 0) - (layout[1] ?? 0);
+}
+
+/** The seq of its last event. */
+export function lastSeqOf({ request, firstSeq }: PromisedAppend): Seq {
+  return firstSeq + countOf(request) - 1;
 }
 
 export function countOf({ layout }: Pick<AppendRequest, "layout">): number {

@@ -11,7 +11,7 @@ import { closeSync, fdatasyncSync, openSync, writeSync } from "node:fs";
 import type { Seq } from "../../model/event.js";
 import { AHEAD_BYTES, aheadPath } from "./ahead-file.js";
 import { AheadIds } from "./ahead-ids.js";
-import { bytesOf, countOf, type PromisedAppend, writeRecord } from "./ahead-record.js";
+import { bytesOf, lastSeqOf, type PromisedAppend, writeRecord } from "./ahead-record.js";
 import type { AheadStart, AppendAnswer, AppendRequest, Request } from "./protocol.js";
 
 /** What is worth it: events and bytes of appends that are written together. */
@@ -76,8 +76,7 @@ export class Ahead {
   learn(request: AppendRequest, answer: unknown): void {
     const { firstSeq, duplicates } =
       typeof answer === "number" ? { firstSeq: answer } : (answer as AppendAnswer);
-    const head = duplicates === undefined ? firstSeq + countOf(request) - 1 : undefined;
-    if (head !== undefined) this.#setHead(request, head);
+    if (duplicates === undefined) this.#setHead(request, lastSeqOf({ request, firstSeq }));
     else this.#heads.delete(request.topic);
   }
 
@@ -103,9 +102,9 @@ export class Ahead {
     const length = writeRecord(this.#record, appends, { salt: this.#salt, serial: this.#serial + 1 });
     if (length === 0 || !this.#makeRoom(length)) return undefined;
     this.#put(fd, length);
-    return appends.map(({ request, firstSeq }) => {
-      this.#setHead(request, firstSeq + countOf(request) - 1);
-      return firstSeq;
+    return appends.map((append) => {
+      this.#setHead(append.request, lastSeqOf(append));
+      return append.firstSeq;
     });
   }
 
@@ -170,5 +169,5 @@ function promisedHead(
   { topic, partition }: AppendRequest,
 ): Seq | undefined {
   const last = appends.findLast(({ request }) => request.topic === topic && request.partition === partition);
-  return last && last.firstSeq + countOf(last.request) - 1;
+  return last && lastSeqOf(last);
 }

@@ -10,14 +10,13 @@
  * by its number from then on. The outcome is whether the request succeeded.
  */
 import type { Seq } from "../../model/event.js";
+import { LAYOUT } from "../batch-encoder.js";
 import type { PackedError } from "./errors.js";
 import type { AppendAnswer, AppendRequest, OperationName, Reply, Request } from "./protocol.js";
 
 /** In place of the name of an operation, and of the outcome of one. */
 const APPENDS = 0;
 
-/** Numbers of a batch in a layout. */
-const LAYOUT = 6;
 /** Of an append: its place, its buffer, whether its ids are to be looked up, and the layout of its one batch. */
 const PER_APPEND = 3 + LAYOUT;
 

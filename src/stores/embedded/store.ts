@@ -33,7 +33,7 @@ export interface EmbeddedStoreOptions {
   readonly maxBytes?: number;
   /**
    * No other process, and no other store object, has the file open while this one does; the others get STORE_LOCKED. Appends
-   * that come alone are then answered in about a third of the time: see docs/stores.md. Default false.
+   * that come alone are then answered in about half the time: see docs/stores/embedded.md. Default false.
    */
   readonly exclusive?: boolean;
   /** How long to wait for another process that holds the file before STORE_LOCKED. Default 5,000. */
