@@ -5,6 +5,7 @@ import type { RunnerOptions } from "../consume/group-runner.js";
 import { Membership } from "../consume/membership.js";
 import { type GroupMode, groupPolicy } from "../consume/options.js";
 import { Tail } from "../consume/tail.js";
+import { eachAtMost } from "../model/each-at-most.js";
 import { BusError } from "../model/errors.js";
 import type { StoredEvent } from "../model/event.js";
 import { Meters } from "../model/meter.js";
@@ -19,7 +20,7 @@ import { GroupPauses } from "./group-pauses.js";
 import type { Settings } from "./options.js";
 import { Publishing } from "./publishing.js";
 import { acquireStore, releaseStore } from "./shared-store.js";
-import { type Subscription, Subscriptions, takesIn } from "./subscriptions.js";
+import { type Subscription, Subscriptions, TOPICS_AT_ONCE, takesIn } from "./subscriptions.js";
 import { TopicCatalog } from "./topic-catalog.js";
 import { Watchman } from "./watchman.js";
 
@@ -100,7 +101,7 @@ export class BusCore {
   async #open(): Promise<void> {
     await acquireStore(this.settings.store);
     this.#acquired = true;
-    for (const topic of this.settings.topics) await this.catalog.define(topic);
+    await eachAtMost(TOPICS_AT_ONCE, this.settings.topics, (topic) => this.catalog.define(topic));
     this.#watchman.start();
     if (this.#phase === "new") this.#phase = "open";
   }

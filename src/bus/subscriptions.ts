@@ -6,10 +6,14 @@ import { GroupRunner, type RunnerOptions } from "../consume/group-runner.js";
 import { type GroupMode, groupMode, handlingPolicy } from "../consume/options.js";
 import { floorsOf, type Wish } from "../consume/position.js";
 import { type Work, Worker, type WorkerOptions } from "../consume/worker.js";
+import { eachAtMost } from "../model/each-at-most.js";
 import { BusError } from "../model/errors.js";
 import type { Ack, Stop, SubscribeOptions } from "../model/event-bus.js";
 import { deadLetterTopic, isSnapshotTopic, matchesTopic, type TopicConfig } from "../model/topic.js";
 import { type GroupRef, groupKey } from "../ports/groups.js";
+
+/** Topics that are defined or joined at once: a store that writes in groups takes hardly longer for them than for one. */
+export const TOPICS_AT_ONCE = 64;
 
 /** Fewer events at once than this would make reading slow, however small the batches that handlers get. */
 const MIN_PAGE = 1_000;
@@ -64,7 +68,7 @@ export class Subscriptions {
     subscription.onStopped(() => this.#stops.delete(stop));
     try {
       const wish = wishOf(request.options, topics.length > 1);
-      for (const topic of topics) await subscription.add(topic, wish);
+      await eachAtMost(TOPICS_AT_ONCE, topics, (topic) => subscription.add(topic, wish));
     } catch (error) {
       await subscription.stop();
       throw error;

@@ -33,4 +33,36 @@ describe("a look at the heads", () => {
     expect(payloads()).toEqual([1]);
     expect(reads).toBe(0);
   });
+
+  it("is one question for all topics, and for the next ones where there are many and the store has signals", async () => {
+    const looks: (readonly string[])[] = [];
+    const store = interceptStore(memoryStore(), {
+      around: (call, proceed) => {
+        if (call.name === "log.headSeqs") looks.push(call.args[0]);
+        return proceed();
+      },
+    });
+    const bus = await bench().bus({ store });
+    const topics = Array.from({ length: 300 }, (_, n) => `t.n${n}`);
+    await bus.subscribe(topics, "g", () => undefined);
+    await bench().advance(8_000);
+    expect(looks.map((asked) => asked.length)).toEqual([128, 128, 44, 128]);
+    expect(looks.slice(0, 3).flat().sort()).toEqual(topics.sort());
+  });
+
+  it("is at all of them where the store has no signals", async () => {
+    const looks: (readonly string[])[] = [];
+    const store = interceptStore(memoryStore(), {
+      around: (call, proceed) => {
+        if (call.name === "log.headSeqs") looks.push(call.args[0]);
+        return proceed();
+      },
+    });
+    const { watch: _, ...deaf } = store;
+    const bus = await bench().bus({ store: deaf });
+    const topics = Array.from({ length: 300 }, (_, n) => `t.n${n}`);
+    await bus.subscribe(topics, "g", () => undefined);
+    await bench().advance(100);
+    expect(looks.at(-1)).toHaveLength(300);
+  });
 });

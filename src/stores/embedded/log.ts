@@ -17,6 +17,9 @@ import { KEYS_FILLING, KEYS_READY, Topics } from "./topics.js";
 import type { Wake } from "./wake.js";
 import type { Call } from "./writer.js";
 
+/** Topics whose heads are read in one go. */
+const HEADS_AT_ONCE = 1_000;
+
 const NO_DUPLICATES: ReadonlySet<number> = new Set();
 const NONE: readonly Duplicate[] = [];
 
@@ -77,6 +80,17 @@ export class EmbeddedLog implements Log {
           bytes,
         }));
     });
+  }
+
+  /** A slice of the topics at a time: the event loop has other things to do. */
+  async headSeqs(topics: readonly string[]): Promise<ReadonlyMap<string, readonly Seq[]>> {
+    const found = new Map<string, Seq[]>();
+    for (let from = 0; from < topics.length; from += HEADS_AT_ONCE) {
+      if (from > 0) await nextTurn();
+      const slice = topics.slice(from, from + HEADS_AT_ONCE);
+      await this.#read((reading) => addHeadSeqs(reading, slice, found));
+    }
+    return found;
   }
 
   seqAt(topic: string, partition: number, ts: number): Promise<Seq> {
@@ -226,6 +240,32 @@ class Appending implements Call, AppendRequest {
     } catch (error) {
       this.reject(error);
     }
+  }
+}
+
+/** Adds the heads of these topics to those found. One row comes back, however many there are. */
+function addHeadSeqs(
+  { connection, topics }: Reading,
+  names: readonly string[],
+  found: Map<string, Seq[]>,
+): void {
+  const rows = names.map((name) => topics.find(name)).filter((row) => row !== undefined);
+  const parts = rows.flatMap(({ firstPart, partitions }) =>
+    Array.from({ length: partitions }, (_, partition) => firstPart + partition),
+  );
+  const [text = "{}"] =
+    connection
+      .sql(
+        `SELECT json_group_object(part.id, part.head)
+         FROM json_each(?) wanted CROSS JOIN part ON part.id = wanted.value`,
+      )
+      .get<[string]>(JSON.stringify(parts)) ?? [];
+  const heads = JSON.parse(text) as Readonly<Record<number, Seq>>;
+  for (const { name, firstPart, partitions } of rows) {
+    found.set(
+      name,
+      Array.from({ length: partitions }, (_, partition) => heads[firstPart + partition] ?? 0),
+    );
   }
 }
 

@@ -59,6 +59,18 @@ export class MemoryLog implements Log {
     return this.#partition(topic, partition)?.read(options) ?? { events: [], through: options.after };
   }
 
+  async headSeqs(topics: readonly string[]): Promise<ReadonlyMap<string, readonly Seq[]>> {
+    this.#lifetime.check();
+    const found = new Map<string, Seq[]>();
+    for (const topic of topics) {
+      const length = this.#options.partitionsOf(topic);
+      if (length === undefined) continue;
+      const heads = Array.from({ length }, (_, partition) => this.#partition(topic, partition)?.head ?? 0);
+      found.set(topic, heads);
+    }
+    return found;
+  }
+
   async heads(topic: string): Promise<readonly PartitionHead[]> {
     this.#lifetime.check();
     const partitions = this.#options.partitionsOf(topic);

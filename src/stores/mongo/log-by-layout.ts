@@ -51,6 +51,15 @@ export class LogByLayout implements Log {
     return await (await this.#logOf(topic)).heads(topic);
   }
 
+  async headSeqs(topics: readonly string[]): Promise<ReadonlyMap<string, readonly Seq[]>> {
+    const documents: string[] = [];
+    const batches: string[] = [];
+    for (const topic of topics)
+      ((await this.#traitsOf(topic)).layout === "batches" ? batches : documents).push(topic);
+    const found = await Promise.all([this.#documents.headSeqs(documents), this.#batches.headSeqs(batches)]);
+    return new Map(found.flatMap((heads) => [...heads]));
+  }
+
   async seqAt(topic: string, partition: number, ts: number): Promise<Seq> {
     return await (await this.#logOf(topic)).seqAt(topic, partition, ts);
   }

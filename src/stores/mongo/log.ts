@@ -17,7 +17,7 @@ import { EventLookup, type FindElsewhere, type Place } from "./event-lookup.js";
 import { appendAndTell, type Target } from "./fenced-append.js";
 import type { LayoutLog, TopicByKey } from "./layout-log.js";
 import { pageOf } from "./page.js";
-import { headOf, headsPipeline, type PartitionEnds } from "./partition-head.js";
+import { headOf, headSeqsOf, headsPipeline, type PartitionEnds } from "./partition-head.js";
 import { DOCUMENTS_AS_BYTES, type Row, rowsIn } from "./raw-row.js";
 import { Removal } from "./removal.js";
 import { findAtOnce } from "./single-reply.js";
@@ -113,14 +113,20 @@ export class MongoLog implements LayoutLog {
     return (await this.#lookup.removedRange(place, after + 1, "majority"))?.to ?? after;
   }
 
-  /** One question for all partitions: whoever waits for news asks it again and again. */
-  heads(topic: string): Promise<readonly PartitionHead[]> {
-    return this.#connection.gate.read(async () => {
+  async heads(topic: string): Promise<readonly PartitionHead[]> {
+    const ends = await this.#ends([topic]);
+    if (ends.length === 0) throw new BusError("NOT_FOUND", `topic "${topic}" is not defined`);
+    return ends.map(headOf).sort((a, b) => a.partition - b.partition);
+  }
+
+  async headSeqs(topics: readonly string[]): Promise<ReadonlyMap<string, readonly Seq[]>> {
+    return topics.length === 0 ? new Map() : headSeqsOf(await this.#ends(topics), headOf);
+  }
+
+  #ends(names: readonly string[]): Promise<PartitionEnds[]> {
+    return this.#connection.gate.read(() => {
       const { topics, events } = this.#connection.collections;
-      const pipeline = headsPipeline(topic, events.collectionName);
-      const ends = await topics.aggregate<PartitionEnds>(pipeline).toArray();
-      if (ends.length === 0) throw new BusError("NOT_FOUND", `topic "${topic}" is not defined`);
-      return ends.map(headOf).sort((a, b) => a.partition - b.partition);
+      return topics.aggregate<PartitionEnds>(headsPipeline(names, events.collectionName)).toArray();
     });
   }
 

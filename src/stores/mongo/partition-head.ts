@@ -1,11 +1,14 @@
-/** Where the partitions of a topic begin and end, from the documents at their ends. */
+/** Where the partitions of topics begin and end, from the documents at their ends. */
 import type { Document } from "mongodb";
+import type { Seq } from "../../model/event.js";
 import type { PartitionHead } from "../../ports/log.js";
 import type { EventDocument } from "./collections.js";
 import { EMPTY_TAIL, tailOf } from "./event-document.js";
 
 /** One partition: the document at seq 1, the one with the highest seq, and the highest removed range. */
 export interface PartitionEnds {
+  /** The topic. */
+  readonly _id: string;
   readonly partition: number;
   readonly first: readonly EventDocument[];
   readonly last: readonly EventDocument[];
@@ -13,29 +16,60 @@ export interface PartitionEnds {
 }
 
 /** On the collection of topics: one row per partition, each end found by one look into an index; none if undefined. */
-export function headsPipeline(topic: string, events: string): Document[] {
-  const find = (as: string, match: Document, sort: Record<string, -1>): Document => ({
-    $lookup: {
-      from: events,
-      localField: "partition",
-      foreignField: "partition",
-      as,
-      pipeline: [
-        { $match: { topic, ...match } },
-        { $sort: sort },
-        { $limit: 1 },
-        { $project: { seq: 1, to: 1, maxTs: 1, sumBytes: 1, holes: 1 } },
-      ],
-    },
-  });
+export function headsPipeline(topics: readonly string[], events: string): Document[] {
+  const fields = { seq: 1, to: 1, maxTs: 1, sumBytes: 1, holes: 1 };
   return [
-    { $match: { _id: topic } },
+    ...partitionsOf(topics),
+    firstOf("first", { from: events, match: { seq: 1 }, sort: { seq: -1 }, fields }),
+    firstOf("last", { from: events, match: {}, sort: { seq: -1 }, fields }),
+    firstOf("range", { from: events, match: { to: { $exists: true } }, sort: { to: -1 }, fields }),
+  ];
+}
+
+/** On the collection of topics: a row `{ _id: topic, partition }` for each partition of these. */
+export function partitionsOf(topics: readonly string[]): Document[] {
+  return [
+    { $match: { _id: { $in: topics } } },
     { $project: { partition: { $range: [0, "$partitions"] } } },
     { $unwind: "$partition" },
-    find("first", { seq: 1 }, { seq: -1 }),
-    find("last", {}, { seq: -1 }),
-    find("range", { to: { $exists: true } }, { to: -1 }),
   ];
+}
+
+export interface FirstOf {
+  readonly from: string;
+  readonly match: Document;
+  readonly sort: Document;
+  readonly fields: Document;
+}
+
+/** Adds to each such row the first document of its partition in that order, in a list of one or none. */
+export function firstOf(as: string, { from, match, sort, fields }: FirstOf): Document {
+  const ofTopic = { $expr: { $eq: ["$topic", "$$topic"] } };
+  return {
+    $lookup: {
+      from,
+      localField: "partition",
+      foreignField: "partition",
+      let: { topic: "$_id" },
+      as,
+      pipeline: [{ $match: { ...ofTopic, ...match } }, { $sort: sort }, { $limit: 1 }, { $project: fields }],
+    },
+  };
+}
+
+/** Heads by topic and partition. */
+export function headSeqsOf<E extends Pick<PartitionEnds, "_id">>(
+  ends: readonly E[],
+  headOf: (ends: E) => PartitionHead,
+): Map<string, Seq[]> {
+  const found = new Map<string, Seq[]>();
+  for (const one of ends) {
+    const heads = found.get(one._id) ?? [];
+    const { partition, head } = headOf(one);
+    heads[partition] = head;
+    found.set(one._id, heads);
+  }
+  return found;
 }
 
 export function headOf({

@@ -79,6 +79,7 @@ function everyCall(store: Store): Record<string, () => Promise<unknown>> {
     append: () => log.append("t", 0, [draft()]),
     read: () => log.read("t", 0, { after: 0, limit: 1 }),
     heads: () => log.heads("t"),
+    headSeqs: () => log.headSeqs(["t"]),
     seqAt: () => log.seqAt("t", 0, 0),
     find: () => log.find("x"),
     latestByKey: () => log.latestByKey("t", ["k"]),

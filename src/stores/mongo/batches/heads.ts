@@ -1,37 +1,27 @@
-/** Where each partition of a topic of batches begins and ends, and how much is in it, in one question. */
+/** Where each partition of topics of batches begins and ends, and how much is in it, in one question. */
 import type { Document } from "mongodb";
 import type { PartitionHead } from "../../../ports/log.js";
+import { firstOf, partitionsOf } from "../partition-head.js";
 import type { BatchDocument } from "./batch-document.js";
 
 /** One partition: the batch that begins last, and the one at seq 1. */
 export interface BatchEnds {
+  /** The topic. */
+  readonly _id: string;
   readonly partition: number;
   readonly last: readonly Pick<BatchDocument, "first" | "last" | "sumBytes">[];
   readonly anchor: readonly Pick<BatchDocument, "floor" | "floorBytes" | "missing">[];
 }
 
-/** On the collection of topics: one row per partition; none if the topic is undefined. The floor is read last. */
-export function headsPipeline(topic: string, batches: string): Document[] {
-  const find = (as: string, match: Document, fields: Document): Document => ({
-    $lookup: {
-      from: batches,
-      localField: "partition",
-      foreignField: "partition",
-      as,
-      pipeline: [
-        { $match: { topic, ...match } },
-        { $sort: { first: -1 } },
-        { $limit: 1 },
-        { $project: fields },
-      ],
-    },
-  });
+/** On the collection of topics: one row per partition; none if undefined. The floor is read last. */
+export function headsPipeline(topics: readonly string[], batches: string): Document[] {
+  const sort = { first: -1 };
+  const last = { first: 1, last: 1, sumBytes: 1 };
+  const anchor = { floor: 1, floorBytes: 1, missing: 1 };
   return [
-    { $match: { _id: topic } },
-    { $project: { partition: { $range: [0, "$partitions"] } } },
-    { $unwind: "$partition" },
-    find("last", {}, { first: 1, last: 1, sumBytes: 1 }),
-    find("anchor", { first: 1 }, { floor: 1, floorBytes: 1, missing: 1 }),
+    ...partitionsOf(topics),
+    firstOf("last", { from: batches, match: {}, sort, fields: last }),
+    firstOf("anchor", { from: batches, match: { first: 1 }, sort, fields: anchor }),
   ];
 }
 

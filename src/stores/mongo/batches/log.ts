@@ -11,6 +11,7 @@ import type { Connection } from "../connection.js";
 import type { FindElsewhere, Place } from "../event-lookup.js";
 import { appendAndTell, type Target } from "../fenced-append.js";
 import type { LayoutLog, TopicByKey } from "../layout-log.js";
+import { headSeqsOf } from "../partition-head.js";
 import { BatchAppender } from "./append.js";
 import { BYTES, storedEvents } from "./batch-document.js";
 import { type BatchEnds, headOf, headsPipeline } from "./heads.js";
@@ -66,13 +67,20 @@ export class BatchLog implements LayoutLog {
     });
   }
 
-  heads(topic: string): Promise<readonly PartitionHead[]> {
-    return this.#connection.gate.read(async () => {
+  async heads(topic: string): Promise<readonly PartitionHead[]> {
+    const ends = await this.#ends([topic]);
+    if (ends.length === 0) throw new BusError("NOT_FOUND", `topic "${topic}" is not defined`);
+    return ends.map(headOf).sort((a, b) => a.partition - b.partition);
+  }
+
+  async headSeqs(topics: readonly string[]): Promise<ReadonlyMap<string, readonly Seq[]>> {
+    return topics.length === 0 ? new Map() : headSeqsOf(await this.#ends(topics), headOf);
+  }
+
+  #ends(names: readonly string[]): Promise<BatchEnds[]> {
+    return this.#connection.gate.read(() => {
       const { topics, batches } = this.#connection.collections;
-      const pipeline = headsPipeline(topic, batches.collectionName);
-      const ends = await topics.aggregate<BatchEnds>(pipeline).toArray();
-      if (ends.length === 0) throw new BusError("NOT_FOUND", `topic "${topic}" is not defined`);
-      return ends.map(headOf).sort((a, b) => a.partition - b.partition);
+      return topics.aggregate<BatchEnds>(headsPipeline(names, batches.collectionName)).toArray();
     });
   }
 
