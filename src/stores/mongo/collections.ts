@@ -88,7 +88,13 @@ export interface MemberDocument {
 export interface ChangesDocument {
   readonly _id: string;
   readonly version: number;
-  readonly latest: readonly { readonly version: number; readonly ref: string }[];
+  readonly latest: readonly GroupChange[];
+}
+
+export interface GroupChange {
+  readonly version: number;
+  /** topic/group */
+  readonly ref: string;
 }
 
 export interface ViewRow {

@@ -2,7 +2,8 @@
  * Which groups changed since a version: one document with a version that grows by one per change, and the latest
  * changes. Reading it costs one look at an unchanged document; whoever is too far behind is told of every group.
  *
- * A change is recorded after it was made, so that whoever hears of it finds it.
+ * A change is recorded after it was made, so that whoever hears of it finds it. All that is to be recorded while another
+ * record is being written goes into the next one: a thousand groups that are joined together would wait for each other.
  */
 import type { GroupChanges, GroupRef } from "../../ports/groups.js";
 import type { Connection } from "./connection.js";
@@ -10,12 +11,16 @@ import { groupName, groupRef } from "./cursor-document.js";
 import { retryDuplicates } from "./errors.js";
 
 const DOCUMENT_ID = "groups";
-const MAX_LATEST = 128;
+const MAX_LATEST = 512;
 const VERSION = { $ifNull: ["$version", 0] };
 
 export class GroupChangeLog {
   readonly #connection: Connection;
   readonly #heard: (refs: readonly GroupRef[]) => void;
+  #waiting: GroupRef[] = [];
+  #writing: Promise<void> = Promise.resolve();
+  /** The record that those who wait will be in. */
+  #next: Promise<void> | null = null;
 
   /** `heard` is told of changes of this process at once. */
   constructor(connection: Connection, heard: (refs: readonly GroupRef[]) => void) {
@@ -25,6 +30,20 @@ export class GroupChangeLog {
 
   async record(refs: readonly GroupRef[]): Promise<void> {
     if (refs.length === 0) return;
+    this.#waiting.push(...refs);
+    this.#next ??= this.#writing.catch(() => undefined).then(() => this.#recordWaiting());
+    await this.#next;
+  }
+
+  #recordWaiting(): Promise<void> {
+    const refs = new Map(this.#waiting.map((ref) => [groupName(ref), ref]));
+    this.#waiting = [];
+    this.#next = null;
+    this.#writing = this.#write([...refs.values()]);
+    return this.#writing;
+  }
+
+  async #write(refs: readonly GroupRef[]): Promise<void> {
     const added = refs.map((ref, i) => ({
       version: { $add: [VERSION, i + 1] },
       ref: { $literal: groupName(ref) },

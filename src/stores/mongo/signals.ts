@@ -9,8 +9,8 @@ import type { Document } from "mongodb";
 import type { GroupRef } from "../../ports/groups.js";
 import type { Signal } from "../../ports/store.js";
 import { ChangeLoop } from "./change-loop.js";
+import { ChangedGroups } from "./changed-groups.js";
 import type { Connection } from "./connection.js";
-import { groupRef } from "./cursor-document.js";
 import { Poller } from "./poller.js";
 
 type Listener = (signal: Signal) => void;
@@ -63,6 +63,7 @@ export class Signals {
 class Source {
   readonly #connection: Connection;
   readonly #send: Listener;
+  readonly #groups = new ChangedGroups();
   #current: ChangeLoop | Poller;
 
   constructor(connection: Connection, send: Listener) {
@@ -125,21 +126,9 @@ class Source {
     } else if (change.coll === topics.collectionName) {
       this.#send({ type: "topic", topic: String(change.key) });
     } else {
-      for (const ref of changedGroups(change.latest)) this.#send({ type: "group", ref });
+      for (const ref of this.#groups.of(change.latest)) this.#send({ type: "group", ref });
     }
   }
-}
-
-/** What an update of the change log added: whole, or piece by piece (`latest.17`). */
-function changedGroups(updatedFields: Document | undefined): GroupRef[] {
-  const entries: unknown[] = Object.entries(updatedFields ?? {})
-    .filter(([path]) => path === "latest" || path.startsWith("latest."))
-    .flatMap(([, value]) => value);
-  const names = entries.flatMap((entry) => {
-    const ref = (entry as { ref?: unknown } | null)?.ref;
-    return typeof ref === "string" ? [ref] : [];
-  });
-  return [...new Set(names)].map(groupRef);
 }
 
 /** Runs `call`; what it throws surfaces as an uncaught error of its own, and the others still hear. */
