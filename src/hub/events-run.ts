@@ -5,6 +5,7 @@
 import type { StoredEvent } from "../model/event.js";
 import type { Message } from "./message-bytes.js";
 import type { Around } from "./outgoing.js";
+import { Payloads } from "./payloads.js";
 
 /** About what an event's ts and the marks around its parts take. */
 const MARKS_CHARS = 12;
@@ -14,7 +15,7 @@ export class EventsRun {
   readonly #lease: number;
   readonly #first: StoredEvent;
   readonly #events: StoredEvent[] = [];
-  readonly #payloads: (string | Uint8Array)[] = [];
+  readonly #payloads = new Payloads();
   /** Every event has the seq behind that of the one before. */
   #isDense = true;
   #hasKeys = false;
@@ -55,18 +56,16 @@ export class EventsRun {
     if (this.#hasKeys) text += `,"keys":${JSON.stringify(events.map((event) => event.key ?? null))}`;
     if (this.#hasMetas) text += `,"metas":${JSON.stringify(events.map((event) => event.meta ?? null))}`;
     message.begin(`${text},"payloads":[`);
-    message.addList(this.#payloads);
+    message.add(this.#payloads);
     message.add(`]${tail}`);
   }
 
   #push(event: StoredEvent): void {
     const { id, seq, key, meta, body } = event;
-    const { encoded } = body;
     if (seq !== this.#first.seq + this.#events.length) this.#isDense = false;
     if (key !== undefined) this.#hasKeys = true;
     if (meta !== undefined) this.#hasMetas = true;
     this.#events.push(event);
-    this.#payloads.push(encoded);
-    this.#chars += encoded.length + id.length + (key?.length ?? 0) + MARKS_CHARS;
+    this.#chars += this.#payloads.add(body) + id.length + (key?.length ?? 0) + MARKS_CHARS;
   }
 }

@@ -18,7 +18,15 @@ const BRACKETS = 2;
 
 const kept: Buffer[] = [];
 
-type Piece = string | Uint8Array;
+/** A part of a message that writes itself. */
+export interface Part {
+  /** It needs no more bytes than this while it is written. */
+  readonly mostBytes: number;
+  /** Returns where it ends. */
+  writeTo(buffer: Buffer, from: number): number;
+}
+
+type Piece = string | Part;
 
 /** One or several frames, in pieces: texts, and payloads in the bytes in which they are stored. */
 export class Message {
@@ -43,21 +51,11 @@ export class Message {
     this.add(text);
   }
 
-  /** More of the frame that was begun last: what stands between the brackets of a list. */
-  addList(pieces: readonly Piece[]): void {
-    let isFirst = true;
-    for (const piece of pieces) {
-      if (!isFirst) this.add(",");
-      isFirst = false;
-      this.add(piece);
-    }
-  }
-
   /** More of the frame that was begun last. */
   add(piece: Piece): void {
     this.pieces.push(piece);
     if (typeof piece === "string") this.#chars += piece.length;
-    else this.#bytes += piece.length;
+    else this.#bytes += piece.mostBytes;
   }
 }
 
@@ -113,10 +111,7 @@ function writePieces(buffer: Buffer, pieces: readonly Piece[], from: number): nu
   for (const piece of pieces) {
     if (piece === ",") buffer[at++] = COMMA;
     else if (typeof piece === "string") at += buffer.write(piece, at);
-    else {
-      buffer.set(piece, at);
-      at += piece.length;
-    }
+    else at = piece.writeTo(buffer, at);
   }
   return at;
 }

@@ -87,6 +87,19 @@ export class JsonBody {
     return this.#bytes === undefined ? this.text : this.bytes;
   }
 
+  /** Bytes in which its UTF-8 JSON stands, from `from` to `to`, if there are any: for those who copy many and want no view of each. */
+  get source(): Uint8Array | undefined {
+    return this.#bytes;
+  }
+
+  get from(): number {
+    return Math.max(this.#from, 0);
+  }
+
+  get to(): number {
+    return this.#from < 0 ? (this.#bytes?.length ?? 0) : this.#to;
+  }
+
   /** Same JSON value; member order does not matter. */
   equals(other: JsonBody): boolean {
     return this.text === other.text || canonicalText(this.value) === canonicalText(other.value);

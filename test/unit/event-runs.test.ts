@@ -50,8 +50,11 @@ function framesOf(events: readonly StoredEvent[]): EventsFrame[] {
     run = new EventsRun(around, n + 1, event);
   }
   run?.writeTo(message);
-  const bytes = Buffer.concat(message.pieces.map((piece) => Buffer.from(piece as Uint8Array)));
-  return JSON.parse(`[${bytes}]`) as EventsFrame[];
+  const bytes = Buffer.alloc(message.mostBytes);
+  let end = 0;
+  for (const piece of message.pieces)
+    end = typeof piece === "string" ? end + bytes.write(piece, end) : piece.writeTo(bytes, end);
+  return JSON.parse(`[${bytes.toString("utf8", 0, end)}]`) as EventsFrame[];
 }
 
 const eventsOf = (frame: EventsFrame): EventRecord[] => frame.ids.map((_, n) => eventAt(frame, n));
