@@ -48,6 +48,25 @@ describe("the delivered mark", () => {
     }
     expect([strides[0], Math.max(...strides), strides.at(-1)]).toEqual([5, 20, 20]);
   });
+
+  it("P5: once the mark goes further ahead, the cursor is written after as many settles", () => {
+    const driver = new DeliveryDriver({ autoCommit: false, policy: { stride: 10, commitEverySettles: 2 } });
+    driver.arrive(upTo(500));
+    driver.answerCommits();
+    for (let round = 0; round < 6; round++) {
+      for (const { seq } of driver.demand(200)) driver.ack(seq);
+      driver.answerCommits();
+    }
+    const handedOut = driver.demand(15);
+    driver.answerCommits();
+    const before = driver.of("commit").length;
+    for (const { seq } of handedOut) driver.ack(seq);
+    expect([driver.state.stride, driver.of("commit").length]).toEqual([40, before]);
+    driver.tick(50);
+    expect(driver.of("commit")).toHaveLength(before + 1);
+    driver.answerCommits();
+    expect(driver.stored.floor).toBe(handedOut.at(-1)?.seq);
+  });
 });
 
 describe("taking over", () => {
