@@ -28,6 +28,8 @@ export interface Source {
   readonly epoch: number;
   readonly position: CursorPosition;
   handled(delivery: Delivered): boolean;
+  /** As `handled`, for many at once: those of them that were still leased. */
+  handledAll(deliveries: readonly Delivered[]): readonly Delivered[];
   failed(delivery: Delivered, reason: Failed): boolean;
   extend(delivery: Delivered, ms: number): boolean;
   settleBy(

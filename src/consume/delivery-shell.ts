@@ -22,6 +22,7 @@ import {
   type GroupPolicy,
   type HandlingPolicy,
 } from "./delivery-state.js";
+import { GroupMeter } from "./group-meter.js";
 import { Pauses } from "./pauses.js";
 import type { Tail, TailPage, TailReader } from "./tail.js";
 import { cursorBehind, cursorWith } from "./transaction-cursor.js";
@@ -64,6 +65,7 @@ export class DeliveryShell implements Source {
   readonly #state: Delivery;
   readonly #reader: TailReader;
   readonly #pauses: Pauses;
+  readonly #meter: GroupMeter;
   #cancelWake: CancelTimer | null = null;
   #failedReads = 0;
   readonly #turns: CursorTurns;
@@ -76,6 +78,7 @@ export class DeliveryShell implements Source {
     this.#options = options;
     this.#state = createDelivery(claim.cursor, claim.clean, head, options.policy.hold);
     this.#pauses = new Pauses(options.clock);
+    this.#meter = new GroupMeter(options.meters, options.clock, ref);
     this.#turns = new CursorTurns(claim.cursor.floor);
     this.stopped = new Promise((resolve) => {
       this.#resolveStopped = resolve;
@@ -110,14 +113,13 @@ export class DeliveryShell implements Source {
   }
 
   get hasReady(): boolean {
-    return (
-      this.#state.ready.length > 0 && this.#state.phase !== "draining" && this.#state.phase !== "stopped"
-    );
+    const { ready, phase } = this.#state;
+    return ready.length > 0 && phase !== "draining" && phase !== "stopped";
   }
 
   /** Up to `count` events to be worked on now. */
   demand(count: number, batch: boolean, handling: HandlingPolicy): readonly Delivered[] {
-    const { step, policy, clock, meters, holdsLeases } = this.#options;
+    const { step, policy, clock, holdsLeases } = this.#options;
     if (!holdsLeases()) return NONE;
     const nowMs = clock.steady();
     const effects = step(this.#state, { type: "demand", count, batch, handling, nowMs }, policy);
@@ -126,7 +128,7 @@ export class DeliveryShell implements Source {
       if (effect.type !== "deliver") this.#perform(effect);
       else deliveries = this.#handOut(effect.entries, new HandOut(this, handling.maxAttempts, nowMs));
     }
-    if (meters.active && deliveries.length > 0) meters.delivered(this.topic, this.group, deliveries.length);
+    this.#meter.delivered(deliveries.length);
     return deliveries;
   }
 
@@ -142,13 +144,24 @@ export class DeliveryShell implements Source {
   }
 
   handled(delivery: Delivered): boolean {
+    const isSettled = this.#settle(delivery, recentMs(this.#options.clock));
+    if (isSettled) this.#meter.acked(delivery);
+    return isSettled;
+  }
+
+  handledAll(deliveries: readonly Delivered[]): readonly Delivered[] {
+    const nowMs = recentMs(this.#options.clock);
+    const settled = deliveries.filter((delivery) => this.#settle(delivery, nowMs));
+    this.#meter.ackedAll(settled);
+    return settled;
+  }
+
+  /** False if its lease is gone. */
+  #settle(delivery: Delivered, nowMs: number): boolean {
     const { entry, attempt } = delivery;
     const current = isCurrent(entry, attempt) && this.#state.phase !== "stopped";
-    this.#send({ type: "handled", entry, attempt, nowMs: recentMs(this.#options.clock) });
-    if (current) {
-      delivery.over();
-      this.#measure(delivery, "acked");
-    }
+    this.#send({ type: "handled", entry, attempt, nowMs });
+    if (current) delivery.over();
     return current;
   }
 
@@ -161,7 +174,7 @@ export class DeliveryShell implements Source {
     this.#send({ type: "failed", entry, attempt, error, detail, fatal, counts, random, nowMs });
     if (current) {
       delivery.over();
-      this.#measure(delivery, "nacked");
+      this.#meter.nacked(delivery);
     }
     return current;
   }
@@ -169,14 +182,7 @@ export class DeliveryShell implements Source {
   #revoke(delivery: Delivered | null, why: "deadline" | "lost"): void {
     if (delivery === null) return;
     delivery.revoke(why);
-    this.#measure(delivery, "nacked");
-  }
-
-  #measure(delivery: Delivered, how: "acked" | "nacked"): void {
-    const { meters, clock } = this.#options;
-    if (!meters.active) return;
-    meters[how](this.topic, this.group);
-    meters.handled(this.topic, this.group, clock.steady() - delivery.handOut.startedMs);
+    this.#meter.nacked(delivery);
   }
 
   extend(delivery: Delivered, ms: number): boolean {
@@ -308,11 +314,10 @@ export class DeliveryShell implements Source {
   }
 
   async #awaitPage(reading: Promise<TailPage>): Promise<void> {
-    const { clock, meters } = this.#options;
-    const startMs = clock.steady();
+    const startMs = this.#options.clock.steady();
     try {
       const page = await reading;
-      if (meters.active) meters.polled(this.topic, this.group, clock.steady() - startMs);
+      this.#meter.polled(startMs);
       this.#failedReads = 0;
       this.#arrived(page);
     } catch (error) {
@@ -354,7 +359,7 @@ export class DeliveryShell implements Source {
     };
     const done = await this.#insist(() => this.#options.bury(givenUp, { ref: this.ref, epoch: this.epoch }));
     if (!done) return;
-    this.#options.meters.deadLettered(this.topic, this.group);
+    this.#meter.deadLettered();
     this.#send({ type: "buried", entry, nowMs: this.#options.clock.steady() });
   }
 

@@ -10,13 +10,14 @@ export class Buckets {
     this.#counts = new Float64Array(bounds.length);
   }
 
-  add(value: number): void {
-    this.#sum += value;
-    this.#count++;
+  /** So many of the same value. */
+  add(value: number, times = 1): void {
+    this.#sum += value * times;
+    this.#count += times;
     const { bounds } = this;
     for (let i = 0; i < bounds.length; i++) {
       if (value > (bounds[i] as number)) continue;
-      this.#counts[i] = (this.#counts[i] as number) + 1;
+      this.#counts[i] = (this.#counts[i] as number) + times;
       return;
     }
   }

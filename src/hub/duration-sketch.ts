@@ -20,8 +20,8 @@ export class DurationSketch {
   #before = new Uint32Array(BUCKETS);
   #turnedMs: number | null = null;
 
-  add(bucket: number): void {
-    this.#now[bucket] = (this.#now[bucket] ?? 0) + 1;
+  add(bucket: number, count = 1): void {
+    this.#now[bucket] = (this.#now[bucket] ?? 0) + count;
   }
 
   tick(nowMs: number): void {

@@ -41,6 +41,10 @@ export class Feed {
     this.#inRuns = inRuns;
   }
 
+  get isTraced(): boolean {
+    return this.spans.size > 0;
+  }
+
   /** Leased from now on: the number of the lease, or null if it goes by the event's id. */
   lease(delivery: Delivered): number | null {
     if (this.#inRuns) return this.leases.addNumbered(delivery);
@@ -74,7 +78,7 @@ export class Feed {
   }
 
   endSpan(id: string, error?: string): void {
-    if (this.spans.size === 0) return;
+    if (!this.isTraced) return;
     this.spans.get(id)?.end(error);
     this.spans.delete(id);
   }

@@ -110,8 +110,8 @@ export class LiveStats implements Meter {
     this.#count("delivered", topic, group, events);
   }
 
-  acked(topic: string, group: string): void {
-    this.#count("acked", topic, group, 1);
+  acked(topic: string, group: string, events: number): void {
+    this.#count("acked", topic, group, events);
   }
 
   nacked(topic: string, group: string): void {
@@ -130,13 +130,13 @@ export class LiveStats implements Meter {
     this.schemas.addNormalized(topic, group, version);
   }
 
-  handled(topic: string, group: string, durationMs: number): void {
+  handled(topic: string, group: string, durationMs: number, events: number): void {
     const bucket = bucketOf(durationMs);
-    this.#all.durations.add(bucket);
+    this.#all.durations.add(bucket, events);
     const series = this.#group(topic, group);
     if (series === undefined) return;
-    series.durations.add(bucket);
-    series.handling.add(durationMs);
+    series.durations.add(bucket, events);
+    series.handling.add(durationMs, events);
   }
 
   polled(topic: string, group: string, durationMs: number): void {

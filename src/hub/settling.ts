@@ -26,15 +26,33 @@ export function extend(feed: Feed | undefined, frame: ModackFrame): string | nul
 }
 
 function settleRanges(feed: Feed | undefined, ranges: readonly LeaseRange[]): string | null {
-  let lost = 0;
-  let firstLost = 0;
-  for (const [first, last] of ranges) {
-    for (let lease = first; lease <= last; lease++) {
-      if (handled(feed, feed?.leases.takeNumbered(lease))) continue;
-      if (lost++ === 0) firstLost = lease;
+  const lost: number[] = [];
+  for (const [first, last] of ranges) settleRange(feed, first, last, lost);
+  return lost.length === 0 ? null : told(`the event of lease ${lost[0]}`, lost.length);
+}
+
+/** Events of one partition that follow each other are settled together. */
+function settleRange(feed: Feed | undefined, first: number, last: number, lost: number[]): void {
+  let run: Delivered[] = [];
+  for (let lease = first; lease <= last; lease++) {
+    const delivery = feed?.leases.takeNumbered(lease) ?? null;
+    if (delivery?.source !== run[0]?.source) {
+      settleRun(run, lease, lost);
+      run = [];
     }
+    if (delivery === null) lost.push(lease);
+    else run.push(delivery);
+    if (delivery !== null && feed?.isTraced) feed.endSpan(delivery.event.id);
   }
-  return lost === 0 ? null : told(`the event of lease ${firstLost}`, lost);
+  settleRun(run, last + 1, lost);
+}
+
+/** All of one partition, leased one after the other; `end` is the lease behind the last of them. */
+function settleRun(run: readonly Delivered[], end: number, lost: number[]): void {
+  const settled = run[0]?.source.handledAll(run) ?? run;
+  if (settled.length === run.length) return;
+  const done = new Set(settled);
+  for (const [n, delivery] of run.entries()) if (!done.has(delivery)) lost.push(end - run.length + n);
 }
 
 /** False if its lease is gone. */

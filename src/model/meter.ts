@@ -4,11 +4,11 @@ export interface Meter {
   published(topic: string, events: number): void;
   /** Handed to a handler. */
   delivered(topic: string, group: string, events: number): void;
-  acked(topic: string, group: string): void;
+  acked(topic: string, group: string, events: number): void;
   nacked(topic: string, group: string): void;
   deadLettered(topic: string, group: string): void;
-  /** From hand-out to settlement. */
-  handled(topic: string, group: string, durationMs: number): void;
+  /** From hand-out to settlement, of so many events that were handed out and settled together. */
+  handled(topic: string, group: string, durationMs: number, events: number): void;
   /** A read of the log on behalf of a group. */
   polled(topic: string, group: string, durationMs: number): void;
   /** An append, from the first event's wait to its answer. */
@@ -44,8 +44,8 @@ export class Meters implements Meter {
     for (const meter of this.#meters) meter.delivered(topic, group, events);
   }
 
-  acked(topic: string, group: string): void {
-    for (const meter of this.#meters) meter.acked(topic, group);
+  acked(topic: string, group: string, events: number): void {
+    for (const meter of this.#meters) meter.acked(topic, group, events);
   }
 
   nacked(topic: string, group: string): void {
@@ -56,8 +56,8 @@ export class Meters implements Meter {
     for (const meter of this.#meters) meter.deadLettered(topic, group);
   }
 
-  handled(topic: string, group: string, durationMs: number): void {
-    for (const meter of this.#meters) meter.handled(topic, group, durationMs);
+  handled(topic: string, group: string, durationMs: number, events: number): void {
+    for (const meter of this.#meters) meter.handled(topic, group, durationMs, events);
   }
 
   polled(topic: string, group: string, durationMs: number): void {
