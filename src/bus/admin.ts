@@ -1,10 +1,16 @@
 /** Looking after a bus: what is where, how far behind, and why. */
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { type Blocked, blockedIn } from "../consume/blocked.js";
 import { BusError } from "../model/errors.js";
 import type { GroupPosition } from "../model/event-bus.js";
-import type { GroupRef, Lease } from "../ports/groups.js";
+import { mapAtMost } from "../model/map-at-most.js";
+import type { GroupRef, GroupState, Lease } from "../ports/groups.js";
+import type { PartitionHead } from "../ports/log.js";
 import type { BusCore } from "./core.js";
-import { groupPosition } from "./cursors.js";
+import { partitionPositions } from "./cursors.js";
+
+/** Groups whose lag is looked up in one turn of the event loop. */
+const GROUPS_A_TURN = 32;
 
 export interface PartitionLag {
   readonly partition: number;
@@ -62,7 +68,7 @@ export class Admin {
     await this.#core.pauses.look();
     const refs = await this.#core.settings.store.groups.list(filter.topic);
     const wanted = refs.filter((ref) => filter.group === undefined || ref.group === filter.group);
-    return Promise.all(wanted.map((ref) => this.#lagOf(ref)));
+    return this.#lags(wanted);
   }
 
   /** Nothing more is handed out to the group until it is resumed, in whatever process. False if it was paused already. */
@@ -97,7 +103,7 @@ export class Admin {
     await this.#core.pauses.look();
     const state = await store.groups.state(ref, { nowMs: clock.now() });
     if (state === null) return null;
-    const lag = await this.#lagOf(ref);
+    const lag = await this.#lagOf(ref, state, await store.log.heads(ref.topic));
     const blocked: BlockedPartition[] = [];
     for (const lease of state.leases) blocked.push(...(await this.#blockedIn(ref, lease)));
     blocked.sort((a, b) => b.behind - a.behind || a.seq - b.seq);
@@ -117,12 +123,31 @@ export class Admin {
     }));
   }
 
-  async #lagOf(ref: GroupRef): Promise<GroupLag> {
-    const { store, clock } = this.#core.settings;
+  /** Some groups in each turn of the event loop: there may be thousands. */
+  async #lags(refs: readonly GroupRef[]): Promise<GroupLag[]> {
+    const { groups, log } = this.#core.settings.store;
+    const nowMs = this.#core.settings.clock.now();
+    const states = await mapAtMost(GROUPS_A_TURN, refs, async (ref) => {
+      await nextTurn();
+      return { ref, state: await groups.state(ref, { nowMs }) };
+    });
+    // Behind the cursors: no floor is above its head.
+    const heads = await log.headsOf([...new Set(refs.map(({ topic }) => topic))]);
+    return await mapAtMost(GROUPS_A_TURN, states, async ({ ref, state }) => {
+      await nextTurn();
+      return await this.#lagOf(ref, state, heads.get(ref.topic) ?? []);
+    });
+  }
+
+  async #lagOf(
+    { topic, group }: GroupRef,
+    state: GroupState | null,
+    heads: readonly PartitionHead[],
+  ): Promise<GroupLag> {
+    const ref = { topic, group };
     const runner = this.#core.subscriptions.runner(ref);
-    const position = await groupPosition(store, ref, runner, clock.now());
-    const state = await store.groups.state(ref, { nowMs: clock.now() });
-    const partitions = await Promise.all((position?.partitions ?? []).map((p) => this.#withAge(ref, p)));
+    const positions = state === null ? [] : partitionPositions(state, heads, runner);
+    const partitions = await Promise.all(positions.map((position) => this.#withAge(ref, position)));
     const pause = this.#core.pauses.of(ref);
     return {
       ...ref,

@@ -5,9 +5,9 @@ import type { RunnerOptions } from "../consume/group-runner.js";
 import { Membership } from "../consume/membership.js";
 import { type GroupMode, groupPolicy } from "../consume/options.js";
 import { Tail } from "../consume/tail.js";
-import { eachAtMost } from "../model/each-at-most.js";
 import { BusError } from "../model/errors.js";
 import type { StoredEvent } from "../model/event.js";
+import { mapAtMost } from "../model/map-at-most.js";
 import { Meters } from "../model/meter.js";
 import { DEFAULT_RETRY } from "../model/retry.js";
 import { TaskBoard } from "../model/task.js";
@@ -101,7 +101,7 @@ export class BusCore {
   async #open(): Promise<void> {
     await acquireStore(this.settings.store);
     this.#acquired = true;
-    await eachAtMost(TOPICS_AT_ONCE, this.settings.topics, (topic) => this.catalog.define(topic));
+    await mapAtMost(TOPICS_AT_ONCE, this.settings.topics, (topic) => this.catalog.define(topic));
     this.#watchman.start();
     if (this.#phase === "new") this.#phase = "open";
   }

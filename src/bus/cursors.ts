@@ -7,6 +7,7 @@ import type { StoredEvent } from "../model/event.js";
 import type { CursorTarget, GroupPosition, PartitionPosition } from "../model/event-bus.js";
 import type { GroupRef, GroupState } from "../ports/groups.js";
 import { START_CURSOR } from "../ports/groups.js";
+import type { PartitionHead } from "../ports/log.js";
 import type { Store } from "../ports/store.js";
 
 /** What the store knows, with what this bus knows better of the partitions it owns. */
@@ -18,12 +19,17 @@ export async function groupPosition(
 ): Promise<GroupPosition | null> {
   const state = await store.groups.state(ref, { nowMs });
   if (state === null) return null;
-  const heads = await store.log.heads(ref.topic);
-  const partitions = state.leases.map((lease) =>
-    partitionPosition(lease, heads[lease.partition]?.head ?? 0, runner),
-  );
+  const partitions = partitionPositions(state, await store.log.heads(ref.topic), runner);
   const last = await lastSettled(store, ref, partitions);
   return { topic: ref.topic, ...(last && { lastId: last.id, lastTs: last.ts }), partitions };
+}
+
+export function partitionPositions(
+  { leases }: GroupState,
+  heads: readonly PartitionHead[],
+  runner: GroupRunner | undefined,
+): PartitionPosition[] {
+  return leases.map((lease) => partitionPosition(lease, heads[lease.partition]?.head ?? 0, runner));
 }
 
 function partitionPosition(

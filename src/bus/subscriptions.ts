@@ -6,9 +6,9 @@ import { GroupRunner, type RunnerOptions } from "../consume/group-runner.js";
 import { type GroupMode, groupMode, handlingPolicy } from "../consume/options.js";
 import { floorsOf, type Wish } from "../consume/position.js";
 import { type Work, Worker, type WorkerOptions } from "../consume/worker.js";
-import { eachAtMost } from "../model/each-at-most.js";
 import { BusError } from "../model/errors.js";
 import type { Ack, Stop, SubscribeOptions } from "../model/event-bus.js";
+import { mapAtMost } from "../model/map-at-most.js";
 import { deadLetterTopic, isSnapshotTopic, matchesTopic, type TopicConfig } from "../model/topic.js";
 import { type GroupRef, groupKey } from "../ports/groups.js";
 
@@ -68,7 +68,7 @@ export class Subscriptions {
     subscription.onStopped(() => this.#stops.delete(stop));
     try {
       const wish = wishOf(request.options, topics.length > 1);
-      await eachAtMost(TOPICS_AT_ONCE, topics, (topic) => subscription.add(topic, wish));
+      await mapAtMost(TOPICS_AT_ONCE, topics, (topic) => subscription.add(topic, wish));
     } catch (error) {
       await subscription.stop();
       throw error;

@@ -38,7 +38,7 @@ describe("a look at the heads", () => {
     const looks: (readonly string[])[] = [];
     const store = interceptStore(memoryStore(), {
       around: (call, proceed) => {
-        if (call.name === "log.headSeqs") looks.push(call.args[0]);
+        if (call.name === "log.headsOf") looks.push(call.args[0]);
         return proceed();
       },
     });
@@ -54,7 +54,7 @@ describe("a look at the heads", () => {
     const looks: (readonly string[])[] = [];
     const store = interceptStore(memoryStore(), {
       around: (call, proceed) => {
-        if (call.name === "log.headSeqs") looks.push(call.args[0]);
+        if (call.name === "log.headsOf") looks.push(call.args[0]);
         return proceed();
       },
     });

@@ -88,9 +88,8 @@ export class Watchman {
       const topics = this.#nextTopics();
       // Heard like a signal: what an append of ours under way has added need not be read back.
       if (topics.length > 0)
-        for (const [topic, heads] of await this.#store.log.headSeqs(topics))
-          for (const [partition, head] of heads.entries())
-            this.#hear({ type: "appended", topic, partition, head });
+        for (const [topic, heads] of await this.#store.log.headsOf(topics))
+          for (const { partition, head } of heads) this.#hear({ type: "appended", topic, partition, head });
     } catch {
       // Those who read the topics report what is wrong.
     }

@@ -52,9 +52,11 @@ async function openLetters(bus: Bus): Promise<OpenLetters> {
   const { documents, log } = bus.store;
   const settled = new Map((await documents.views()).map(({ view, documents: count }) => [view, count]));
   const topics: Record<string, number> = {};
-  for (const topic of await deadLetterSources(bus)) {
+  const sources = await deadLetterSources(bus);
+  const heads = await log.headsOf(sources.map(deadLetterTopic));
+  for (const topic of sources) {
     const name = deadLetterTopic(topic);
-    const stored = (await log.heads(name)).reduce((sum, { events }) => sum + events, 0);
+    const stored = (heads.get(name) ?? []).reduce((sum, { events }) => sum + events, 0);
     const open = stored - (settled.get(name) ?? 0);
     if (open > 0) topics[topic] = open;
   }

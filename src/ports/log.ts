@@ -84,10 +84,10 @@ export interface Log {
   heads(topic: string): Promise<readonly PartitionHead[]>;
 
   /**
-   * The head of every partition of these topics (index = partition), by name; what is not defined is left out. One
-   * question, or a few, however many topics there are: whoever waits for news asks it again and again.
+   * The same of several topics, by name; what is not defined is left out. One question, or a few, however many topics
+   * there are: whoever waits for news asks it again and again.
    */
-  headSeqs(topics: readonly string[]): Promise<ReadonlyMap<string, readonly Seq[]>>;
+  headsOf(topics: readonly string[]): Promise<ReadonlyMap<string, readonly PartitionHead[]>>;
 
   /** Lowest present seq whose ts is at least `ts`; head + 1 if there is none. Not a scan of the log. */
   seqAt(topic: string, partition: number, ts: number): Promise<Seq>;

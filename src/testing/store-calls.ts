@@ -45,7 +45,7 @@ const KINDS: { readonly [P in StorePart]: { readonly [M in MethodOf<P>]: CallKin
     append: "append",
     read: "read",
     heads: "read",
-    headSeqs: "read",
+    headsOf: "read",
     seqAt: "read",
     find: "read",
     latestByKey: "read",

@@ -4,7 +4,7 @@ import type { HubContext } from "../context.js";
 import { addRoute, demand, type HubApp } from "./base.js";
 import { sums } from "./groups.js";
 import { Count } from "./positions.js";
-import { totals } from "./topics.js";
+import { storedOf } from "./topics.js";
 
 const tag = "operations";
 const TOP_GROUPS = 10;
@@ -100,7 +100,7 @@ async function overview(hub: HubContext): Promise<object> {
   const seconds = Math.max(0.001, (nowMs - hub.startedMs) / 1_000);
   const groups = await bus.admin.lag();
   const topics = await bus.topics();
-  const stored = await Promise.all(topics.map(async ({ name }) => totals(await bus.store.log.heads(name))));
+  const stored = [...(await storedOf(hub, topics)).values()];
   const rates = Object.entries(live.counts).map(
     ([name, count]) => [name, Math.round((count / seconds) * 1_000) / 1_000] as const,
   );

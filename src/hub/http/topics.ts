@@ -27,7 +27,8 @@ export function topicRoutes(app: HubApp, hub: HubContext): void {
     },
     async (c) => {
       const topics = (await bus.topics()).filter(({ name }) => may(c, "read", name));
-      return c.json({ items: await Promise.all(topics.map((topic) => withTotals(hub, topic))) });
+      const stored = await storedOf(hub, topics);
+      return c.json({ items: topics.map((topic) => ({ ...topic, ...stored.get(topic.name) })) });
     },
   );
   addRoute(
@@ -120,11 +121,21 @@ export function topicRoutes(app: HubApp, hub: HubContext): void {
   );
 }
 
-async function withTotals(hub: HubContext, topic: TopicConfig): Promise<object> {
-  return { ...topic, ...totals(await hub.bus.store.log.heads(topic.name)) };
+/** What is stored of these topics, by name. */
+export async function storedOf(
+  { bus }: HubContext,
+  topics: readonly TopicConfig[],
+): Promise<ReadonlyMap<string, Totals>> {
+  const heads = await bus.store.log.headsOf(topics.map(({ name }) => name));
+  return new Map([...heads].map(([name, ofTopic]) => [name, totals(ofTopic)]));
 }
 
-export function totals(heads: readonly PartitionHead[]): { events: number; bytes: number } {
+interface Totals {
+  readonly events: number;
+  readonly bytes: number;
+}
+
+function totals(heads: readonly PartitionHead[]): Totals {
   return {
     events: heads.reduce((sum, head) => sum + head.events, 0),
     bytes: heads.reduce((sum, head) => sum + head.bytes, 0),

@@ -181,14 +181,13 @@ class Trace {
 
   async #lanes(log: Log, fromMs: number): Promise<Lane[]> {
     const lanes: Lane[] = [];
-    for (const { name: topic } of await this.#hub.bus.topics()) {
-      if (!may(this.#c, "read", topic)) continue;
-      for (const { partition, head } of await log.heads(topic)) {
+    const topics = (await this.#hub.bus.topics()).filter(({ name }) => may(this.#c, "read", name));
+    for (const [topic, heads] of await log.headsOf(topics.map(({ name }) => name))) {
+      for (const { partition, head } of heads) {
         const after = (await log.seqAt(topic, partition, Math.max(0, fromMs))) - 1;
         if (after < head) lanes.push({ topic, partition, after, head });
       }
     }
-
     return lanes;
   }
 }

@@ -62,33 +62,19 @@ export class EmbeddedLog implements Log {
     });
   }
 
-  heads(topic: string): Promise<readonly PartitionHead[]> {
-    return this.#read(({ connection, topics }) => {
-      const row = topics.find(topic);
-      if (row === undefined) throw new BusError("NOT_FOUND", `topic "${topic}" is not defined`);
-      return connection
-        .sql("SELECT id, head, low, events, bytes FROM part WHERE id >= ? AND id < ? ORDER BY id")
-        .all<[id: number, head: number, low: number, events: number, bytes: number]>(
-          row.firstPart,
-          row.firstPart + row.partitions,
-        )
-        .map(([id, head, low, events, bytes]) => ({
-          partition: id - row.firstPart,
-          head,
-          low,
-          events,
-          bytes,
-        }));
-    });
+  async heads(topic: string): Promise<readonly PartitionHead[]> {
+    const heads = (await this.headsOf([topic])).get(topic);
+    if (heads === undefined) throw new BusError("NOT_FOUND", `topic "${topic}" is not defined`);
+    return heads;
   }
 
   /** A slice of the topics at a time: the event loop has other things to do. */
-  async headSeqs(topics: readonly string[]): Promise<ReadonlyMap<string, readonly Seq[]>> {
-    const found = new Map<string, Seq[]>();
+  async headsOf(topics: readonly string[]): Promise<ReadonlyMap<string, readonly PartitionHead[]>> {
+    const found = new Map<string, PartitionHead[]>();
     for (let from = 0; from < topics.length; from += HEADS_AT_ONCE) {
       if (from > 0) await nextTurn();
       const slice = topics.slice(from, from + HEADS_AT_ONCE);
-      await this.#read((reading) => addHeadSeqs(reading, slice, found));
+      await this.#read((reading) => addHeads(reading, slice, found));
     }
     return found;
   }
@@ -243,29 +229,33 @@ class Appending implements Call, AppendRequest {
   }
 }
 
+type HeadRow = [part: number, head: Seq, low: Seq, events: number, bytes: number];
+
 /** Adds the heads of these topics to those found. One row comes back, however many there are. */
-function addHeadSeqs(
+function addHeads(
   { connection, topics }: Reading,
   names: readonly string[],
-  found: Map<string, Seq[]>,
+  found: Map<string, PartitionHead[]>,
 ): void {
   const rows = names.map((name) => topics.find(name)).filter((row) => row !== undefined);
   const parts = rows.flatMap(({ firstPart, partitions }) =>
     Array.from({ length: partitions }, (_, partition) => firstPart + partition),
   );
-  const [text = "{}"] =
+  const [text = "[]"] =
     connection
       .sql(
-        `SELECT json_group_object(part.id, part.head)
+        `SELECT json_group_array(json_array(part.id, head, low, events, bytes))
          FROM json_each(?) wanted CROSS JOIN part ON part.id = wanted.value`,
       )
       .get<[string]>(JSON.stringify(parts)) ?? [];
-  const heads = JSON.parse(text) as Readonly<Record<number, Seq>>;
+  const heads = new Map((JSON.parse(text) as HeadRow[]).map((row) => [row[0], row]));
   for (const { name, firstPart, partitions } of rows) {
-    found.set(
-      name,
-      Array.from({ length: partitions }, (_, partition) => heads[firstPart + partition] ?? 0),
-    );
+    const ofTopic: PartitionHead[] = [];
+    for (let partition = 0; partition < partitions; partition++) {
+      const [, head, low, events, bytes] = heads.get(firstPart + partition) ?? [0, 0, 1, 0, 0];
+      ofTopic.push({ partition, head, low, events, bytes });
+    }
+    found.set(name, ofTopic);
   }
 }
 

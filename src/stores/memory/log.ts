@@ -59,32 +59,24 @@ export class MemoryLog implements Log {
     return this.#partition(topic, partition)?.read(options) ?? { events: [], through: options.after };
   }
 
-  async headSeqs(topics: readonly string[]): Promise<ReadonlyMap<string, readonly Seq[]>> {
+  async heads(topic: string): Promise<readonly PartitionHead[]> {
+    const heads = (await this.headsOf([topic])).get(topic);
+    if (heads === undefined) throw new BusError("NOT_FOUND", `topic "${topic}" is not defined`);
+    return heads;
+  }
+
+  async headsOf(topics: readonly string[]): Promise<ReadonlyMap<string, readonly PartitionHead[]>> {
     this.#lifetime.check();
-    const found = new Map<string, Seq[]>();
+    const found = new Map<string, readonly PartitionHead[]>();
     for (const topic of topics) {
       const length = this.#options.partitionsOf(topic);
       if (length === undefined) continue;
-      const heads = Array.from({ length }, (_, partition) => this.#partition(topic, partition)?.head ?? 0);
-      found.set(topic, heads);
+      found.set(
+        topic,
+        Array.from({ length }, (_, partition) => headOf(partition, this.#partition(topic, partition))),
+      );
     }
     return found;
-  }
-
-  async heads(topic: string): Promise<readonly PartitionHead[]> {
-    this.#lifetime.check();
-    const partitions = this.#options.partitionsOf(topic);
-    if (partitions === undefined) throw new BusError("NOT_FOUND", `topic "${topic}" is not defined`);
-    return Array.from({ length: partitions }, (_, partition) => {
-      const log = this.#partition(topic, partition);
-      return {
-        partition,
-        head: log?.head ?? 0,
-        low: log?.low ?? 1,
-        events: log?.events ?? 0,
-        bytes: log?.bytes ?? 0,
-      };
-    });
   }
 
   async seqAt(topic: string, partition: number, ts: number): Promise<Seq> {
@@ -199,4 +191,9 @@ export class MemoryLog implements Log {
     this.#keys.get(topic)?.forget(events);
     return events.length;
   }
+}
+
+function headOf(partition: number, log: PartitionLog | undefined): PartitionHead {
+  const { head, low, events, bytes } = log ?? { head: 0, low: 1, events: 0, bytes: 0 };
+  return { partition, head, low, events, bytes };
 }

@@ -9,7 +9,7 @@ export interface TopicByKey extends Pick<TopicTraits, "keyIndex"> {
   readonly name: string;
 }
 
-export interface LayoutLog extends Pick<Log, "read" | "heads" | "headSeqs" | "seqAt" | "trim" | "remove"> {
+export interface LayoutLog extends Pick<Log, "read" | "headsOf" | "seqAt" | "trim" | "remove"> {
   append(target: Target, drafts: readonly EventDraft[], fence?: Fence): Promise<AppendResult>;
   latestByKey(topic: TopicByKey, keys: readonly string[]): Promise<ReadonlyMap<string, StoredEvent>>;
   history(topic: TopicByKey, key: string, options: HistoryOptions): Promise<readonly StoredEvent[]>;

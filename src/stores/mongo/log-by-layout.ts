@@ -1,4 +1,5 @@
 /** The log in MongoDB: each call goes to where the events of its topic are kept. */
+import { BusError } from "../../model/errors.js";
 import type { EventDraft, Seq, StoredEvent } from "../../model/event.js";
 import type { Fence } from "../../ports/groups.js";
 import type { AppendResult, HistoryOptions, Log, Page, PartitionHead, ReadOptions } from "../../ports/log.js";
@@ -48,15 +49,18 @@ export class LogByLayout implements Log {
   }
 
   async heads(topic: string): Promise<readonly PartitionHead[]> {
-    return await (await this.#logOf(topic)).heads(topic);
+    const heads = (await (await this.#logOf(topic)).headsOf([topic])).get(topic);
+    if (heads === undefined) throw new BusError("NOT_FOUND", `topic "${topic}" is not defined`);
+    return heads;
   }
 
-  async headSeqs(topics: readonly string[]): Promise<ReadonlyMap<string, readonly Seq[]>> {
-    const documents: string[] = [];
-    const batches: string[] = [];
-    for (const topic of topics)
-      ((await this.#traitsOf(topic)).layout === "batches" ? batches : documents).push(topic);
-    const found = await Promise.all([this.#documents.headSeqs(documents), this.#batches.headSeqs(batches)]);
+  async headsOf(topics: readonly string[]): Promise<ReadonlyMap<string, readonly PartitionHead[]>> {
+    const names = new Map<LayoutLog, string[]>([
+      [this.#documents, []],
+      [this.#batches, []],
+    ]);
+    for (const topic of topics) names.get(await this.#logOf(topic))?.push(topic);
+    const found = await Promise.all([...names].map(([log, topics]) => log.headsOf(topics)));
     return new Map(found.flatMap((heads) => [...heads]));
   }
 

@@ -3,7 +3,6 @@
  * pages, positions and marks of a partition are follows from its documents alone; there is no counter that could
  * disagree with them.
  */
-import { BusError } from "../../model/errors.js";
 import { type EventDraft, type Seq, StoredEvent } from "../../model/event.js";
 import type { Fence } from "../../ports/groups.js";
 import type { AppendResult, HistoryOptions, Page, PartitionHead, ReadOptions } from "../../ports/log.js";
@@ -17,7 +16,7 @@ import { EventLookup, type FindElsewhere, type Place } from "./event-lookup.js";
 import { appendAndTell, type Target } from "./fenced-append.js";
 import type { LayoutLog, TopicByKey } from "./layout-log.js";
 import { pageOf } from "./page.js";
-import { headOf, headSeqsOf, headsPipeline, type PartitionEnds } from "./partition-head.js";
+import { headOf, headsByTopic, headsPipeline, type PartitionEnds } from "./partition-head.js";
 import { DOCUMENTS_AS_BYTES, type Row, rowsIn } from "./raw-row.js";
 import { Removal } from "./removal.js";
 import { findAtOnce } from "./single-reply.js";
@@ -113,21 +112,13 @@ export class MongoLog implements LayoutLog {
     return (await this.#lookup.removedRange(place, after + 1, "majority"))?.to ?? after;
   }
 
-  async heads(topic: string): Promise<readonly PartitionHead[]> {
-    const ends = await this.#ends([topic]);
-    if (ends.length === 0) throw new BusError("NOT_FOUND", `topic "${topic}" is not defined`);
-    return ends.map(headOf).sort((a, b) => a.partition - b.partition);
-  }
-
-  async headSeqs(topics: readonly string[]): Promise<ReadonlyMap<string, readonly Seq[]>> {
-    return topics.length === 0 ? new Map() : headSeqsOf(await this.#ends(topics), headOf);
-  }
-
-  #ends(names: readonly string[]): Promise<PartitionEnds[]> {
-    return this.#connection.gate.read(() => {
+  async headsOf(names: readonly string[]): Promise<ReadonlyMap<string, readonly PartitionHead[]>> {
+    if (names.length === 0) return new Map();
+    const ends = await this.#connection.gate.read(() => {
       const { topics, events } = this.#connection.collections;
       return topics.aggregate<PartitionEnds>(headsPipeline(names, events.collectionName)).toArray();
     });
+    return headsByTopic(ends, headOf);
   }
 
   /** Binary search: the highest ts up to a seq only grows with the seq. */

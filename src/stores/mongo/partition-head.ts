@@ -1,6 +1,5 @@
 /** Where the partitions of topics begin and end, from the documents at their ends. */
 import type { Document } from "mongodb";
-import type { Seq } from "../../model/event.js";
 import type { PartitionHead } from "../../ports/log.js";
 import type { EventDocument } from "./collections.js";
 import { EMPTY_TAIL, tailOf } from "./event-document.js";
@@ -57,16 +56,16 @@ export function firstOf(as: string, { from, match, sort, fields }: FirstOf): Doc
   };
 }
 
-/** Heads by topic and partition. */
-export function headSeqsOf<E extends Pick<PartitionEnds, "_id">>(
+/** Heads by topic, those of a topic in the order of its partitions. */
+export function headsByTopic<E extends Pick<PartitionEnds, "_id">>(
   ends: readonly E[],
   headOf: (ends: E) => PartitionHead,
-): Map<string, Seq[]> {
-  const found = new Map<string, Seq[]>();
+): Map<string, PartitionHead[]> {
+  const found = new Map<string, PartitionHead[]>();
   for (const one of ends) {
     const heads = found.get(one._id) ?? [];
-    const { partition, head } = headOf(one);
-    heads[partition] = head;
+    const head = headOf(one);
+    heads[head.partition] = head;
     found.set(one._id, heads);
   }
   return found;

@@ -167,25 +167,30 @@ function describeHeads(harness: Harness): void {
     expect([heads[0], heads[2]]).toEqual([0, 2].map((partition) => ({ partition, ...empty })));
   });
 
-  it("headSeqs: the heads of many topics at once, written or not; what is not defined is left out", async () => {
+  it("headsOf: the heads of many topics at once, written or not; what is not defined is left out", async () => {
     const { log } = harness.store;
     const written = await defineTopic(harness.store, 3);
     const empty = await defineTopic(harness.store, 2);
     await log.append(written, 1, drafts(4));
     await log.append(written, 2, drafts(1));
-    const found = await log.headSeqs([written, "never.defined", empty]);
-    expect(Object.fromEntries(found)).toEqual({ [written]: [0, 4, 1], [empty]: [0, 0] });
-    expect((await log.headSeqs([])).size).toBe(0);
+    const found = await log.headsOf([written, "never.defined", empty]);
+    expect([...found.keys()].sort()).toEqual([written, empty].sort());
+    expect(found.get(written)?.map(({ head }) => head)).toEqual([0, 4, 1]);
+    for (const topic of [written, empty]) expect(found.get(topic)).toEqual(await log.heads(topic));
+    expect((await log.headsOf([])).size).toBe(0);
   });
 
-  it("headSeqs: removing events lowers no head", async () => {
+  it("headsOf: removing events lowers no head", async () => {
     const { log } = harness.store;
     const topic = await defineTopic(harness.store, 2);
     await log.append(topic, 0, drafts(3));
     await log.append(topic, 1, drafts(3));
     await log.trim(topic, 0, 3);
     await log.remove(topic, 1, [2, 3]);
-    expect((await log.headSeqs([topic])).get(topic)).toEqual([3, 3]);
+    expect((await log.headsOf([topic])).get(topic)).toMatchObject([
+      { partition: 0, head: 3, low: 4, events: 0 },
+      { partition: 1, head: 3, low: 1, events: 1 },
+    ]);
   });
 }
 

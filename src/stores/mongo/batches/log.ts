@@ -2,7 +2,6 @@
  * The log of topics whose events are kept in batches: one document for each append to a partition. Same promises as for
  * single documents (../log.ts); what is different is told in append.ts, pages.ts and removal.ts.
  */
-import { BusError } from "../../../model/errors.js";
 import type { EventDraft, Seq, StoredEvent } from "../../../model/event.js";
 import type { Fence } from "../../../ports/groups.js";
 import type { AppendResult, HistoryOptions, Page, PartitionHead, ReadOptions } from "../../../ports/log.js";
@@ -11,7 +10,7 @@ import type { Connection } from "../connection.js";
 import type { FindElsewhere, Place } from "../event-lookup.js";
 import { appendAndTell, type Target } from "../fenced-append.js";
 import type { LayoutLog, TopicByKey } from "../layout-log.js";
-import { headSeqsOf } from "../partition-head.js";
+import { headsByTopic } from "../partition-head.js";
 import { BatchAppender } from "./append.js";
 import { BYTES, storedEvents } from "./batch-document.js";
 import { type BatchEnds, headOf, headsPipeline } from "./heads.js";
@@ -67,21 +66,13 @@ export class BatchLog implements LayoutLog {
     });
   }
 
-  async heads(topic: string): Promise<readonly PartitionHead[]> {
-    const ends = await this.#ends([topic]);
-    if (ends.length === 0) throw new BusError("NOT_FOUND", `topic "${topic}" is not defined`);
-    return ends.map(headOf).sort((a, b) => a.partition - b.partition);
-  }
-
-  async headSeqs(topics: readonly string[]): Promise<ReadonlyMap<string, readonly Seq[]>> {
-    return topics.length === 0 ? new Map() : headSeqsOf(await this.#ends(topics), headOf);
-  }
-
-  #ends(names: readonly string[]): Promise<BatchEnds[]> {
-    return this.#connection.gate.read(() => {
+  async headsOf(names: readonly string[]): Promise<ReadonlyMap<string, readonly PartitionHead[]>> {
+    if (names.length === 0) return new Map();
+    const ends = await this.#connection.gate.read(() => {
       const { topics, batches } = this.#connection.collections;
       return topics.aggregate<BatchEnds>(headsPipeline(names, batches.collectionName)).toArray();
     });
+    return headsByTopic(ends, headOf);
   }
 
   seqAt(topic: string, partition: number, ts: number): Promise<Seq> {

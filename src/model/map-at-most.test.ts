@@ -1,25 +1,26 @@
 import { describe, expect, it } from "vitest";
 import { gate, settled } from "../../test/support/eventually.js";
-import { eachAtMost } from "./each-at-most.js";
+import { mapAtMost } from "./map-at-most.js";
 
-describe("eachAtMost", () => {
+describe("mapAtMost", () => {
   it("works on all of them, on so many at once and no more", async () => {
     const opened = gate();
     const begun: number[] = [];
-    const working = eachAtMost(2, [1, 2, 3, 4, 5], async (item) => {
+    const working = mapAtMost(2, [1, 2, 3, 4, 5], async (item) => {
       begun.push(item);
       await opened.passed;
+      return item * 10;
     });
     await settled();
     expect(begun).toEqual([1, 2]);
     opened.open();
-    await working;
+    expect(await working).toEqual([10, 20, 30, 40, 50]);
     expect(begun).toEqual([1, 2, 3, 4, 5]);
   });
 
   it("begins no more once one has failed, and says how it failed", async () => {
     const begun: number[] = [];
-    const working = eachAtMost(2, [1, 2, 3, 4, 5], async (item) => {
+    const working = mapAtMost(2, [1, 2, 3, 4, 5], async (item) => {
       begun.push(item);
       if (item === 2) throw new Error("no");
     });
@@ -29,6 +30,6 @@ describe("eachAtMost", () => {
   });
 
   it("has nothing to do with nothing", async () => {
-    await eachAtMost(2, [], () => Promise.reject(new Error("asked for")));
+    expect(await mapAtMost(2, [], () => Promise.reject(new Error("asked for")))).toEqual([]);
   });
 });
