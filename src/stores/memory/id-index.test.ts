@@ -8,62 +8,81 @@ import { type Kept, PartitionLog } from "./partition-log.js";
 const BODY = JsonBody.ofText("1");
 const BODIES = [BODY, JsonBody.ofFrozen(1, 1)] as const;
 
-/** Two partitions with one index over them. */
+const PARTITIONS = 12;
+const idOf = (n: number): string => `id-${String(n).padStart(9, "0")}`;
+
+/** Partitions with one index over them, and what is present in them. */
 class Setup {
   readonly index = new IdIndex();
-  readonly logs = [new PartitionLog(), new PartitionLog()] as const;
+  readonly logs = Array.from({ length: PARTITIONS }, () => new PartitionLog());
   readonly present = new Map<string, Kept>();
+  readonly #asked = new Set<string>();
   #made = 0;
 
-  append(partition: 0 | 1, fresh: boolean): string {
-    const body = BODIES[this.#made % 2] as JsonBody;
-    const id = `id-${this.#made++}`;
-    const log = this.logs[partition];
+  log(partition: number): PartitionLog {
+    return this.logs[partition] as PartitionLog;
+  }
+
+  /** `ascending`: the id is higher than all before it, else lower. */
+  append(partition: number, fresh: boolean, ascending = true): void {
+    const n = this.#made++;
+    const body = BODIES[n % 2] as JsonBody;
+    const id = idOf(ascending ? 500_000_000 + n : 500_000_000 - n);
+    const log = this.log(partition);
     const parts = { id, ts: 0, key: undefined, meta: undefined, body };
-    if (!fresh) expect(this.index.get(id)).toBeUndefined();
+    if (!fresh && this.index.get(id) !== undefined) throw new Error(`${id} is known already`);
     const kept = log.push(new StoredEvent("t", partition, log.head + 1, parts));
     this.index.add(log, kept, fresh);
     this.present.set(id, kept);
-    return id;
+    this.#asked.add(id);
   }
 
-  drop(partition: 0 | 1, events: readonly Kept[]): void {
-    this.index.forget(this.logs[partition], events);
+  drop(partition: number, events: readonly Kept[]): void {
+    this.index.forget(this.log(partition), events);
     for (const event of events) this.present.delete(event.id);
   }
 
   ask(): void {
     expect(this.index.size).toBe(this.present.size);
-    const known = Array.from({ length: this.#made }, (_, i) => this.index.get(`id-${i}`)?.id);
-    expect(known.filter((id) => id !== undefined)).toEqual([...this.present.keys()]);
+    const known = [...this.#asked].filter((id) => {
+      const found = this.index.get(id);
+      return found !== undefined && found === this.present.get(id);
+    });
+    expect(known).toEqual([...this.present.keys()]);
+    const between = this.index.get(`${idOf(500_000_000)}-`);
+    expect([between, this.index.get("a"), this.index.get("z")]).toEqual([undefined, undefined, undefined]);
     expect(this.index.size).toBe(this.present.size);
   }
 }
 
 describe("IdIndex", () => {
   it("P3: knows exactly the events that are present, however they came, went and were asked for", () => {
-    const partition = fc.constantFrom(0 as const, 1 as const);
+    const partition = fc.integer({ min: 0, max: PARTITIONS - 1 });
+    const few = fc.integer({ min: 1, max: 40 });
     const step = fc.oneof(
-      { weight: 4, arbitrary: fc.tuple(fc.constant("append" as const), partition, fc.boolean()) },
       {
-        weight: 1,
-        arbitrary: fc.tuple(fc.constant("trim" as const), partition, fc.integer({ min: 0, max: 40 })),
+        weight: 4,
+        arbitrary: fc.record({
+          op: fc.constant("append" as const),
+          partition,
+          count: fc.constantFrom(1, 2, 30, 300),
+          fresh: fc.boolean(),
+          ascending: fc.boolean(),
+        }),
       },
-      {
-        weight: 1,
-        arbitrary: fc.tuple(fc.constant("remove" as const), partition, fc.integer({ min: 1, max: 40 })),
-      },
-      { weight: 1, arbitrary: fc.tuple(fc.constant("ask" as const), partition, fc.constant(0)) },
+      { weight: 1, arbitrary: fc.record({ op: fc.constant("trim" as const), partition, seq: few }) },
+      { weight: 1, arbitrary: fc.record({ op: fc.constant("remove" as const), partition, seq: few }) },
+      { weight: 1, arbitrary: fc.record({ op: fc.constant("ask" as const) }) },
     );
     fc.assert(
-      fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
+      fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
         const setup = new Setup();
-        for (const [op, where, what] of steps) {
-          const log = setup.logs[where];
-          if (op === "append") setup.append(where, what);
-          else if (op === "trim") setup.drop(where, log.trim(what));
-          else if (op === "remove") setup.drop(where, log.remove([what, what + 2]));
-          else setup.ask();
+        for (const step of steps) {
+          if (step.op === "ask") setup.ask();
+          else if (step.op === "append")
+            for (let i = 0; i < step.count; i++) setup.append(step.partition, step.fresh, step.ascending);
+          else if (step.op === "trim") setup.drop(step.partition, setup.log(step.partition).trim(step.seq));
+          else setup.drop(step.partition, setup.log(step.partition).remove([step.seq, step.seq + 2]));
         }
         setup.ask();
       }),
@@ -71,24 +90,24 @@ describe("IdIndex", () => {
     );
   });
 
-  it("P13: lets no more than a quarter of a million wait, and still knows every one", () => {
-    const { index, logs } = new Setup();
-    const count = 300_000;
-    for (let n = 1; n <= count; n++) {
-      const log = logs[n % 2 === 0 ? 0 : 1];
-      const parts = { id: `id-${n}`, ts: 0, key: undefined, meta: undefined, body: BODY };
-      const event = new StoredEvent("t", n % 2, log.head + 1, parts);
-      index.add(log, log.push(event), true);
-    }
-    expect(index.size).toBe(count);
-    index.forget(logs[0], logs[0].trim(count));
-    expect(index.size).toBe(count / 2);
-    expect([index.get("id-1")?.seq, index.get("id-2"), index.get(`id-${count - 1}`)?.seq]).toEqual([
-      1,
-      undefined,
-      count / 2,
-    ]);
-    index.forget(logs[1], logs[1].trim(count));
-    expect(index.size).toBe(0);
+  it("P3: an id that is not new to it ends a stretch, and everything around it is still known", () => {
+    const setup = new Setup();
+    for (const fresh of [true, false, true])
+      for (let n = 0; n < (fresh ? 3_000 : 1); n++) setup.append(0, fresh, fresh);
+    setup.ask();
+    setup.drop(0, setup.log(0).remove([2_999, 3_001, 3_002]));
+    setup.ask();
+    setup.drop(0, setup.log(0).trim(4_500));
+    setup.ask();
+    setup.drop(0, setup.log(0).trim(6_001));
+    expect(setup.index.size).toBe(0);
+  });
+
+  it("P3: with many partitions, questions alone lead to the same answers", () => {
+    const setup = new Setup();
+    for (let n = 0; n < 2_000 * PARTITIONS; n++) setup.append(n % PARTITIONS, true);
+    setup.ask();
+    for (let n = 0; n < PARTITIONS; n++) setup.append(n, true);
+    setup.ask();
   });
 });

@@ -1,75 +1,123 @@
 /**
- * Events by id (P3). A map entry costs as much as the rest of an append, and few ids are ever asked for: those that
- * the bus just made go into the map only when somebody asks for an id, or when too many wait.
+ * Events by id (P3). A map entry costs as much as the rest of an append, and few ids are ever asked for. Ids that the bus just
+ * made grow from one event of a partition to the next: a stretch of such events needs no entries, since it can be searched. All
+ * others are in the map.
  *
- * Invariant: an event of a partition is in the map unless the partition is behind and the event's seq is above the
- * one noted for it.
+ * Invariant: an event is in the map, or in one stretch, in which ids ascend with seqs.
  */
 import type { Seq } from "../../model/event.js";
 import type { Kept, PartitionLog } from "./partition-log.js";
 
-/** Bounds how long the first question may take: a fraction of a second. */
-const MAX_WAITING = 262_144;
-const CATCH_UP_EVENTS = 1_024;
+/** A stretch that ends with fewer events than this goes into the map. */
+const SHORT = 256;
+/** With more stretches than this to look at, each question puts some events of the oldest one into the map. */
+const FEW = 8;
+const TAKE_IN_EVENTS = 1_024;
+
+/** All events of a partition in (after, through] that are present. */
+class Stretch {
+  readonly log: PartitionLog;
+  after: Seq;
+  through: Seq;
+  readonly lowest: string;
+  highest: string;
+
+  constructor(log: PartitionLog, first: Kept) {
+    this.log = log;
+    this.after = first.seq - 1;
+    this.through = first.seq;
+    this.lowest = first.id;
+    this.highest = first.id;
+  }
+
+  find(id: string): Kept | undefined {
+    if (id < this.lowest || id > this.highest) return undefined;
+    return this.log.withId(id, this.after, this.through);
+  }
+}
 
 export class IdIndex {
   readonly #ids = new Map<string, Kept>();
-  /** Partitions with events that are not in the map: all those above this seq. */
-  readonly #behind = new Map<PartitionLog, Seq>();
-  #waiting = 0;
-  /** The one that grew last, if it is behind: appends come in batches. */
-  #growing: PartitionLog | null = null;
+  /** The oldest first. */
+  readonly #stretches = new Set<Stretch>();
+  /** Those at the end of their partition. */
+  readonly #growing = new Map<PartitionLog, Stretch>();
+  /** The one of these that grew last: appends come in batches. */
+  #last: Stretch | undefined;
+  /** Events that are in stretches. */
+  #outside = 0;
 
   get size(): number {
-    return this.#ids.size + this.#waiting;
+    return this.#ids.size + this.#outside;
   }
 
   get(id: string): Kept | undefined {
-    for (const log of this.#behind.keys()) this.#catchUp(log, Number.POSITIVE_INFINITY);
-    return this.#ids.get(id);
+    if (this.#stretches.size > FEW) this.#takeInOldest();
+    const known = this.#ids.get(id);
+    if (known !== undefined) return known;
+    for (const stretch of this.#stretches) {
+      const found = stretch.find(id);
+      if (found !== undefined) return found;
+    }
+    return undefined;
   }
 
-  /** The event was just added to the log. */
+  /** The event was just added to the log. `fresh`: the bus just made its id. */
   add(log: PartitionLog, event: Kept, fresh: boolean): void {
-    if (log !== this.#growing) {
-      const isBehind = this.#behind.has(log);
-      if (!fresh && !isBehind) {
-        this.#ids.set(event.id, event);
-        return;
-      }
-      if (!isBehind) this.#behind.set(log, event.seq - 1);
-      this.#growing = log;
+    const growing = this.#last?.log === log ? this.#last : this.#growing.get(log);
+    if (growing !== undefined && fresh && event.id > growing.highest) {
+      growing.highest = event.id;
+      growing.through = event.seq;
+      this.#last = growing;
+      this.#outside++;
+      return;
     }
-    this.#waiting++;
-    if (this.#waiting > MAX_WAITING) this.#catchUpABit();
+    if (growing !== undefined) this.#end(growing);
+    if (fresh) this.#begin(new Stretch(log, event));
+    else this.#ids.set(event.id, event);
   }
 
   /** The events were just removed from the log. */
   forget(log: PartitionLog, events: readonly Kept[]): void {
-    const through = this.#behind.get(log) ?? Number.POSITIVE_INFINITY;
-    for (const event of events) {
-      if (event.seq > through) this.#waiting--;
-      else this.#ids.delete(event.id);
-    }
+    for (const { id } of events) if (!this.#ids.delete(id)) this.#outside--;
+    for (const stretch of this.#stretches)
+      if (stretch.log === log && stretch.through < log.low) this.#letGo(stretch);
   }
 
-  #catchUpABit(): void {
-    for (const log of this.#behind.keys()) {
-      this.#catchUp(log, CATCH_UP_EVENTS);
+  #begin(stretch: Stretch): void {
+    this.#stretches.add(stretch);
+    this.#growing.set(stretch.log, stretch);
+    this.#last = stretch;
+    this.#outside++;
+  }
+
+  #end(stretch: Stretch): void {
+    if (stretch.through - stretch.after < SHORT) this.#takeIn(stretch, SHORT);
+    this.#growing.delete(stretch.log);
+    if (this.#last === stretch) this.#last = undefined;
+  }
+
+  #letGo(stretch: Stretch): void {
+    this.#stretches.delete(stretch);
+    if (this.#growing.get(stretch.log) === stretch) this.#growing.delete(stretch.log);
+    if (this.#last === stretch) this.#last = undefined;
+  }
+
+  #takeInOldest(): void {
+    for (const stretch of this.#stretches) {
+      this.#takeIn(stretch, TAKE_IN_EVENTS);
       return;
     }
   }
 
-  #catchUp(log: PartitionLog, limit: number): void {
-    const events = log.keptAfter(this.#behind.get(log) ?? log.head, limit);
-    const through = events.length < limit ? log.head : (events.at(-1) as Kept).seq;
-    for (const event of events) this.#ids.set(event.id, event);
-    this.#waiting -= events.length;
-    if (through < log.head) {
-      this.#behind.set(log, through);
-      return;
+  /** Puts its first seqs, so many, into the map. */
+  #takeIn(stretch: Stretch, seqs: number): void {
+    const through = Math.min(stretch.through, Math.max(stretch.after, stretch.log.low - 1) + seqs);
+    for (const event of stretch.log.keptIn(stretch.after, through)) {
+      this.#ids.set(event.id, event);
+      this.#outside--;
     }
-    this.#behind.delete(log);
-    if (this.#growing === log) this.#growing = null;
+    stretch.after = through;
+    if (through === stretch.through) this.#letGo(stretch);
   }
 }

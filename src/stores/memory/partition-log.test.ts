@@ -4,10 +4,15 @@ import { StoredEvent } from "../../model/event.js";
 import { JsonBody } from "../../model/json.js";
 import { PartitionLog } from "./partition-log.js";
 
+/** They ascend with the seqs. */
+function idOf(seq: number): string {
+  return `id-${String(seq).padStart(9, "0")}`;
+}
+
 /** Every other one is nothing but a value: of these the record alone is kept. */
 function event(seq: number, ts: number): StoredEvent {
   return new StoredEvent("t", 0, seq, {
-    id: `id-${seq}`,
+    id: idOf(seq),
     ts,
     key: undefined,
     meta: undefined,
@@ -89,7 +94,12 @@ function compare(log: PartitionLog, model: Model): void {
     const expected = model.present.filter((e) => e.seq > after).slice(0, 700);
     expect(page.events.map((e) => e.record)).toEqual(expected.map((e) => e.record));
     expect(page.events.map((e) => e.size)).toEqual(expected.map((e) => e.size));
-    expect(log.keptAfter(after, 700).map((e) => e.seq)).toEqual(expected.map((e) => e.seq));
+    const through = after + 1_100;
+    const between = model.present.filter((e) => e.seq > after && e.seq <= through).map((e) => e.seq);
+    expect(log.keptIn(after, through).map((e) => e.seq)).toEqual(between);
+    const wanted = [after, after + 1, after + 2, after + 500, through, through + 1];
+    const found = wanted.map((seq) => log.withId(idOf(seq), after, through)?.seq);
+    expect(found.filter((seq) => seq !== undefined)).toEqual(wanted.filter((seq) => between.includes(seq)));
     expect(log.at(after)?.record).toEqual(model.present.find((e) => e.seq === after)?.record);
   }
   for (const ts of [0, 20, 300, 700, 1_040, 2_000]) {

@@ -90,15 +90,38 @@ export class PartitionLog {
     return segment.events[i]?.seq === seq ? eventAt(segment, i) : undefined;
   }
 
-  /** What is kept of the first `limit` events after `after`. */
-  keptAfter(after: Seq, limit: number): Kept[] {
+  /** What is kept of the events in (after, through]. */
+  keptIn(after: Seq, through: Seq): Kept[] {
     const kept: Kept[] = [];
-    for (let s = this.#segmentAbove(after); s < this.#segments.length && kept.length < limit; s++) {
+    for (let s = this.#segmentAbove(after); s < this.#segments.length; s++) {
       const { events } = this.#segments[s] as Segment;
-      for (let i = positionAbove(events, after); i < events.length && kept.length < limit; i++)
-        kept.push(events[i] as Kept);
+      for (let i = positionAbove(events, after); i < events.length; i++) {
+        const event = events[i] as Kept;
+        if (event.seq > through) return kept;
+        kept.push(event);
+      }
     }
     return kept;
+  }
+
+  /** What is kept of the event with this id, if it is one of those in (after, through], whose ids ascend. */
+  withId(id: string, after: Seq, through: Seq): Kept | undefined {
+    let low = after + 1;
+    let high = through;
+    while (low <= high) {
+      const middle = Math.floor((low + high) / 2);
+      const event = this.#firstFrom(middle);
+      if (event === undefined || event.seq > high || event.id > id) high = middle - 1;
+      else if (event.id === id) return event;
+      else low = event.seq + 1;
+    }
+    return undefined;
+  }
+
+  /** What is kept of the first event with this seq or a higher one. */
+  #firstFrom(seq: Seq): Kept | undefined {
+    const events = this.#segments[this.#segmentAbove(seq - 1)]?.events;
+    return events?.[positionAbove(events, seq - 1)];
   }
 
   seqAt(ts: number): Seq {
