@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { EventDraft } from "../model/event.js";
-import { JsonBody } from "../model/json.js";
+import { JsonBody, jsonBody } from "../model/json.js";
 import { type Batch, BatchCursor, checksum, MAX_SPAN, pack } from "./batch-codec.js";
 import { batchesIn, type Encoded, Leaf } from "./batch-encoder.js";
 
@@ -15,6 +15,7 @@ const drafts = fc.array(
       { nil: undefined },
     ),
     body: fc.oneof(
+      fc.jsonValue().map((value) => jsonBody(value, { maxBytes: 1_000_000, maxDepth: 100 })),
       fc.jsonValue().map((value) => JsonBody.ofText(JSON.stringify(value))),
       fc.jsonValue().map((value) => JsonBody.ofBytes(Buffer.from(JSON.stringify(value), "utf8"))),
     ),

@@ -6,7 +6,9 @@
  * everything else that is done with the event.
  */
 import type { EventDraft, EventMeta } from "../model/event.js";
+import type { JsonBody } from "../model/json.js";
 import { type Batch, HEAD_BYTES, KEYED, MAX_SPAN, META, TEXT_ID, VERSION } from "./batch-codec.js";
+import { JsonWriter } from "./batch-json.js";
 import { ID_BYTES, writeUuid } from "./id-key.js";
 
 /** A batch is closed once it has this many bytes, unless a store says otherwise. */
@@ -45,6 +47,7 @@ const LEAF_BYTES = 16_384;
 /** Where appends are encoded one behind the other, until it is full or was transferred to another thread. */
 export class Leaf {
   readonly #targetBytes: number;
+  readonly #json = new JsonWriter();
   #buffer: Buffer = Buffer.alloc(0);
   #used = 0;
 
@@ -60,7 +63,7 @@ export class Leaf {
       this.#buffer = Buffer.allocUnsafeSlow(Math.max(size, LEAF_BYTES));
       this.#used = 0;
     }
-    const encoder = new Encoder(this.#buffer, this.#used, drafts.length, this.#targetBytes);
+    const encoder = new Encoder(this.#buffer, this.#used, drafts.length, this.#targetBytes, this.#json);
     for (const draft of drafts) encoder.add(draft);
     const layout = encoder.finish();
     this.#buffer = encoder.target;
@@ -81,6 +84,7 @@ class Encoder {
   #target: Buffer;
   readonly #start: number;
   readonly #targetBytes: number;
+  readonly #json: JsonWriter;
   #at: number;
   #idsAt: number;
   #layout: number[] | undefined;
@@ -90,10 +94,11 @@ class Encoder {
   #meta: EventMeta | undefined;
   #metaJson = "";
 
-  constructor(target: Buffer, start: number, drafts: number, targetBytes: number) {
+  constructor(target: Buffer, start: number, drafts: number, targetBytes: number, json: JsonWriter) {
     this.#target = target;
     this.#start = start;
     this.#targetBytes = targetBytes;
+    this.#json = json;
     this.#idsAt = start;
     this.#at = start + drafts * ID_BYTES;
     this.#from = { ids: start, data: this.#at };
@@ -120,7 +125,7 @@ class Encoder {
       flags |= META;
       this.#sized(this.#metaText(meta));
     }
-    this.#body(draft.body.encoded);
+    this.#body(draft.body);
     this.#target.writeUInt32LE(this.#at - start - 4, start);
     this.#target[start + 4] = flags;
     this.#count++;
@@ -163,7 +168,17 @@ class Encoder {
     this.#maxTs = Number.NEGATIVE_INFINITY;
   }
 
-  #body(body: string | Uint8Array): void {
+  #body(body: JsonBody): void {
+    const value = body.valueAlone;
+    if (value === undefined) this.#encoded(body.encoded);
+    else {
+      this.#json.write(value, this.#target, this.#start, this.#at);
+      this.#target = this.#json.target;
+      this.#at = this.#json.end;
+    }
+  }
+
+  #encoded(body: string | Uint8Array): void {
     if (typeof body === "string") {
       this.#need(body.length * 3);
       this.#at += this.#target.write(body, this.#at, "utf8");
