@@ -1,16 +1,12 @@
 /** Looking after a bus: what is where, how far behind, and why. */
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { type Blocked, blockedIn } from "../consume/blocked.js";
 import { BusError } from "../model/errors.js";
 import type { GroupPosition } from "../model/event-bus.js";
-import { mapAtMost } from "../model/map-at-most.js";
+import { mapInTurns } from "../model/map-in-turns.js";
 import type { GroupRef, GroupState, Lease } from "../ports/groups.js";
 import type { PartitionHead } from "../ports/log.js";
 import type { BusCore } from "./core.js";
 import { partitionPositions } from "./cursors.js";
-
-/** Groups whose lag is looked up in one turn of the event loop. */
-const GROUPS_A_TURN = 32;
 
 export interface PartitionLag {
   readonly partition: number;
@@ -123,20 +119,16 @@ export class Admin {
     }));
   }
 
-  /** Some groups in each turn of the event loop: there may be thousands. */
   async #lags(refs: readonly GroupRef[]): Promise<GroupLag[]> {
     const { groups, log } = this.#core.settings.store;
     const nowMs = this.#core.settings.clock.now();
-    const states = await mapAtMost(GROUPS_A_TURN, refs, async (ref) => {
-      await nextTurn();
-      return { ref, state: await groups.state(ref, { nowMs }) };
-    });
+    const states = await mapInTurns(refs, async (ref) => ({
+      ref,
+      state: await groups.state(ref, { nowMs }),
+    }));
     // Behind the cursors: no floor is above its head.
     const heads = await log.headsOf([...new Set(refs.map(({ topic }) => topic))]);
-    return await mapAtMost(GROUPS_A_TURN, states, async ({ ref, state }) => {
-      await nextTurn();
-      return await this.#lagOf(ref, state, heads.get(ref.topic) ?? []);
-    });
+    return await mapInTurns(states, ({ ref, state }) => this.#lagOf(ref, state, heads.get(ref.topic) ?? []));
   }
 
   async #lagOf(

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { gate, settled } from "../../test/support/eventually.js";
 import { mapAtMost } from "./map-at-most.js";
+import { mapInTurns } from "./map-in-turns.js";
 
 describe("mapAtMost", () => {
   it("works on all of them, on so many at once and no more", async () => {
@@ -31,5 +32,23 @@ describe("mapAtMost", () => {
 
   it("has nothing to do with nothing", async () => {
     expect(await mapAtMost(2, [], () => Promise.reject(new Error("asked for")))).toEqual([]);
+  });
+});
+
+describe("mapInTurns", () => {
+  it("lets others have their turn, also if the work waits for nothing", async () => {
+    let turns = 0;
+    const count = (): void => {
+      turns++;
+      immediate = setImmediate(count);
+    };
+    let immediate = setImmediate(count);
+    const results = await mapInTurns(
+      Array.from({ length: 320 }, (_, n) => n),
+      async (n) => n * 2,
+    );
+    clearImmediate(immediate);
+    expect(results).toEqual(Array.from({ length: 320 }, (_, n) => n * 2));
+    expect(turns).toBeGreaterThanOrEqual(9);
   });
 });

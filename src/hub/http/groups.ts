@@ -1,6 +1,7 @@
 /** Groups: how far they are, what holds them up, whether anything is missing, and moving them. */
 import { z } from "@hono/zod-openapi";
 import type { GroupLag, WhyReport } from "../../bus/admin.js";
+import { mapInTurns } from "../../model/map-in-turns.js";
 import { replay } from "../../project/replay.js";
 import { verifyGroup } from "../../project/verify.js";
 import type { HubContext } from "../context.js";
@@ -161,9 +162,10 @@ function cursorRoutes(app: HubApp, hub: HubContext): void {
     },
     async (c, { query }) => {
       const groups = await readableLag(c, hub, query);
-      const items = await Promise.all(
-        groups.map(async ({ topic, group }) => ({ group, ...(await hub.bus.getCursor(topic, group)) })),
-      );
+      const items = await mapInTurns(groups, async ({ topic, group }) => ({
+        group,
+        ...(await hub.bus.getCursor(topic, group)),
+      }));
       return c.json({ items });
     },
   );
