@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Case, Ratio, Suite } from "../suite.js";
-import { endToEnd, idleGroups, inLog } from "./scaling/loads.js";
+import { endToEnd, idling, inLog } from "./scaling/loads.js";
 
 /** `--long` */
 const LONG = process.env.PROMETHEAN_BENCH_LONG === "1";
@@ -18,7 +18,7 @@ const GROUPS = [1, 10];
 const EVENTS = 10_000;
 /** So many that what the compiler still does meanwhile is little of it. */
 const SPREAD_EVENTS = 100_000;
-const IDLE_GROUPS = 1_000;
+const IDLE = 1_000;
 
 const folder = mkdtempSync(join(tmpdir(), "promethean-bench-"));
 process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
@@ -45,6 +45,19 @@ function spreadCase(name: string, load: { topics?: number; partitions?: number; 
   return cost(name, () => endToEnd(folder, { topics: 1, partitions: 1, groups: 1, ...load }, SPREAD_EVENTS));
 }
 
+function idleCase(name: string, load: { topics: number; groups: number }): Case {
+  return {
+    name: `${name}, share of a core`,
+    unit: "%",
+    atMost: 2,
+    also: [
+      { name: `${name}, to subscribe`, unit: "ms" },
+      { name: `${name}, to look up their lags`, unit: "ms" },
+    ],
+    measure: () => idling(folder, load),
+  };
+}
+
 /** The most against the least of each row: what grows shows there first. */
 function growth(name: (n: number) => string, from: number, to: number, atMost: number): Ratio {
   return { name: `${name(to)} / ${shown(from)}`, of: name(to), to: name(from), atMost };
@@ -57,13 +70,8 @@ export const suite: Suite = {
     ...TOPICS.map((topics) => spreadCase(amongTopics(topics), { topics })),
     ...PARTITIONS.map((partitions) => spreadCase(amongPartitions(partitions), { partitions })),
     ...GROUPS.map((groups) => spreadCase(byGroups(groups), { groups })),
-    {
-      name: `${shown(IDLE_GROUPS)} idle groups, share of a core`,
-      unit: "%",
-      atMost: 2,
-      also: [{ name: `${shown(IDLE_GROUPS)} groups subscribe`, unit: "ms" }],
-      measure: () => idleGroups(folder, IDLE_GROUPS),
-    },
+    idleCase(`${shown(IDLE)} idle groups`, { topics: 1, groups: IDLE }),
+    idleCase(`1 group of ${shown(IDLE)} idle topics`, { topics: IDLE, groups: 1 }),
   ],
   ratios: [
     growth((n) => inLogOf(PUBLISHED, n), 10_000, SIZES.at(-1) ?? 0, 1.15),

@@ -109,25 +109,34 @@ export async function endToEnd(folder: string, spread: Spread, events: number): 
   }
 }
 
-/** Share of a core, in percent, that groups use which have nothing to do; and how long it took to subscribe them. */
-export async function idleGroups(folder: string, groups: number): Promise<readonly number[]> {
+/** Share of a core, in percent, that groups use which have nothing to do; how long it took to subscribe them, and to look up their lags. */
+export async function idling(folder: string, spread: Omit<Spread, "partitions">): Promise<readonly number[]> {
   const path = join(folder, `idle-${++files}`);
-  const bus = await createBus({ store: embeddedStore({ path }), topics: [{ name: TOPIC, partitions: 1 }] });
+  const names = Array.from({ length: spread.topics }, (_, n) => `bench.idle${n}`);
+  const topics = names.map((name) => ({ name, partitions: 1 }));
+  const bus = await createBus({ store: embeddedStore({ path }), topics });
   try {
-    const startMs = performance.now();
-    await Promise.all(
-      Array.from({ length: groups }, (_, n) => bus.subscribe(TOPIC, `group-${n}`, () => undefined)),
+    const subscribedMs = await milliseconds(() =>
+      Promise.all(
+        Array.from({ length: spread.groups }, (_, n) => bus.subscribe(names, `group-${n}`, () => undefined)),
+      ),
     );
-    const subscribedMs = performance.now() - startMs;
     await sleep(SETTLE_MS);
     const before = process.cpuUsage();
     await sleep(IDLE_MS);
     const { user, system } = process.cpuUsage(before);
-    return [(user + system) / IDLE_MS / 10, subscribedMs];
+    const lagsMs = await milliseconds(() => bus.admin.lag());
+    return [(user + system) / IDLE_MS / 10, subscribedMs, lagsMs];
   } finally {
     await bus.close();
     remove(path);
   }
+}
+
+async function milliseconds(work: () => Promise<unknown>): Promise<number> {
+  const startMs = performance.now();
+  await work();
+  return performance.now() - startMs;
 }
 
 /** Resolves `all` when `one` was called so many times. */
