@@ -131,17 +131,17 @@ export class JsonWriter {
   }
 
   #perhapsTheSame(known: Name, value: object): void {
-    if (value !== known.last) {
-      known.last = value;
-      known.lastBytes = undefined;
-      this.#nested(value);
-    } else if (known.lastBytes !== undefined) this.#copy(known.lastBytes);
-    else {
-      const from = this.#at;
-      this.#nested(value);
-      if (this.#at - from <= MOST_REMEMBERED)
-        known.lastBytes = Uint8Array.prototype.slice.call(this.#target, from, this.#at);
+    const isSame = value === known.last;
+    if (isSame && known.lastBytes !== undefined) {
+      this.#copy(known.lastBytes);
+      return;
     }
+    const from = this.#at;
+    this.#nested(value);
+    const isSmall = this.#at - from <= MOST_REMEMBERED;
+    known.last = isSmall ? value : undefined;
+    known.lastBytes =
+      isSame && isSmall ? Uint8Array.prototype.slice.call(this.#target, from, this.#at) : undefined;
   }
 
   #learn(members: object): void {
