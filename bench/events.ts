@@ -42,9 +42,13 @@ export async function windowed(
 
 /** Events a second. */
 export async function perSecond(events: number, work: () => Promise<unknown>): Promise<number> {
+  return (1_000 * events) / (await milliseconds(work));
+}
+
+export async function milliseconds(work: () => Promise<unknown>): Promise<number> {
   const startMs = performance.now();
   await work();
-  return (1_000 * events) / (performance.now() - startMs);
+  return performance.now() - startMs;
 }
 
 /** Events a second, and microseconds of processor time for each: the latter minds others on the machine less. */

@@ -131,12 +131,7 @@ export class Admin {
     return await mapInTurns(states, ({ ref, state }) => this.#lagOf(ref, state, heads.get(ref.topic) ?? []));
   }
 
-  async #lagOf(
-    { topic, group }: GroupRef,
-    state: GroupState | null,
-    heads: readonly PartitionHead[],
-  ): Promise<GroupLag> {
-    const ref = { topic, group };
+  async #lagOf(ref: GroupRef, state: GroupState | null, heads: readonly PartitionHead[]): Promise<GroupLag> {
     const runner = this.#core.subscriptions.runner(ref);
     const positions = state === null ? [] : partitionPositions(state, heads, runner);
     const partitions = await Promise.all(positions.map((position) => this.#withAge(ref, position)));

@@ -1,7 +1,8 @@
 /** What becomes of a publish whose outcome is unknown, and when it is given up. */
 import { describe, expect, it } from "vitest";
 import { settled } from "../../test/support/eventually.js";
-import { failure, LOST, PublishingBench, REFUSED } from "../../test/support/publishing-bench.js";
+import { failure } from "../../test/support/failure.js";
+import { LOST, PublishingBench, REFUSED } from "../../test/support/publishing-bench.js";
 import type { BusError } from "../model/errors.js";
 
 describe("an unknown outcome", () => {

@@ -2,7 +2,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { settled } from "../../test/support/eventually.js";
-import { failure, LOST, PublishingBench, REFUSED, TOPIC } from "../../test/support/publishing-bench.js";
+import { failure } from "../../test/support/failure.js";
+import { LOST, PublishingBench, REFUSED, TOPIC } from "../../test/support/publishing-bench.js";
 import { draft } from "../../test/support/stored-events.js";
 import { jumpHash } from "../model/partition.js";
 import type { Fault } from "../testing/faulty-store/index.js";

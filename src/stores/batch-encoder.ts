@@ -8,7 +8,7 @@
 import type { EventDraft, EventMeta } from "../model/event.js";
 import type { JsonBody } from "../model/json.js";
 import { type Batch, HEAD_BYTES, KEYED, MAX_SPAN, META, TEXT_ID, VERSION } from "./batch-codec.js";
-import { JsonWriter } from "./batch-json.js";
+import { grown, JsonWriter } from "./batch-json.js";
 import { ID_BYTES, writeUuid } from "./id-key.js";
 
 /** A batch is closed once it has this many bytes, unless a store says otherwise. */
@@ -207,10 +207,8 @@ class Encoder {
   }
 
   #need(bytes: number): void {
-    if (this.#at + bytes <= this.#target.length) return;
-    const larger = Buffer.allocUnsafeSlow((this.#at + bytes) * 2);
-    this.#target.copy(larger, this.#start, this.#start, this.#at);
-    this.#target = larger;
+    if (this.#at + bytes > this.#target.length)
+      this.#target = grown(this.#target, this.#start, this.#at, bytes);
   }
 }
 

@@ -281,14 +281,16 @@ export class JsonWriter {
   }
 
   #need(bytes: number): void {
-    if (this.#at + bytes > this.#target.length) this.#grow(bytes);
+    if (this.#at + bytes > this.#target.length)
+      this.#target = grown(this.#target, this.#start, this.#at, bytes);
   }
+}
 
-  #grow(bytes: number): void {
-    const larger = Buffer.allocUnsafeSlow((this.#at + bytes) * 2);
-    this.#target.copy(larger, this.#start, this.#start, this.#at);
-    this.#target = larger;
-  }
+/** A larger buffer with what stands from `start` to `end`, and with room for so many bytes behind it. */
+export function grown(target: Buffer, start: number, end: number, bytes: number): Buffer {
+  const larger = Buffer.allocUnsafeSlow((end + bytes) * 2);
+  target.copy(larger, start, start, end);
+  return larger;
 }
 
 function behind(known: Name, name: string): Name | undefined {

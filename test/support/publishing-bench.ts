@@ -1,7 +1,5 @@
 /** A publisher on a memory store whose appends can be held up, counted, and made to fail by appointment. */
-import { expect } from "vitest";
 import type { Clock } from "../../src/model/clock.js";
-import { BusError } from "../../src/model/errors.js";
 import type { EventDraft, StoredEvent } from "../../src/model/event.js";
 import { DEFAULT_LIMITS, type Limits } from "../../src/model/limits.js";
 import { ManualClock } from "../../src/model/manual-clock.js";
@@ -108,13 +106,3 @@ export class PublishingBench {
 
 export const LOST = { type: "lost-reply", silentMs: 0 } as const;
 export const REFUSED = { type: "error-before" } as const;
-
-/** What a call fails with: a BusError, or the test fails. */
-export async function failure(promise: Promise<unknown>): Promise<BusError> {
-  const error = await promise.then(
-    () => undefined,
-    (thrown: unknown) => thrown,
-  );
-  expect(error).toBeInstanceOf(BusError);
-  return error as BusError;
-}

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Bus } from "../../../src/bus/bus.js";
 import { createBus } from "../../../src/bus/create-bus.js";
 import { embeddedStore } from "../../../src/stores/embedded/index.js";
-import { keyOf, payloadOf, timed, windowed } from "../../events.js";
+import { keyOf, milliseconds, payloadOf, timed, windowed } from "../../events.js";
 import { publish, storeSink, TOPIC } from "../embedded/sinks.js";
 
 const WINDOW = 1_024;
@@ -131,12 +131,6 @@ export async function idling(folder: string, spread: Omit<Spread, "partitions">)
     await bus.close();
     remove(path);
   }
-}
-
-async function milliseconds(work: () => Promise<unknown>): Promise<number> {
-  const startMs = performance.now();
-  await work();
-  return performance.now() - startMs;
 }
 
 /** Resolves `all` when `one` was called so many times. */

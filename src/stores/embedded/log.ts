@@ -1,11 +1,11 @@
 /** The log: reads here, in bounded pages; appends and removals in the writing thread, as encoded bytes. */
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { BusError } from "../../model/errors.js";
 import { type EventDraft, type Seq, StoredEvent } from "../../model/event.js";
 import type { Fence } from "../../ports/groups.js";
 import type { AppendResult, HistoryOptions, Log, Page, PartitionHead, ReadOptions } from "../../ports/log.js";
 import { BatchCursor } from "../batch-codec.js";
 import { type Encoded, Leaf } from "../batch-encoder.js";
+import { headsOfOne } from "../heads-of-one.js";
 import type { Access } from "./access.js";
 import { Batches } from "./batches.js";
 import { locate } from "./id-lookup.js";
@@ -63,9 +63,7 @@ export class EmbeddedLog implements Log {
   }
 
   async heads(topic: string): Promise<readonly PartitionHead[]> {
-    const heads = (await this.headsOf([topic])).get(topic);
-    if (heads === undefined) throw new BusError("NOT_FOUND", `topic "${topic}" is not defined`);
-    return heads;
+    return headsOfOne(await this.headsOf([topic]), topic);
   }
 
   /** A slice of the topics at a time: the event loop has other things to do. */

@@ -7,6 +7,7 @@ import { BusError } from "../../model/errors.js";
 import { type EventDraft, type Seq, StoredEvent } from "../../model/event.js";
 import type { Fence } from "../../ports/groups.js";
 import type { AppendResult, HistoryOptions, Log, Page, PartitionHead, ReadOptions } from "../../ports/log.js";
+import { headsOfOne } from "../heads-of-one.js";
 import { IdIndex } from "./id-index.js";
 import { KeyIndex } from "./key-index.js";
 import type { Lifetime } from "./lifetime.js";
@@ -60,9 +61,7 @@ export class MemoryLog implements Log {
   }
 
   async heads(topic: string): Promise<readonly PartitionHead[]> {
-    const heads = (await this.headsOf([topic])).get(topic);
-    if (heads === undefined) throw new BusError("NOT_FOUND", `topic "${topic}" is not defined`);
-    return heads;
+    return headsOfOne(await this.headsOf([topic]), topic);
   }
 
   async headsOf(topics: readonly string[]): Promise<ReadonlyMap<string, readonly PartitionHead[]>> {

@@ -1,8 +1,8 @@
 /** The log in MongoDB: each call goes to where the events of its topic are kept. */
-import { BusError } from "../../model/errors.js";
 import type { EventDraft, Seq, StoredEvent } from "../../model/event.js";
 import type { Fence } from "../../ports/groups.js";
 import type { AppendResult, HistoryOptions, Log, Page, PartitionHead, ReadOptions } from "../../ports/log.js";
+import { headsOfOne } from "../heads-of-one.js";
 import { BatchLog } from "./batches/log.js";
 import type { Connection } from "./connection.js";
 import type { LayoutLog } from "./layout-log.js";
@@ -49,9 +49,7 @@ export class LogByLayout implements Log {
   }
 
   async heads(topic: string): Promise<readonly PartitionHead[]> {
-    const heads = (await (await this.#logOf(topic)).headsOf([topic])).get(topic);
-    if (heads === undefined) throw new BusError("NOT_FOUND", `topic "${topic}" is not defined`);
-    return heads;
+    return headsOfOne(await (await this.#logOf(topic)).headsOf([topic]), topic);
   }
 
   async headsOf(topics: readonly string[]): Promise<ReadonlyMap<string, readonly PartitionHead[]>> {

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { jsonBody } from "../../../src/model/json.js";
 import type { EmbeddedStore } from "../../../src/stores/embedded/index.js";
-import { append, drafts, failure, readAll, runProgram, TOPIC, until, Workplace } from "./support.js";
+import { failure } from "../../support/failure.js";
+import { append, drafts, readAll, runProgram, TOPIC, until, Workplace } from "./support.js";
 
 const work = new Workplace();
 const BIG = jsonBody("x".repeat(20_000), { maxBytes: 1_048_576, maxDepth: 1 });

@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect } from "vitest";
 import { compileProgram } from "../../../scripts/embedded-sources.mjs";
 import { systemClock } from "../../../src/model/clock.js";
-import { BusError, type ErrorCode } from "../../../src/model/errors.js";
+import type { BusError, ErrorCode } from "../../../src/model/errors.js";
 import type { EventDraft, StoredEvent } from "../../../src/model/event.js";
 import { jsonBody } from "../../../src/model/json.js";
 import type { TopicConfig } from "../../../src/model/topic.js";
@@ -17,6 +17,7 @@ import {
   type EmbeddedStoreOptions,
   embeddedStore,
 } from "../../../src/stores/embedded/index.js";
+import { failure } from "../../support/failure.js";
 
 export const TOPIC = "things";
 
@@ -87,15 +88,6 @@ export async function readAll(store: EmbeddedStore, partition = 0): Promise<Stor
     if (events.length === 0) return all;
     after = through;
   }
-}
-
-export async function failure(promise: Promise<unknown>): Promise<BusError> {
-  const outcome = await promise.then(
-    (answer) => new Error(`it answered ${JSON.stringify(answer)}`),
-    (error: unknown) => error,
-  );
-  expect(outcome).toBeInstanceOf(BusError);
-  return outcome as BusError;
 }
 
 export async function failsWith(code: ErrorCode, promise: Promise<unknown>): Promise<BusError> {

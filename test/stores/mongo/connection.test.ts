@@ -1,22 +1,13 @@
 /** What a user is told when MongoDB is not there, not willing, or goes away; and that it all goes on by itself. */
 import { MongoClient } from "mongodb";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { BusError } from "../../../src/model/errors.js";
 import { MongoCursorStore, MongoEventStore, mongoStore } from "../../../src/stores/mongo/index.js";
 import { drafts, seqs } from "../../../src/testing/conformance/samples.js";
+import { failure } from "../../support/failure.js";
 import { TestDatabase } from "../../support/mongo/database.js";
 import { FailPoint } from "../../support/mongo/fail-point.js";
 import { freePort } from "../../support/mongo/node-process.js";
 import { ReplicaSet } from "../../support/mongo/replica-set.js";
-
-async function failure(call: Promise<unknown>): Promise<BusError> {
-  const outcome: unknown = await call.then(
-    () => "no error",
-    (error: unknown) => error,
-  );
-  expect(outcome).toBeInstanceOf(BusError);
-  return outcome as BusError;
-}
 
 describe("an address that leads nowhere", () => {
   it("no server: STORE_UNAVAILABLE, retryable, in the time the address allows", async () => {
