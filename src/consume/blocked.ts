@@ -1,6 +1,7 @@
 /** What holds a partition up: events that failed and wait for their next try, with what waits behind them. */
 import type { Seq } from "../model/event.js";
-import type { Delivery, Entry } from "./delivery-state.js";
+import type { Delivery } from "./delivery-state.js";
+import type { Entry } from "./entry.js";
 
 export interface Blocked {
   readonly seq: Seq;
@@ -33,7 +34,7 @@ function describe(entry: Entry): Blocked {
     ...(event?.key === undefined ? undefined : { key: event.key }),
     failures: entry.failures,
     ...(entry.policy === null ? undefined : { maxAttempts: entry.policy.maxAttempts }),
-    ...(entry.error === undefined ? undefined : { error: entry.error }),
+    ...(entry.story.error === undefined ? undefined : { error: entry.story.error }),
     ...(entry.retryAtMs > 0 ? { retryAtMs: entry.retryAtMs } : undefined),
     running: entry.standing === "in-flight",
     behind: entry.lane?.queue?.length ?? 0,

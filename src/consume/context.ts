@@ -12,7 +12,7 @@ import type {
 import { derivedId } from "../model/ids.js";
 import type { TopicRef } from "../model/topic.js";
 import type { CursorWrite } from "../ports/groups.js";
-import type { Entry } from "./delivery-state.js";
+import type { Entry } from "./entry.js";
 
 export type Emit = <T>(
   topic: TopicRef<T>,
@@ -97,6 +97,11 @@ export class Delivered implements DeliveryContext {
     return this.entry.standing === "in-flight" && this.entry.delivered === this.attempt;
   }
 
+  /** Its event was settled in this hand-out. */
+  get isSettled(): boolean {
+    return this.entry.standing === "settled" && this.entry.delivered === this.attempt;
+  }
+
   get topic(): string {
     return this.source.topic;
   }
@@ -158,10 +163,12 @@ export class Delivered implements DeliveryContext {
     this.over();
   }
 
-  over(): void {
-    if (this.#isOver) return;
+  /** False if it was over before. */
+  over(): boolean {
+    if (this.#isOver) return false;
     this.#isOver = true;
     this.handOut.onOver?.(this);
+    return true;
   }
 }
 

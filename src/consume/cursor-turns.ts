@@ -4,7 +4,7 @@
  * they had (P9). When one of them fails, those begun behind it count no more.
  */
 import type { Seq } from "../model/event.js";
-import type { Entry } from "./delivery-state.js";
+import type { Entry } from "./entry.js";
 
 /** A transaction that was sent and whose events are not settled yet. */
 export interface UnderWay {

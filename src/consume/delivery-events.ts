@@ -1,7 +1,14 @@
 /** What can happen to a delivery, and what it asks to be done. See delivery.ts. */
 import type { Seq, StoredEvent } from "../model/event.js";
 import type { Cursor } from "../ports/groups.js";
-import type { Delivery, Entry, GroupPolicy, HandlingPolicy } from "./delivery-state.js";
+import type { Delivery, GroupPolicy } from "./delivery-state.js";
+import type { Entry, HandlingPolicy } from "./entry.js";
+
+/** One attempt to handle an event. */
+export interface Attempted {
+  readonly entry: Entry;
+  readonly attempt: number;
+}
 
 export type DeliveryEvent =
   /** A page of the log: all there is in (high, through]. `atHead`: nothing more for now. `isNear`: it was at hand. */
@@ -25,7 +32,8 @@ export type DeliveryEvent =
       readonly handling: HandlingPolicy;
       readonly nowMs: number;
     }
-  | { readonly type: "handled"; readonly entry: Entry; readonly attempt: number; readonly nowMs: number }
+  /** Each in the attempt that it names. */
+  | { readonly type: "handled"; readonly deliveries: readonly Attempted[]; readonly nowMs: number }
   | {
       readonly type: "failed";
       readonly entry: Entry;

@@ -7,6 +7,7 @@ import { type CancelTimer, type Clock, recentMs } from "../model/clock.js";
 import { BusError } from "../model/errors.js";
 import type { StoredEvent } from "../model/event.js";
 import type { CursorPosition } from "../model/event-bus.js";
+import { listOfOne } from "../model/list-of-one.js";
 import type { Meters } from "../model/meter.js";
 import type { Claim, Cursor, CursorWrite, GroupPartition, Groups } from "../ports/groups.js";
 import { Delivered, type Failed, HandOut, type Source } from "./context.js";
@@ -14,14 +15,8 @@ import { CursorTurns } from "./cursor-turns.js";
 import type { GivenUp } from "./dead-letter.js";
 import { begin, isCurrent } from "./delivery.js";
 import type { DeliveryEvent, Effect, Step } from "./delivery-events.js";
-import {
-  createDelivery,
-  type Delivery,
-  type Entry,
-  floorOf,
-  type GroupPolicy,
-  type HandlingPolicy,
-} from "./delivery-state.js";
+import { createDelivery, type Delivery, floorOf, type GroupPolicy } from "./delivery-state.js";
+import type { Entry, HandlingPolicy } from "./entry.js";
 import { GroupMeter } from "./group-meter.js";
 import { Pauses } from "./pauses.js";
 import type { Tail, TailPage, TailReader } from "./tail.js";
@@ -56,6 +51,10 @@ export interface ShellOptions {
 }
 
 const NONE: readonly Delivered[] = [];
+
+/** By the ack that was just sent: one that came before has ended it already. */
+const isOverNow = (delivery: Delivered): boolean => delivery.isSettled && delivery.over();
+
 const GREW: DeliveryEvent = { type: "grew" };
 
 export class DeliveryShell implements Source {
@@ -144,25 +143,14 @@ export class DeliveryShell implements Source {
   }
 
   handled(delivery: Delivered): boolean {
-    const isSettled = this.#settle(delivery, recentMs(this.#options.clock));
-    if (isSettled) this.#meter.acked(delivery);
-    return isSettled;
+    return this.handledAll(listOfOne(delivery)).length > 0;
   }
 
   handledAll(deliveries: readonly Delivered[]): readonly Delivered[] {
-    const nowMs = recentMs(this.#options.clock);
-    const settled = deliveries.filter((delivery) => this.#settle(delivery, nowMs));
+    this.#send({ type: "handled", deliveries, nowMs: recentMs(this.#options.clock) });
+    const settled = deliveries.filter(isOverNow);
     this.#meter.ackedAll(settled);
     return settled;
-  }
-
-  /** False if its lease is gone. */
-  #settle(delivery: Delivered, nowMs: number): boolean {
-    const { entry, attempt } = delivery;
-    const current = isCurrent(entry, attempt) && this.#state.phase !== "stopped";
-    this.#send({ type: "handled", entry, attempt, nowMs });
-    if (current) delivery.over();
-    return current;
   }
 
   failed(delivery: Delivered, { error, detail, fatal = false, counts = true }: Failed): boolean {
@@ -242,7 +230,7 @@ export class DeliveryShell implements Source {
     this.#turns.stored(cursor.floor);
     // Given back while they were being committed, they would come again: the next claim knows that they are settled.
     if (deliveries.some(({ live }) => !live)) this.fence();
-    for (const delivery of deliveries) this.handled(delivery);
+    this.handledAll(deliveries);
     this.#turns.end(underWay);
     return cursor;
   }
@@ -353,7 +341,7 @@ export class DeliveryShell implements Source {
       group: this.ref.group,
       attempts,
       error,
-      thrown: entry.detail,
+      thrown: entry.story.detail,
       nowMs: this.#options.clock.now(),
       ...(effect.hold === undefined ? undefined : { hold: effect.hold }),
     };

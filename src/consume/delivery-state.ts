@@ -6,25 +6,14 @@
  *                            ^                   |--failed--> delayed --time--> ready
  *                            '-------------------'--failed for good--> burying --buried--> settled
  */
-import type { Seq, StoredEvent } from "../model/event.js";
-import type { Redriven } from "../model/redrive.js";
-import type { RetryPolicy } from "../model/retry.js";
+import type { Seq } from "../model/event.js";
 import type { Attempt, Cursor, HeldKey } from "../ports/groups.js";
+import type { Entry, Lane } from "./entry.js";
 import { EntryList } from "./entry-list.js";
 import { Fifo } from "./fifo.js";
 
 export type Phase = "running" | "careful" | "draining" | "stopped";
 export type Ordering = "key" | "partition" | "none";
-export type Standing = "waiting" | "ready" | "delayed" | "in-flight" | "burying" | "settled";
-
-/** How a subscriber wants its events treated. */
-export interface HandlingPolicy {
-  readonly maxAttempts: number;
-  readonly ackTimeoutMs: number;
-  readonly retry: RetryPolicy;
-  /** False: never give an event up, retry it for ever. */
-  readonly deadLetter: boolean;
-}
 
 /** Newer events of a key wait behind one that was given up. */
 export interface HoldPolicy {
@@ -60,49 +49,6 @@ export interface Held {
   readonly sinceMs: number;
   /** Until then newer events of the key wait in their lane. */
   releaseUntilMs: number;
-}
-
-/** One event that was taken in. */
-export interface Entry {
-  readonly seq: Seq;
-  readonly id: string;
-  readonly ts: number;
-  /** Let go once settled. */
-  event: StoredEvent | null;
-  standing: Standing;
-  delivered: number;
-  failures: number;
-  error: string | undefined;
-  retryAtMs: number;
-  deadlineMs: number;
-  /** Events of a batch that it may be in, after one that failed as a whole: half as many each time. 0: any number. */
-  maxBatch: number;
-  /** Events of the batch that it is in now: what goes wrong with several may be another's fault. */
-  batchOf: number;
-  /** Size as it was counted when the event was taken in. */
-  readonly bytes: number;
-  /** What the shell knows of its last failure and of whoever holds it now; never looked at here, let go once settled. */
-  detail: unknown;
-  holder: unknown;
-  policy: HandlingPolicy | null;
-  lane: Lane | null;
-  /** Those behind it in its lane need not wait for it any more. */
-  passed: boolean;
-  /** Its neighbours among those in flight. */
-  before: Entry | null;
-  behind: Entry | null;
-  /** The dead letter that it was, under a policy that holds keys. `foreign`: another group's. */
-  redriven: (Redriven & { readonly foreign: boolean }) | null;
-}
-
-/** Events that must go one after the other. It may be empty: see lanes.ts. */
-export interface Lane {
-  readonly name: string;
-  /** Entries that are out of the queue and not settled; those that let others pass are counted apart. */
-  active: number;
-  passed: number;
-  /** Waiting entries by seq; null if there are none. */
-  queue: Entry[] | null;
 }
 
 export interface Delivery {
@@ -246,8 +192,10 @@ export function floorOf(state: Delivery): Seq {
 export function passSettled(state: Delivery): void {
   for (let first = state.entries.peek(); first?.standing === "settled"; first = state.entries.peek()) {
     state.entries.shift();
-    state.lastId = first.id;
-    state.lastTs = first.ts;
+    const { last } = first;
+    if (last === null) continue;
+    state.lastId = last.id;
+    state.lastTs = last.ts;
   }
 }
 
@@ -344,7 +292,7 @@ function attemptOf(entry: Entry): Attempt {
     seq: entry.seq,
     delivered: entry.delivered,
     failures: entry.failures,
-    ...(entry.error === undefined ? undefined : { error: entry.error }),
+    ...(entry.story.error === undefined ? undefined : { error: entry.story.error }),
     ...(entry.retryAtMs > 0 ? { retryAtMs: entry.retryAtMs } : undefined),
   };
 }

@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { DeliveryDriver, loaded } from "../../test/support/delivery-driver.js";
 import { storedEvent } from "../../test/support/stored-events.js";
+import type { Attempted } from "./delivery-events.js";
 import { cursorOf } from "./delivery-state.js";
 
 const events = (...seqs: number[]) => seqs.map((seq) => storedEvent(seq));
@@ -160,8 +161,32 @@ describe("settling", () => {
     driver.demand(2);
     const entry = driver.entry(2);
     entry.holder = { of: "the shell" };
+    entry.told.detail = new Error("of an earlier attempt");
     driver.ack(2);
-    expect(entry).toMatchObject({ event: null, holder: null, detail: undefined });
+    expect(entry).toMatchObject({ event: null, holder: null });
+    expect(entry.story.detail).toBeUndefined();
+  });
+
+  it("remembers which event the floor passed last, also one that was settled long before", () => {
+    const driver = loaded(3);
+    driver.demand(3);
+    driver.ack(3);
+    driver.ack(2);
+    expect(driver.state.lastId).toBeUndefined();
+    driver.ack(1);
+    expect(driver.state).toMatchObject({ lastId: storedEvent(3).id, lastTs: storedEvent(3).ts });
+  });
+
+  it("P6: of attempts that end together each counts once, and stale ones not at all", () => {
+    const driver = loaded(3);
+    driver.demand(3);
+    driver.fail(2, { counts: false });
+    expect(driver.demand(1)).toEqual([{ seq: 2, attempt: 2 }]);
+    const [one, two, three] = [1, 2, 3].map((seq) => ({ entry: driver.entry(seq), attempt: 1 }));
+    driver.send({ type: "handled", deliveries: [three, two, one, one] as Attempted[], nowMs: driver.nowMs });
+    expect(driver.inFlight).toEqual([2]);
+    expect(driver.state).toMatchObject({ buffered: 1, bufferedBytes: storedEvent(2).size });
+    expect(cursorOf(driver.state, 9)).toMatchObject({ floor: 1, settled: [[3, 3]] });
   });
 });
 

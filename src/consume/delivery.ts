@@ -38,14 +38,13 @@ import {
 } from "./delivery-events.js";
 import {
   type Delivery,
-  type Entry,
   floorOf,
   type GroupPolicy,
-  type HandlingPolicy,
   type Phase,
   passSettled,
   wasSettled,
 } from "./delivery-state.js";
+import { Entry, type HandlingPolicy } from "./entry.js";
 import { bury, buryEffect } from "./giving-up.js";
 import { handOut } from "./hand-out.js";
 import { mayGiveUp, noteBuried, noteHandled } from "./hold.js";
@@ -133,7 +132,7 @@ function partWith(state: Delivery, event: DeliveryEvent, policy: GroupPolicy): r
     }
     state.burying.delete(entry);
     noteHandled(state, entry, nowMs);
-    pushAll(effects, settle(state, entry, policy, nowMs));
+    pushAll(effects, settleOne(state, entry, policy, nowMs));
   }
   return effects;
 }
@@ -169,32 +168,16 @@ function takeIn(state: Delivery, event: Of<"arrived">, policy: GroupPolicy): rea
 }
 
 function newEntry(state: Delivery, event: StoredEvent, policy: GroupPolicy): Entry {
-  const redriven = policy.hold === undefined ? null : redrivenOf(event.meta?.headers);
   const past = state.past.size === 0 ? undefined : state.past.get(event.seq);
-  if (past !== undefined) state.past.delete(event.seq);
-  return {
-    seq: event.seq,
-    id: event.id,
-    ts: event.ts,
-    event,
-    standing: "waiting",
-    delivered: past?.delivered ?? (event.seq <= state.redeliverThrough ? 1 : 0),
-    failures: past?.failures ?? 0,
-    error: past?.error,
-    retryAtMs: past?.retryAtMs ?? 0,
-    deadlineMs: Number.POSITIVE_INFINITY,
-    maxBatch: 0,
-    batchOf: 1,
-    bytes: event.size,
-    detail: undefined,
-    holder: null,
-    policy: null,
-    lane: null,
-    passed: false,
-    before: null,
-    behind: null,
-    redriven: redriven && { ...redriven, foreign: redriven.group !== policy.hold?.group },
-  };
+  const entry = new Entry(event, past?.delivered ?? (event.seq <= state.redeliverThrough ? 1 : 0));
+  if (past !== undefined) {
+    state.past.delete(event.seq);
+    entry.recall(past);
+  }
+  const redriven = policy.hold === undefined ? null : redrivenOf(event.meta?.headers);
+  if (redriven !== null)
+    entry.told.redriven = { ...redriven, foreign: redriven.group !== policy.hold?.group };
+  return entry;
 }
 
 function fetchMore(state: Delivery, _event: DeliveryEvent, policy: GroupPolicy): readonly Effect[] {
@@ -215,31 +198,52 @@ function clearSuspect(state: Delivery, entry: Entry, nowMs: number): void {
   state.commitAtMs = nowMs;
 }
 
-function handled(state: Delivery, event: Of<"handled">, policy: GroupPolicy): readonly Effect[] {
-  if (!isCurrent(event.entry, event.attempt)) return NOTHING;
-  state.inFlight.delete(event.entry);
-  noteHandled(state, event.entry, event.nowMs);
-  return settle(state, event.entry, policy, event.nowMs);
+function handled(
+  state: Delivery,
+  { deliveries, nowMs }: Of<"handled">,
+  policy: GroupPolicy,
+): readonly Effect[] {
+  const before = state.buffered;
+  for (const { entry, attempt } of deliveries) {
+    if (!isCurrent(entry, attempt)) continue;
+    state.inFlight.delete(entry);
+    noteHandled(state, entry, nowMs);
+    settle(state, entry, nowMs);
+  }
+  if (state.buffered === before) return NOTHING;
+  const effects = afterSettled(state, policy, nowMs);
+  const floor = floorOf(state);
+  for (const { entry } of deliveries) if (entry.seq > floor && entry.standing === "settled") entry.letGo();
+  return effects;
 }
 
 function buried(state: Delivery, event: Of<"buried">, policy: GroupPolicy): readonly Effect[] {
   if (!state.burying.delete(event.entry)) return NOTHING;
   noteBuried(state, event.entry, policy, event.nowMs);
-  return settle(state, event.entry, policy, event.nowMs);
+  return settleOne(state, event.entry, policy, event.nowMs);
 }
 
-function settle(state: Delivery, entry: Entry, policy: GroupPolicy, nowMs: number): readonly Effect[] {
+function settleOne(state: Delivery, entry: Entry, policy: GroupPolicy, nowMs: number): readonly Effect[] {
+  settle(state, entry, nowMs);
+  const effects = afterSettled(state, policy, nowMs);
+  entry.letGo();
+  return effects;
+}
+
+function settle(state: Delivery, entry: Entry, nowMs: number): void {
   state.buffered--;
   state.bufferedBytes -= entry.bytes;
   entry.standing = "settled";
-  entry.event = null;
   entry.holder = null;
-  entry.detail = undefined;
   clearSuspect(state, entry, nowMs);
   leaveLane(state, entry, nowMs);
+  state.dirty++;
+}
+
+/** Some were settled: the floor may move, and there is room. */
+function afterSettled(state: Delivery, policy: GroupPolicy, nowMs: number): readonly Effect[] {
   passSettled(state);
   if (state.phase === "careful" && floorOf(state) >= state.carefulThrough) state.phase = "running";
-  state.dirty++;
   return both(afterChange(state, policy, nowMs), maybeFetch(state, policy));
 }
 
@@ -263,25 +267,26 @@ function retryOrBury(state: Delivery, failure: Failure, policy: GroupPolicy): re
   const { entry, nowMs } = failure;
   const handling = entry.policy as HandlingPolicy;
   stopPassing(entry);
-  entry.error = failure.error;
-  entry.detail = failure.detail;
-  if (failure.counts) entry.failures++;
+  const { told } = entry;
+  told.error = failure.error;
+  told.detail = failure.detail;
+  if (failure.counts) told.failures++;
   state.dirty++;
   clearSuspect(state, entry, nowMs);
   const giveUp = failure.fatal || (failure.counts && entry.failures >= handling.maxAttempts);
   if (giveUp && handling.deadLetter && mayGiveUp(state, entry, policy))
     return [bury(state, entry, handling, policy), ...afterChange(state, policy, nowMs)];
-  entry.maxBatch = Math.max(1, Math.ceil(entry.batchOf / 2));
+  told.maxBatch = Math.max(1, Math.ceil((entry.lease?.batchOf ?? 1) / 2));
   // A moment at least: an event that fails at once, for ever, must not keep others from their turn.
   const waitMs = Math.max(1, backoffMs(handling.retry, entry.failures, failure.random));
-  entry.retryAtMs = failure.counts ? nowMs + waitMs : 0;
+  told.retryAtMs = failure.counts ? nowMs + waitMs : 0;
   requeue(state, entry, nowMs);
   return afterChange(state, policy, nowMs);
 }
 
 function extended(state: Delivery, event: Of<"extended">): readonly Effect[] {
   if (!isCurrent(event.entry, event.attempt)) return NOTHING;
-  event.entry.deadlineMs = event.deadlineMs;
+  event.entry.leaseUntil(event.deadlineMs);
   if (event.deadlineMs < state.dueMs) state.dueMs = event.deadlineMs;
   return maybeWake(state);
 }
@@ -300,7 +305,14 @@ function tick(state: Delivery, event: Of<"tick">, policy: GroupPolicy): readonly
       effects,
       retryOrBury(
         state,
-        { entry, error, fatal: false, counts: entry.batchOf === 1, random: event.random, nowMs: event.nowMs },
+        {
+          entry,
+          error,
+          fatal: false,
+          counts: entry.lease?.batchOf === 1,
+          random: event.random,
+          nowMs: event.nowMs,
+        },
         policy,
       ),
     );
@@ -339,7 +351,7 @@ function passing(state: Delivery, { entries, nowMs }: Of<"passing">): readonly E
 function hold(state: Delivery, { entries }: Of<"hold">): readonly Effect[] {
   state.held++;
   // One that passed would deliver again what the transaction settles.
-  for (const entry of entries) entry.deadlineMs = Number.POSITIVE_INFINITY;
+  for (const entry of entries) entry.leaseUntil(Number.POSITIVE_INFINITY);
   return NOTHING;
 }
 

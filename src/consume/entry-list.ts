@@ -2,7 +2,7 @@
  * Entries in the order in which they came, linked by themselves: each delivery is put in and taken out once, and a set
  * would make something for each. An entry is in one such list at most.
  */
-import type { Entry } from "./delivery-state.js";
+import type { Entry } from "./entry.js";
 
 export class EntryList {
   #first: Entry | null = null;

@@ -47,7 +47,7 @@ describe("what the meters are told of a group", () => {
     listen();
     const [one, other] = handedOut(2) as [Delivered, Delivered];
     await clock.advance(7);
-    meter.acked(one);
+    meter.ackedAll([one]);
     meter.nacked(other);
     expect(told).toEqual([
       ["acked", "t", "g", 1],

@@ -21,12 +21,6 @@ export class GroupMeter {
     if (events > 0 && this.#meters.active) this.#meters.delivered(this.#topic, this.#group, events);
   }
 
-  acked(delivery: Delivered): void {
-    if (!this.#meters.active) return;
-    this.#meters.acked(this.#topic, this.#group, 1);
-    this.#handled(delivery, this.#clock.steady(), 1);
-  }
-
   nacked(delivery: Delivered): void {
     if (!this.#meters.active) return;
     this.#meters.nacked(this.#topic, this.#group);

@@ -4,7 +4,8 @@
  */
 import { commit, isWriting, maybeWake, strideOf } from "./cursor-writes.js";
 import { both, type Effect, NOTHING, type Of } from "./delivery-events.js";
-import type { Delivery, Entry, GroupPolicy } from "./delivery-state.js";
+import type { Delivery, GroupPolicy } from "./delivery-state.js";
+import { type Entry, Lease } from "./entry.js";
 import { bury, isSpent } from "./giving-up.js";
 import { mayGiveUp } from "./hold.js";
 import { maybeFetch } from "./intake.js";
@@ -44,7 +45,7 @@ export function handOut(state: Delivery, event: Of<"demand">, policy: GroupPolic
     else lot.push(entry);
     if (event.batch && !careful) room = addFollowers(state, entry, lot, room);
   }
-  for (const entry of lot) handOutOne(state, entry, event, event.batch ? lot.length : 1);
+  if (lot.length > 0) lease(state, lot, event);
   const handedOut: readonly Effect[] = lot.length === 0 ? NOTHING : [{ type: "deliver", entries: lot }];
   const writes = !isWriting(state) && markIsNear(state, policy) ? [commit(state, policy)] : NOTHING;
   const fetches = state.isNear ? maybeFetch(state, policy) : NOTHING;
@@ -58,17 +59,18 @@ function markIsNear(state: Delivery, policy: GroupPolicy): boolean {
   );
 }
 
-/** `batchOf`: how many travel together. */
-function handOutOne(state: Delivery, entry: Entry, demand: Of<"demand">, batchOf: number): void {
-  entry.policy = demand.handling;
-  entry.batchOf = batchOf;
+function lease(state: Delivery, lot: readonly Entry[], { handling, batch, nowMs }: Of<"demand">): void {
+  const shared = new Lease(handling, batch ? lot.length : 1, nowMs + handling.ackTimeoutMs);
+  if (shared.deadlineMs < state.dueMs) state.dueMs = shared.deadlineMs;
   // In careful mode the count was raised, and committed, when the event became the suspect.
-  if (state.phase !== "careful") entry.delivered++;
-  entry.standing = "in-flight";
-  entry.deadlineMs = demand.nowMs + demand.handling.ackTimeoutMs;
-  if (entry.deadlineMs < state.dueMs) state.dueMs = entry.deadlineMs;
-  state.inFlight.add(entry);
-  if (entry.seq > state.reached) state.reached = entry.seq;
+  const counted = state.phase === "careful" ? 0 : 1;
+  for (const entry of lot) {
+    entry.lease = shared;
+    entry.delivered += counted;
+    entry.standing = "in-flight";
+    state.inFlight.add(entry);
+    if (entry.seq > state.reached) state.reached = entry.seq;
+  }
 }
 
 /** Adds those of the entry's lane that travel with it; returns how many the lot may have by now. */

@@ -9,7 +9,8 @@
  * their lane instead of following the others, so that a busy key is released too. What is held is part of the cursor:
  * it survives restarts and moves with the partition. No I/O, no clock.
  */
-import type { Delivery, Entry, GroupPolicy, Held } from "./delivery-state.js";
+import type { Delivery, GroupPolicy, Held } from "./delivery-state.js";
+import type { Entry } from "./entry.js";
 
 export type Verdict = "go" | "wait" | "follow" | "skip";
 

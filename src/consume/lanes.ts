@@ -5,7 +5,8 @@
  * empty stay, up to a bound, for the next event of their key; a partition without events lets go of them.
  */
 import type { StoredEvent } from "../model/event.js";
-import type { Delivery, Entry, Lane, Ordering } from "./delivery-state.js";
+import type { Delivery, Ordering } from "./delivery-state.js";
+import type { Entry, Lane } from "./entry.js";
 import { expectMore, rootOf, verdictOn } from "./hold.js";
 
 const WHOLE_PARTITION = "";

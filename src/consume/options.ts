@@ -3,7 +3,8 @@ import { BusError } from "../model/errors.js";
 import type { ReadPosition, SubscribeOptions } from "../model/event-bus.js";
 import type { Limits } from "../model/limits.js";
 import { DEFAULT_RETRY, type RetryPolicy } from "../model/retry.js";
-import type { GroupPolicy, HandlingPolicy, Ordering } from "./delivery-state.js";
+import type { GroupPolicy, Ordering } from "./delivery-state.js";
+import type { HandlingPolicy } from "./entry.js";
 
 /** What an option takes: the test, and the words for it. */
 interface Rule {

@@ -2,7 +2,8 @@
 import { BusError } from "../model/errors.js";
 import type { Cursor } from "../ports/groups.js";
 import { markAhead } from "./cursor-writes.js";
-import { cursorOf, type Delivery, type Entry, type GroupPolicy, unsettledThrough } from "./delivery-state.js";
+import { cursorOf, type Delivery, type GroupPolicy, unsettledThrough } from "./delivery-state.js";
+import type { Entry } from "./entry.js";
 
 /** The cursor of now, with these entries settled. */
 export function cursorWith(state: Delivery, policy: GroupPolicy, entries: readonly Entry[]): Cursor {

@@ -5,10 +5,11 @@
 import { BusError, describeThrown, Fatal } from "../model/errors.js";
 import type { EventRecord, StoredEvent } from "../model/event.js";
 import type { BatchHandler, Handler } from "../model/event-bus.js";
+import { soon } from "../model/soon.js";
 import { REDRIVE_GROUP_HEADER } from "../model/topic.js";
 import type { Allowance } from "./allowance.js";
 import { type Delivered, DeliveredBatch, type Emit } from "./context.js";
-import type { HandlingPolicy } from "./delivery-state.js";
+import type { HandlingPolicy } from "./entry.js";
 
 /** A handler that takes events in the form the log has them, bytes untouched. */
 export type RawHandler = (event: StoredEvent, delivery: Delivered) => unknown;
@@ -43,6 +44,8 @@ export class Worker {
   readonly #inFlight: Delivered[] = [];
   /** By event id, where acks name the event. */
   readonly #byId: Map<string, Delivered> | null;
+  /** Those whose handlers have ended, and that are not settled yet. */
+  #endings: Delivered[] = [];
   /** Those that wait for nothing now. */
   readonly #waits: Wait[] = [];
   readonly #onRoom: () => void;
@@ -117,6 +120,7 @@ export class Worker {
   /** What it still holds goes back to be delivered again, elsewhere. */
   giveBack(reason: string): void {
     this.#leaving = true;
+    this.#settleEnded();
     this.options.allowance.leave(this.#onRoom);
     for (const delivery of [...this.#inFlight]) {
       delivery.source.failed(delivery, { error: reason, counts: false });
@@ -193,8 +197,23 @@ export class Worker {
   }
 
   #ended(delivery: Delivered): void {
-    if (!this.options.manualAck) delivery.source.handled(delivery);
+    if (this.options.manualAck) return;
+    if (this.#endings.length === 0) soon(this.#settleEnded);
+    this.#endings.push(delivery);
   }
+
+  /** Handlers that end in a row are settled together. */
+  readonly #settleEnded = (): void => {
+    const ended = this.#endings;
+    this.#endings = [];
+    for (let from = 0; from < ended.length; ) {
+      const { source } = ended[from] as Delivered;
+      let end = from + 1;
+      while (ended[end]?.source === source) end++;
+      source.handledAll(from === 0 && end === ended.length ? ended : ended.slice(from, end));
+      from = end;
+    }
+  };
 
   #failed(delivery: Delivered, thrown: unknown): void {
     delivery.source.failed(delivery, {

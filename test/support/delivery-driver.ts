@@ -7,11 +7,10 @@ import type { DeliveryEvent, Effect } from "../../src/consume/delivery-events.js
 import {
   createDelivery,
   type Delivery,
-  type Entry,
   floorOf,
   type GroupPolicy,
-  type HandlingPolicy,
 } from "../../src/consume/delivery-state.js";
+import type { Entry, HandlingPolicy } from "../../src/consume/entry.js";
 import type { StoredEvent } from "../../src/model/event.js";
 import { type Cursor, START_CURSOR } from "../../src/ports/groups.js";
 import { storedEvent } from "./stored-events.js";
@@ -153,7 +152,8 @@ export class DeliveryDriver {
 
   /** By default in the attempt that was handed out last. */
   ack(seq: number, attempt = this.#out.get(seq)?.attempt ?? 0): readonly Effect[] {
-    return this.send({ type: "handled", entry: this.entry(seq), attempt, nowMs: this.nowMs });
+    const deliveries = [{ entry: this.entry(seq), attempt }];
+    return this.send({ type: "handled", deliveries, nowMs: this.nowMs });
   }
 
   fail(

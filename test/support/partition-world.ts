@@ -10,11 +10,10 @@ import {
   createDelivery,
   cursorOf,
   type Delivery,
-  type Entry,
   floorOf,
   type GroupPolicy,
-  type HandlingPolicy,
 } from "../../src/consume/delivery-state.js";
+import type { Entry, HandlingPolicy } from "../../src/consume/entry.js";
 import type { StoredEvent } from "../../src/model/event.js";
 import { type Cursor, START_CURSOR } from "../../src/ports/groups.js";
 import { storedEvent } from "./stored-events.js";
@@ -138,7 +137,7 @@ export class PartitionWorld {
     }
     this.#out.delete(seq);
     this.settled.add(seq);
-    this.#send({ type: "handled", entry: out.entry, attempt: out.attempt, nowMs: this.nowMs });
+    this.#send({ type: "handled", deliveries: [out], nowMs: this.nowMs });
   }
 
   fail(seq: number, how: { fatal?: boolean; counts?: boolean } = {}): void {
@@ -155,7 +154,8 @@ export class PartitionWorld {
   staleAck(seq: number): void {
     const out = this.#out.get(seq);
     if (out === undefined || out.attempt < 2) return;
-    this.#send({ type: "handled", entry: out.entry, attempt: out.attempt - 1, nowMs: this.nowMs });
+    const stale = { entry: out.entry, attempt: out.attempt - 1 };
+    this.#send({ type: "handled", deliveries: [stale], nowMs: this.nowMs });
     if (![...this.#state.inFlight].includes(out.entry)) throw new Error(`P6: a stale ack settled ${seq}`);
   }
 

@@ -96,7 +96,7 @@ const deadlineForgotten: Mutant = {
   says: "a handler that never ends keeps its event",
   expect: ["stalled", "skipped", "key-order"],
   step: (step) => (state, event, policy) => {
-    for (const entry of state.inFlight) entry.deadlineMs = Number.POSITIVE_INFINITY;
+    for (const entry of state.inFlight) entry.leaseUntil(Number.POSITIVE_INFINITY);
     return step(state, event, policy);
   },
 };
@@ -113,7 +113,11 @@ const ackBeforeHandler: Mutant = {
       const { nowMs } = event;
       const settled = effect.entries.flatMap((entry) => {
         const stored = entry.event;
-        const more = step(state, { type: "handled", entry, attempt: entry.delivered, nowMs }, policy);
+        const more = step(
+          state,
+          { type: "handled", deliveries: [{ entry, attempt: entry.delivered }], nowMs },
+          policy,
+        );
         // It goes to its handler all the same.
         entry.event = stored;
         return more;
@@ -127,7 +131,10 @@ const staleAckAccepted: Mutant = {
   name: "stale-ack-accepted",
   says: "an ack counts whichever attempt it names",
   expect: ["skipped", "key-order"],
-  step: withEvents("handled", (event) => ({ ...event, attempt: event.entry.delivered })),
+  step: withEvents("handled", (event) => ({
+    ...event,
+    deliveries: event.deliveries.map(({ entry }) => ({ entry, attempt: entry.delivered })),
+  })),
 };
 
 const noLanes: Mutant = {
