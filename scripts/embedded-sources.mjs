@@ -1,7 +1,7 @@
 /**
  * Compiles a TypeScript module and whatever it imports from src/ and test/ into .cache/, for threads and processes that
- * are started from the sources. Each file is named by its content and that of all it imports, so nothing stale is
- * ever run and nothing is compiled twice.
+ * are started from the sources. Each folder is named by the content of all that is in it, so nothing stale is ever run;
+ * a file that several folders have is compiled once, and the compiler is only loaded where something is left to compile.
  */
 import { createHash } from "node:crypto";
 import {
@@ -14,23 +14,28 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs";
+import { createRequire } from "node:module";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import ts from "typescript";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const cache = join(root, ".cache", "modules");
+const folders = join(root, ".cache", "modules");
+const files = join(root, ".cache", "module-files");
+const require = createRequire(import.meta.url);
+/** What a module imports when it runs: types are gone by then. */
+const IMPORTS = /(?:^(?:import|export)(?! type)[^"';]*|\bimport\(\s*)"(\.[^"]+)"/gm;
 
 /** The compiled form of `source`, a file: URL of a .ts module; `others` are modules it starts by their URL. */
 export function compileModule(source, others = []) {
   const texts = new Map();
   for (const one of [source, ...others]) gather(fileURLToPath(one), texts);
-  const hash = createHash("sha256").update(ts.version);
+  const hash = createHash("sha256").update(compilerVersion());
   for (const [path, text] of [...texts].sort(([a], [b]) => (a < b ? -1 : 1))) hash.update(path).update(text);
-  const folder = join(cache, hash.digest("hex").slice(0, 16));
+  const folder = join(folders, nameOf(hash));
   if (!existsSync(folder)) {
     emit(folder, texts);
-    forgetOld();
+    forgetOld(folders);
+    forgetOld(files);
   }
   return pathToFileURL(placeOf(folder, fileURLToPath(source)));
 }
@@ -48,44 +53,72 @@ function gather(path, texts) {
   if (texts.has(path)) return;
   const text = readFileSync(path, "utf8");
   texts.set(path, text);
-  for (const { fileName } of ts.preProcessFile(text, true, true).importedFiles) {
-    if (!fileName.startsWith(".")) continue;
-    const imported = join(dirname(path), fileName.replace(/\.js$/, ".ts"));
+  for (const [, name] of text.matchAll(IMPORTS)) {
+    const imported = join(dirname(path), name.replace(/\.js$/, ".ts"));
     if (imported.endsWith(".ts") && existsSync(imported)) gather(imported, texts);
   }
 }
 
-/** Made aside and renamed, since several test processes may want it at once. */
 function emit(folder, texts) {
-  const aside = `${folder}.${process.pid}.${Date.now()}`;
-  for (const [path, text] of texts) {
-    const target = placeOf(aside, path);
-    const { outputText } = ts.transpileModule(text, {
-      fileName: path,
-      compilerOptions: {
-        target: ts.ScriptTarget.ES2022,
-        module: ts.ModuleKind.ESNext,
-        verbatimModuleSyntax: true,
-        inlineSourceMap: true,
-      },
-    });
-    mkdirSync(dirname(target), { recursive: true });
-    writeFileSync(target, outputText);
+  aside(folder, (made) => {
+    for (const [path, text] of texts) {
+      const target = placeOf(made, path);
+      mkdirSync(dirname(target), { recursive: true });
+      writeFileSync(target, compiledText(path, text));
+    }
+  });
+}
+
+function compiledText(path, text) {
+  const file = join(files, nameOf(createHash("sha256").update(compilerVersion()).update(path).update(text)));
+  if (!existsSync(file)) {
+    mkdirSync(files, { recursive: true });
+    aside(file, (made) => writeFileSync(made, transpile(path, text)));
   }
+  return readFileSync(file, "utf8");
+}
+
+function transpile(path, text) {
+  const ts = require("typescript");
+  const { outputText } = ts.transpileModule(text, {
+    fileName: path,
+    compilerOptions: {
+      target: ts.ScriptTarget.ES2022,
+      module: ts.ModuleKind.ESNext,
+      verbatimModuleSyntax: true,
+      inlineSourceMap: true,
+    },
+  });
+  return outputText;
+}
+
+/** Made beside its place and renamed, since several test processes may want it at once. */
+function aside(place, make) {
+  const made = `${place}.${process.pid}.${Date.now()}`;
+  make(made);
   try {
-    renameSync(aside, folder);
+    renameSync(made, place);
   } catch (error) {
-    if (!existsSync(folder)) throw error;
+    if (!existsSync(place)) throw error;
+    rmSync(made, { recursive: true, force: true });
   }
 }
 
 /** What was compiled days ago is of sources that have changed since. */
-function forgetOld() {
+function forgetOld(cache) {
   for (const name of readdirSync(cache)) {
-    const folder = join(cache, name);
-    const { mtimeMs } = statSync(folder, { throwIfNoEntry: false }) ?? { mtimeMs: Date.now() };
-    if (Date.now() - mtimeMs > 2 * 86_400_000) rmSync(folder, { recursive: true, force: true });
+    const made = join(cache, name);
+    const { mtimeMs } = statSync(made, { throwIfNoEntry: false }) ?? { mtimeMs: Date.now() };
+    if (Date.now() - mtimeMs > 2 * 86_400_000) rmSync(made, { recursive: true, force: true });
   }
+}
+
+function compilerVersion() {
+  return require("typescript/package.json").version;
+}
+
+function nameOf(hash) {
+  return hash.digest("hex").slice(0, 16);
 }
 
 function placeOf(folder, path) {

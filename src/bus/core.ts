@@ -191,19 +191,19 @@ export class BusCore {
       meters: this.meters,
       holdsLeases: () => this.membership.holds(),
       paused: (ref) => this.pauses.of(ref) !== undefined,
-      bury: (givenUp, fence) => this.#bury(topic, givenUp, fence),
+      bury: (letters, fence) => this.#bury(topic, letters, fence),
       onTrouble: (error, { topic: name, group, partition }) =>
         onTrouble({ error, topic: name, group, partition }),
     };
   }
 
-  async #bury(topic: TopicConfig, givenUp: GivenUp, fence: Fence): Promise<void> {
+  async #bury(topic: TopicConfig, letters: readonly GivenUp[], fence: Fence): Promise<void> {
     const name = deadLetterTopic(topic.name);
     const config = this.catalog.known(name) ?? (await this.catalog.resolve(name, topic));
-    const draft = deadLetterDraft(givenUp);
-    // In the same partition as the event, so that dead letters of a key keep its order.
-    const partition = givenUp.event.partition % config.partitions;
-    const result = await this.settings.store.log.append(name, partition, [draft], fence);
+    // In the same partition as the events, so that dead letters of a key keep its order.
+    const partition = fence.ref.partition % config.partitions;
+    const drafts = letters.map(deadLetterDraft);
+    const result = await this.settings.store.log.append(name, partition, drafts, fence);
     if (result.error !== undefined) throw result.error;
     this.tail.appended(result.events.filter((_, i) => !result.duplicates.has(i)));
   }

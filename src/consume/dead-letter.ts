@@ -3,6 +3,7 @@ import type { DeadLetter } from "../model/dead-letter.js";
 import type { EventDraft, StoredEvent } from "../model/event.js";
 import { deadLetterId } from "../model/ids.js";
 import { JsonBody } from "../model/json.js";
+import type { Effect } from "./delivery-events.js";
 
 export interface GivenUp {
   readonly event: StoredEvent;
@@ -13,6 +14,17 @@ export interface GivenUp {
   readonly thrown: unknown;
   readonly nowMs: number;
   readonly hold?: DeadLetter["hold"];
+}
+
+export function givenUp(
+  { entry, event, attempts, error, hold }: Extract<Effect, { type: "bury" }>,
+  group: string,
+  nowMs: number,
+): GivenUp {
+  return {
+    ...{ event, group, attempts, error, thrown: entry.story.detail, nowMs },
+    ...(hold === undefined ? undefined : { hold }),
+  };
 }
 
 /** The same (topic, group, event) always gives the same id: a repeated write adds nothing. */

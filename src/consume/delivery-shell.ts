@@ -9,15 +9,17 @@ import type { StoredEvent } from "../model/event.js";
 import type { CursorPosition } from "../model/event-bus.js";
 import { listOfOne } from "../model/list-of-one.js";
 import type { Meters } from "../model/meter.js";
-import type { Claim, Cursor, CursorWrite, GroupPartition, Groups } from "../ports/groups.js";
+import type { Claim, Cursor, CursorWrite, Fence, GroupPartition, Groups } from "../ports/groups.js";
+import { Burials } from "./burials.js";
 import { Delivered, type Failed, HandOut, type Source } from "./context.js";
 import { CursorTurns } from "./cursor-turns.js";
-import type { GivenUp } from "./dead-letter.js";
+import { type GivenUp, givenUp } from "./dead-letter.js";
 import { begin, isCurrent } from "./delivery.js";
 import type { DeliveryEvent, Effect, Step } from "./delivery-events.js";
 import { createDelivery, type Delivery, floorOf, type GroupPolicy } from "./delivery-state.js";
 import type { Entry, HandlingPolicy } from "./entry.js";
 import { GroupMeter } from "./group-meter.js";
+import { type Insisting, insist } from "./insist.js";
 import { Pauses } from "./pauses.js";
 import type { Tail, TailPage, TailReader } from "./tail.js";
 import { cursorBehind, cursorWith } from "./transaction-cursor.js";
@@ -41,8 +43,8 @@ export interface ShellOptions {
   readonly meters: Meters;
   /** False while it is not known whether leases are still held: then nothing is handed out. */
   readonly holdsLeases: () => boolean;
-  /** Writes the dead letter under this lease (P7); the same one twice is harmless. */
-  readonly bury: (givenUp: GivenUp, fence: { ref: GroupPartition; epoch: number }) => Promise<void>;
+  /** Writes dead letters under this lease (P7); the same one twice is harmless. */
+  readonly bury: (givenUp: readonly GivenUp[], fence: Fence) => Promise<void>;
   /** A read or write failed and will be tried again. */
   readonly onTrouble: (error: BusError, ref: GroupPartition) => void;
   /** There may be something to hand out. */
@@ -65,6 +67,8 @@ export class DeliveryShell implements Source {
   readonly #reader: TailReader;
   readonly #pauses: Pauses;
   readonly #meter: GroupMeter;
+  readonly #insisting: Insisting;
+  readonly #burials: Burials;
   #cancelWake: CancelTimer | null = null;
   #failedReads = 0;
   readonly #turns: CursorTurns;
@@ -79,6 +83,16 @@ export class DeliveryShell implements Source {
     this.#pauses = new Pauses(options.clock);
     this.#meter = new GroupMeter(options.meters, options.clock, ref);
     this.#turns = new CursorTurns(claim.cursor.floor);
+    this.#insisting = {
+      pauses: this.#pauses,
+      onTrouble: (error) => options.onTrouble(error, ref),
+      onLost: () => this.fence(),
+    };
+    this.#burials = new Burials({
+      append: (letters) => options.bury(letters, { ref, epoch: claim.epoch }),
+      insisting: this.#insisting,
+      buried: (entry) => this.#buried(entry),
+    });
     this.stopped = new Promise((resolve) => {
       this.#resolveStopped = resolve;
     });
@@ -278,7 +292,7 @@ export class DeliveryShell implements Source {
         this.#revoke(effect.entry.holder as Delivered | null, effect.why);
         return;
       case "bury":
-        void this.#bury(effect);
+        this.#burials.add(effect.entry, givenUp(effect, this.ref.group, this.#options.clock.now()));
         return;
       case "commit":
         this.#turns.write(() => this.#commit(effect.cursor));
@@ -323,50 +337,23 @@ export class DeliveryShell implements Source {
   async #commit(cursor: Cursor): Promise<void> {
     const write = (): Promise<void> => this.#options.groups.commit(this.ref, this.epoch, cursor);
     const startMs = this.#options.clock.steady();
-    if (!(await this.#insist(write))) return;
+    if (!(await insist(write, this.#insisting))) return;
     this.#turns.stored(cursor.floor);
     const nowMs = this.#options.clock.steady();
     this.#send({ type: "committed", cursor, nowMs, tookMs: nowMs - startMs });
   }
 
   async #release(cursor: Cursor): Promise<void> {
-    const done = await this.#insist(() => this.#options.groups.release(this.ref, this.epoch, cursor));
+    const done = await insist(
+      () => this.#options.groups.release(this.ref, this.epoch, cursor),
+      this.#insisting,
+    );
     if (done) this.#send({ type: "released" });
   }
 
-  async #bury(effect: Extract<Effect, { type: "bury" }>): Promise<void> {
-    const { entry, event, attempts, error } = effect;
-    const givenUp: GivenUp = {
-      event,
-      group: this.ref.group,
-      attempts,
-      error,
-      thrown: entry.story.detail,
-      nowMs: this.#options.clock.now(),
-      ...(effect.hold === undefined ? undefined : { hold: effect.hold }),
-    };
-    const done = await this.#insist(() => this.#options.bury(givenUp, { ref: this.ref, epoch: this.epoch }));
-    if (!done) return;
+  #buried(entry: Entry): void {
     this.#meter.deadLettered();
     this.#send({ type: "buried", entry, nowMs: this.#options.clock.steady() });
-  }
-
-  /** Tries until it works; false if the lease is lost or the shell is over. */
-  async #insist(attempt: () => Promise<void>): Promise<boolean> {
-    for (let failures = 1; !this.#pauses.isOver; failures++) {
-      try {
-        await attempt();
-        return true;
-      } catch (error) {
-        if (BusError.is(error, "LEASE_LOST") || BusError.is(error, "CLOSED")) {
-          this.fence();
-          return false;
-        }
-        this.#options.onTrouble(BusError.from(error, "STORE_UNAVAILABLE"), this.ref);
-        await this.#pauses.after(failures);
-      }
-    }
-    return false;
   }
 
   #wake(atMs: number): void {

@@ -80,6 +80,8 @@ export interface MemberDocument {
   readonly pid?: number;
   readonly processStart?: string;
   readonly expiresAt: Date;
+  /** Ids of the sessions of its transactions, the newest last. */
+  readonly sessions?: readonly Binary[];
   /** topic/group */
   readonly groups?: readonly string[];
 }

@@ -17,6 +17,7 @@ import { BusError, describeThrown } from "../../model/errors.js";
 import { Collections } from "./collections.js";
 import { freeEndedSockets } from "./ended-sockets.js";
 import { Gate } from "./gate.js";
+import { OwnSessions } from "./own-sessions.js";
 import { inTransaction } from "./transaction.js";
 
 export interface ConnectionOptions {
@@ -63,6 +64,7 @@ const MIN_WIRE_VERSION = 17;
 export class Connection {
   readonly gate = new Gate();
   readonly collections: Collections;
+  readonly sessions: OwnSessions;
   readonly client: MongoClient;
   readonly db: Db;
   readonly warn: (message: string) => void;
@@ -78,6 +80,7 @@ export class Connection {
     this.db = this.client.db(options.db ?? databaseIn(options.url) ?? "promethean", DB_OPTIONS);
     this.collections = new Collections(this.db, options.prefix ?? "");
     this.warn = options.onWarning ?? ((message) => process.emitWarning(message, "PrometheanWarning"));
+    this.sessions = new OwnSessions(this.client, this.collections.members, this.warn);
   }
 
   /** Transactions and change streams exist. Known after `open`; assumed before. */
@@ -114,12 +117,13 @@ export class Connection {
 
   /** Runs `body` in one transaction: all of it is committed, or none. It may run several times. */
   async transact<T>(body: (session: ClientSession) => Promise<T>): Promise<T> {
-    return await inTransaction(this.client, body);
+    return await this.sessions.with((session) => inTransaction(session, body));
   }
 
   /** Waits for calls under way, then lets go of the client if it is ours. */
   async close(): Promise<void> {
     await this.gate.close();
+    await this.sessions.end();
     this.#stopFreeing();
     if (this.#ownsClient) await this.client.close();
   }

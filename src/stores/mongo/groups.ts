@@ -62,6 +62,7 @@ export class MongoGroups implements Groups {
         ],
         { upsert: true },
       );
+      await this.#connection.sessions.heldBy(member);
     });
   }
 
@@ -78,6 +79,7 @@ export class MongoGroups implements Groups {
   close(member: string, _o: Timed): Promise<void> {
     return this.#connection.gate.write(async () => {
       const { members, cursors } = this.#connection.collections;
+      this.#connection.sessions.leftBy(member);
       const gone = await members.findOneAndDelete({ _id: member });
       const held = await cursors.find({ owner: member }, { projection: { topic: 1, group: 1 } }).toArray();
       if (gone === null && held.length === 0) return;
@@ -166,7 +168,10 @@ export class MongoGroups implements Groups {
       if (present === null) return null;
       const { owner, epoch } = present;
       // Its own owner may claim it again: it may never have heard that it was granted.
-      if (owner !== null && owner !== member && (await this.#isAlive(owner))) return null;
+      if (owner !== null && owner !== member) {
+        if (await this.#isAlive(owner)) return null;
+        await this.#connection.sessions.endThoseOf(owner);
+      }
       const granted = await cursors.findOneAndUpdate(
         { _id: cursorId(ref), epoch, cursor: { $exists: true } },
         { $inc: { epoch: 1 }, $set: { owner: member, clean: false } },

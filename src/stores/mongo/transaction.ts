@@ -10,7 +10,7 @@
  * one to the same server did.
  */
 import { setTimeout as pause } from "node:timers/promises";
-import type { ClientSession, MongoClient, TransactionOptions } from "mongodb";
+import type { ClientSession, TransactionOptions } from "mongodb";
 import { busError, isCommitUnknown, isTransient } from "./errors.js";
 
 const PATIENCE_MS = 30_000;
@@ -23,23 +23,21 @@ export const TRANSACTION: TransactionOptions = {
 
 /** `body` may run several times. What it throws has had no effect. */
 export async function inTransaction<T>(
-  client: MongoClient,
+  session: ClientSession,
   body: (session: ClientSession) => Promise<T>,
 ): Promise<T> {
   const untilMs = performance.now() + PATIENCE_MS;
-  return await client.withSession(async (session) => {
-    for (let tries = 0; ; tries++) {
-      session.startTransaction(TRANSACTION);
-      try {
-        const result = await body(session);
-        if (await commit(session, untilMs)) return result;
-      } catch (error) {
-        if (session.inTransaction()) await session.abortTransaction();
-        if (!isTransient(error) || performance.now() > untilMs) throw error;
-      }
-      await pause(Math.random() * Math.min(5 * 1.5 ** tries, 500));
+  for (let tries = 0; ; tries++) {
+    session.startTransaction(TRANSACTION);
+    try {
+      const result = await body(session);
+      if (await commit(session, untilMs)) return result;
+    } catch (error) {
+      if (session.inTransaction()) await session.abortTransaction();
+      if (!isTransient(error) || performance.now() > untilMs) throw error;
     }
-  });
+    await pause(Math.random() * Math.min(5 * 1.5 ** tries, 500));
+  }
 }
 
 /** False if the transaction turned out to have had no effect. */

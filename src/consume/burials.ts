@@ -1,0 +1,73 @@
+/**
+ * Puts events of one partition that had their last try among the dead letters (P8), in the order in which they were given
+ * up: one append at a time, of whatever gathered while the one before was under way. Of an append that fails, each letter is
+ * tried again by itself: one that the store will not have must not hold up the others.
+ */
+import type { GivenUp } from "./dead-letter.js";
+import type { Entry } from "./delivery-state.js";
+import { type Insisting, insist } from "./insist.js";
+
+/** The second bound is of the events in them; a letter is larger by what was thrown. */
+const MAX_LETTERS = 256;
+const MAX_BYTES = 1 << 20;
+
+interface Burial {
+  readonly entry: Entry;
+  readonly letter: GivenUp;
+}
+
+export interface BurialOptions {
+  /** All of them, or it throws; a letter that is there already is no mistake. */
+  readonly append: (letters: readonly GivenUp[]) => Promise<void>;
+  readonly insisting: Insisting;
+  readonly buried: (entry: Entry) => void;
+}
+
+export class Burials {
+  readonly #options: BurialOptions;
+  #waiting: Burial[] = [];
+  #isRunning = false;
+
+  constructor(options: BurialOptions) {
+    this.#options = options;
+  }
+
+  add(entry: Entry, letter: GivenUp): void {
+    this.#waiting.push({ entry, letter });
+    if (!this.#isRunning) void this.#run();
+  }
+
+  async #run(): Promise<void> {
+    this.#isRunning = true;
+    // What is given up in the same step goes with it.
+    await null;
+    while (this.#waiting.length > 0) await this.#bury(this.#next());
+    this.#isRunning = false;
+  }
+
+  #next(): readonly Burial[] {
+    let bytes = 0;
+    let count = 0;
+    for (const { letter } of this.#waiting) {
+      bytes += letter.event.size;
+      if (count > 0 && (count === MAX_LETTERS || bytes > MAX_BYTES)) break;
+      count++;
+    }
+    return this.#waiting.splice(0, count);
+  }
+
+  async #bury(burials: readonly Burial[]): Promise<void> {
+    try {
+      await this.#options.append(burials.map(({ letter }) => letter));
+    } catch (error) {
+      for (const burial of burials) void this.#insistOn(burial, burials.length === 1 ? error : undefined);
+      return;
+    }
+    for (const { entry } of burials) this.#options.buried(entry);
+  }
+
+  async #insistOn({ entry, letter }: Burial, error: unknown): Promise<void> {
+    const { append, insisting, buried } = this.#options;
+    if (await insist(() => append([letter]), insisting, error)) buried(entry);
+  }
+}

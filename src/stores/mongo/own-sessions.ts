@@ -1,0 +1,102 @@
+/**
+ * The sessions in which this process runs its transactions, and how those of a dead one are ended.
+ *
+ * A process that dies in the middle of a transaction leaves it open: the server ends it by itself after a minute or more,
+ * and until then nobody else can write what it wrote, be it the cursor it held or the next place of a partition. So a
+ * session is named in the documents of the members it works for before it is used, and whoever takes a partition over from a
+ * member that is no longer alive has the server end that member's sessions first.
+ */
+import type { Binary, ClientSession, Collection, MongoClient } from "mongodb";
+import { describeThrown } from "../../model/errors.js";
+import type { MemberDocument } from "./collections.js";
+
+/** Sessions that a member's document names; those of earlier failures are forgotten. */
+const MAX_NAMED = 256;
+
+interface OwnSession {
+  readonly session: ClientSession;
+  /** How many members there had been when it was named. */
+  readonly since: number;
+}
+
+export class OwnSessions {
+  readonly #client: MongoClient;
+  readonly #documents: Collection<MemberDocument>;
+  readonly #warn: (message: string) => void;
+  readonly #members = new Set<string>();
+  #membersSeen = 0;
+  #free: OwnSession[] = [];
+  #hasWarned = false;
+
+  constructor(client: MongoClient, documents: Collection<MemberDocument>, warn: (message: string) => void) {
+    this.#client = client;
+    this.#documents = documents;
+    this.#warn = warn;
+  }
+
+  /** A member works here from now on; its document exists. Sessions that it does not name are not used again. */
+  async heldBy(member: string): Promise<void> {
+    if (this.#members.has(member)) return;
+    this.#members.add(member);
+    this.#membersSeen++;
+    await this.end();
+  }
+
+  leftBy(member: string): void {
+    this.#members.delete(member);
+  }
+
+  async with<T>(work: (session: ClientSession) => Promise<T>): Promise<T> {
+    const own = this.#free.pop() ?? (await this.#start());
+    try {
+      const result = await work(own.session);
+      if (own.since === this.#membersSeen) this.#free.push(own);
+      else await own.session.endSession();
+      return result;
+    } catch (error) {
+      await own.session.endSession();
+      throw error;
+    }
+  }
+
+  async #start(): Promise<OwnSession> {
+    const session = this.#client.startSession();
+    const own = { session, since: this.#membersSeen };
+    if (this.#members.size === 0) return own;
+    try {
+      await this.#documents.updateMany(
+        { _id: { $in: [...this.#members] } },
+        { $push: { sessions: { $each: [session.id?.id as Binary], $slice: -MAX_NAMED } } },
+      );
+      return own;
+    } catch (error) {
+      await session.endSession();
+      throw error;
+    }
+  }
+
+  /** Transactions of a member that is no longer alive are undone, unless they are committed. */
+  async endThoseOf(member: string): Promise<void> {
+    const found = await this.#documents.findOne({ _id: member }, { projection: { sessions: 1 } });
+    const { sessions = [] } = found ?? {};
+    if (sessions.length === 0) return;
+    try {
+      await this.#client.db("admin").command({ killSessions: sessions.map((id) => ({ id })) });
+    } catch (error) {
+      if (!this.#hasWarned) {
+        this.#warn(
+          "MongoDB did not end the transactions of a process that is gone, which may hold up what it worked on " +
+            `for a minute or more: ${describeThrown(error)}`,
+        );
+      }
+      this.#hasWarned = true;
+    }
+  }
+
+  /** Ends those that are not in use. */
+  async end(): Promise<void> {
+    const free = this.#free;
+    this.#free = [];
+    for (const { session } of free) await session.endSession();
+  }
+}
