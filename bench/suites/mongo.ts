@@ -5,10 +5,12 @@
  */
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
+import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { type Collection, type Document, MongoClient } from "mongodb";
 import { v7 } from "uuid";
 import { createBus } from "../../src/bus/create-bus.js";
+import { Fatal } from "../../src/model/errors.js";
 import type { TopicDefinition } from "../../src/model/topic.js";
 import { ensureIndexes, mongoStore } from "../../src/stores/mongo/index.js";
 import { ReplicaSet } from "../../test/support/mongo/replica-set.js";
@@ -29,6 +31,7 @@ const FIRST = 20 * PUBLISHERS;
 const SINGLE = 3_000;
 const GATHERED = 20_000;
 const PINGS = 100;
+const LETTERS = 2_000;
 const WRITERS = 3;
 /** So many by each of them that it takes about a second. */
 const EACH = 12 * BATCH;
@@ -174,6 +177,29 @@ async function readAll(bus: Bus): Promise<void> {
   });
 }
 
+/** Events of as many keys as publishers elsewhere, each given up at the first try; the last letter is there when its cursor is. */
+function givenUp(): Promise<number> {
+  return withBus(async (bus) => {
+    const items = Array.from({ length: LETTERS }, (_, n) => ({
+      payload: payloadOf(n),
+      key: `key-${n % PUBLISHERS}`,
+    }));
+    await bus.publishMany(TOPIC, items);
+    return await perSecond(LETTERS, async () => {
+      const fail = (): never => {
+        throw new Fatal("not this one");
+      };
+      await bus.subscribe(TOPIC, "bench", fail, { from: "earliest" });
+      while (await isBehind(bus)) await setTimeout(10);
+    });
+  });
+}
+
+async function isBehind(bus: Bus): Promise<boolean> {
+  const cursor = await bus.getCursor(TOPIC, "bench");
+  return cursor?.partitions.some(({ lag }) => lag > 0) ?? true;
+}
+
 /** Starts another process of this suite and waits until it is ready. */
 async function peer(...args: string[]): Promise<ChildProcess> {
   const child = fork(fileURLToPath(new URL("./mongo-peer.js", import.meta.url)), args);
@@ -303,6 +329,7 @@ export const suite: Suite = {
     },
     { name: CATCH_UP, unit: "events/s", measure: () => catchUp() },
     { name: CATCH_UP_BATCHES, unit: "events/s", measure: () => catchUp({ layout: "batches" }) },
+    { name: "given up, 64 keys", unit: "events/s", measure: givenUp },
     { name: STREAM_DELAY, unit: "ms", measure: streamDelay },
     { name: HANDLED_DELAY, unit: "ms", measure: handledDelay },
   ],

@@ -5,7 +5,7 @@ import { BusError } from "../model/errors.js";
 import { ManualClock } from "../model/manual-clock.js";
 import { Burials } from "./burials.js";
 import type { GivenUp } from "./dead-letter.js";
-import type { Entry } from "./delivery-state.js";
+import type { Entry } from "./entry.js";
 import { Pauses } from "./pauses.js";
 
 class Grave {

@@ -4,7 +4,7 @@
  * tried again by itself: one that the store will not have must not hold up the others.
  */
 import type { GivenUp } from "./dead-letter.js";
-import type { Entry } from "./delivery-state.js";
+import type { Entry } from "./entry.js";
 import { type Insisting, insist } from "./insist.js";
 
 /** The second bound is of the events in them; a letter is larger by what was thrown. */
