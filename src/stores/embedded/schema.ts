@@ -3,9 +3,10 @@
  * were taken; a step is never changed after release, only followed by another. A file with more steps than this
  * program knows is refused, untouched.
  *
- * A batch row holds consecutive events of one partition. Its key `pos` is partition number × 2^40 + first seq, so that
- * one B-tree serves reads in order and look-ups by seq, and an append touches one leaf. The bytes come last in the row:
- * a look at the other columns does not load them.
+ * A batch row holds consecutive events of one partition. Its place `pos` is partition number × 2^40 + first seq, so that
+ * one index serves reads in order and look-ups by seq. Rows stand in the order in which they were written: those of a
+ * commit, of however many partitions, fill pages one after the other, and only the small entries of their places go to
+ * pages all over. The bytes come last in the row: a look at the other columns does not load them.
  *
  * Small batches of many partitions that are committed together stand in sheets first, many to a row, and are filed as
  * batch rows later: see sheets. `filing` has one row: how far that has come.
@@ -124,6 +125,29 @@ const STEPS: readonly string[] = [
   `
   CREATE TABLE ahead (salt INTEGER NOT NULL, applied INTEGER NOT NULL);
   INSERT INTO ahead (salt, applied) VALUES (0, 0);
+  `,
+  // Rows were kept by place: among many partitions each commit changed pages of each of them, and moved rows between these.
+  `
+  CREATE TABLE batch_as_written (
+    id INTEGER PRIMARY KEY,
+    pos INTEGER NOT NULL UNIQUE,
+    last_seq INTEGER NOT NULL,
+    count INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
+    max_ts INTEGER NOT NULL,
+    run_ts INTEGER NOT NULL,
+    min_idt INTEGER,
+    max_idt INTEGER,
+    indexed INTEGER NOT NULL,
+    crc INTEGER NOT NULL,
+    ids BLOB NOT NULL,
+    data BLOB NOT NULL
+  );
+  INSERT INTO batch_as_written (pos, last_seq, count, bytes, max_ts, run_ts, min_idt, max_idt, indexed, crc, ids, data)
+    SELECT pos, last_seq, count, bytes, max_ts, run_ts, min_idt, max_idt, indexed, crc, ids, data FROM batch ORDER BY pos;
+  DROP TABLE batch;
+  ALTER TABLE batch_as_written RENAME TO batch;
+  CREATE INDEX batch_idt ON batch (min_idt, max_idt) WHERE min_idt IS NOT NULL;
   `,
 ];
 

@@ -8,6 +8,19 @@ import { append, drafts, failsWith, readAll, runProgram, Workplace } from "./sup
 const work = new Workplace();
 const opener = new URL("./opener.ts", import.meta.url);
 
+/** Undoes what format 4 did. */
+const ROWS_BY_PLACE = `
+  CREATE TABLE by_place (
+    pos INTEGER PRIMARY KEY, last_seq INTEGER NOT NULL, count INTEGER NOT NULL, bytes INTEGER NOT NULL,
+    max_ts INTEGER NOT NULL, run_ts INTEGER NOT NULL, min_idt INTEGER, max_idt INTEGER, indexed INTEGER NOT NULL,
+    crc INTEGER NOT NULL, ids BLOB NOT NULL, data BLOB NOT NULL
+  );
+  INSERT INTO by_place
+    SELECT pos, last_seq, count, bytes, max_ts, run_ts, min_idt, max_idt, indexed, crc, ids, data FROM batch;
+  DROP TABLE batch;
+  ALTER TABLE by_place RENAME TO batch;
+  CREATE INDEX batch_idt ON batch (min_idt, max_idt) WHERE min_idt IS NOT NULL`;
+
 describe("opening a store", () => {
   it("makes the file and the folders above it", async () => {
     const path = join(work.folder, "a", "b", "bus.db");
@@ -61,20 +74,30 @@ describe("opening a store", () => {
     expect(await readAll(await work.open())).toHaveLength(3);
   });
 
-  it("brings a file of the first format up to date, with all that is in it", async () => {
-    const store = await work.open();
-    await append(store, drafts(3));
-    await store.close();
-    const older = new Database(work.path);
-    older.exec(
-      "DROP TABLE sheet; DROP TABLE filing; DROP TABLE filed_id; DROP TABLE ahead; PRAGMA user_version = 1",
-    );
-    older.close();
-    const again = await work.open();
-    await append(again, drafts(2));
-    expect(await readAll(again)).toHaveLength(5);
-    expect((await again.check()).problems).toEqual([]);
-  });
+  const olderFormats = [
+    { format: 3, undone: ROWS_BY_PLACE },
+    {
+      format: 1,
+      undone: `${ROWS_BY_PLACE}; DROP TABLE sheet; DROP TABLE filing; DROP TABLE filed_id; DROP TABLE ahead`,
+    },
+  ];
+  for (const { format, undone } of olderFormats) {
+    it(`brings a file of format ${format} up to date, with all that is in it`, async () => {
+      const store = await work.open();
+      for (let n = 0; n < 3; n++) await append(store, drafts(2));
+      const before = await readAll(store);
+      await store.close();
+      const older = new Database(work.path);
+      older.exec(`${undone}; PRAGMA user_version = ${format}`);
+      older.close();
+      const again = await work.open();
+      expect(await readAll(again)).toEqual(before);
+      for (const { id, seq } of before) expect(await again.log.find(id)).toMatchObject({ seq });
+      await append(again, drafts(2));
+      expect((await readAll(again)).map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+      expect((await again.check()).problems).toEqual([]);
+    });
+  }
 
   it("says so when another program holds the file, and opens once that is over", async () => {
     await runProgram(opener, [work.path]);
