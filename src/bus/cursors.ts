@@ -49,7 +49,7 @@ function partitionPosition(
     floor,
     head,
     lag: Math.max(0, head - floor - settledAbove),
-    inFlight: own?.state.inFlight.size ?? 0,
+    inFlight: own?.state.inFlight ?? 0,
     owner: lease.alive ? lease.owner : null,
     epoch,
   };

@@ -37,8 +37,8 @@ export class Allowance {
     this.passOn();
   }
 
-  take(): void {
-    this.#used++;
+  take(events: number): void {
+    this.#used += events;
   }
 
   giveBack(): void {

@@ -46,6 +46,9 @@ export interface Failed {
   readonly counts?: boolean;
 }
 
+/** Never added to. */
+const NONE: (Delivered | null)[] = [];
+
 /** What events that were handed out together have in common. */
 export class HandOut {
   readonly source: Source;
@@ -56,11 +59,32 @@ export class HandOut {
   emitBy: Emit | null = null;
   /** Called once for each, when its hand-out is over, however it ended. */
   onOver: ((delivery: Delivered) => void) | null = null;
+  /** Where whoever runs the handlers keeps it, and those that are not over. */
+  slot = -1;
+  #open: (Delivered | null)[] = NONE;
+  #left = 0;
 
   constructor(source: Source, maxAttempts: number, startedMs: number) {
     this.source = source;
     this.maxAttempts = maxAttempts;
     this.startedMs = startedMs;
+  }
+
+  /** From now on it knows which of these are not over. */
+  keep(deliveries: readonly Delivered[]): void {
+    this.#open = deliveries.slice();
+    this.#left = deliveries.length;
+    for (let i = 0; i < deliveries.length; i++) (deliveries[i] as Delivered).slot = i;
+  }
+
+  get open(): Delivered[] {
+    return this.#open.filter((delivery) => delivery !== null);
+  }
+
+  /** True if it was the last one. One that is over is let go of, whatever becomes of the others. */
+  letGo({ slot }: Delivered): boolean {
+    this.#open[slot] = null;
+    return --this.#left === 0;
   }
 }
 
@@ -70,7 +94,7 @@ export class Delivered implements DeliveryContext {
   readonly entry: Entry;
   readonly event: StoredEvent;
   readonly attempt: number;
-  /** Where whoever runs the handler keeps it. */
+  /** Where its hand-out keeps it. */
   slot = -1;
   #isOver = false;
   #abort: AbortController | null = null;

@@ -1,7 +1,14 @@
 /** When the cursor is written, and when delivery wants to be woken. Part of the pure step (delivery.ts). */
 import type { Seq } from "../model/event.js";
 import { both, type Effect, NOTHING } from "./delivery-events.js";
-import { cursorOf, type Delivery, floorOf, type GroupPolicy, lastCursorOf } from "./delivery-state.js";
+import {
+  cursorOf,
+  type Delivery,
+  floorOf,
+  type GroupPolicy,
+  inFlightOf,
+  lastCursorOf,
+} from "./delivery-state.js";
 
 export function afterChange(state: Delivery, policy: GroupPolicy, nowMs: number): readonly Effect[] {
   return both(writeCursor(state, policy, nowMs), maybeWake(state));
@@ -10,7 +17,7 @@ export function afterChange(state: Delivery, policy: GroupPolicy, nowMs: number)
 /** The commit that is due, or the release once nothing runs any more. */
 export function writeCursor(state: Delivery, policy: GroupPolicy, nowMs: number): readonly Effect[] {
   if (state.phase !== "draining") return maybeCommit(state, policy, nowMs);
-  const idle = state.inFlight.size === 0 && state.burying.size === 0 && !isWriting(state);
+  const idle = state.inFlight === 0 && state.burying.size === 0 && !isWriting(state);
   return idle && !state.releasing ? [lastWord(state)] : NOTHING;
 }
 
@@ -83,7 +90,7 @@ export function maybeWake(state: Delivery): readonly Effect[] {
 /** A commit that cannot be made now is not due: whatever ends the wait looks after it. */
 export function earliestDue(state: Delivery): number {
   let dueMs = isWriting(state) || state.phase === "draining" ? Number.POSITIVE_INFINITY : state.commitAtMs;
-  for (const entry of state.inFlight) dueMs = Math.min(dueMs, entry.deadlineMs);
+  for (const entry of inFlightOf(state)) dueMs = Math.min(dueMs, entry.deadlineMs);
   for (const entry of state.delayed) dueMs = Math.min(dueMs, entry.retryAtMs);
   for (const { releaseUntilMs } of state.heldKeys.values())
     if (releaseUntilMs > 0) dueMs = Math.min(dueMs, releaseUntilMs);

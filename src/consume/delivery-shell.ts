@@ -54,9 +54,6 @@ export interface ShellOptions {
 
 const NONE: readonly Delivered[] = [];
 
-/** By the ack that was just sent: one that came before has ended it already. */
-const isOverNow = (delivery: Delivered): boolean => delivery.isSettled && delivery.over();
-
 const GREW: DeliveryEvent = { type: "grew" };
 
 export class DeliveryShell implements Source {
@@ -162,7 +159,7 @@ export class DeliveryShell implements Source {
 
   handledAll(deliveries: readonly Delivered[]): readonly Delivered[] {
     this.#send({ type: "handled", deliveries, nowMs: recentMs(this.#options.clock) });
-    const settled = deliveries.filter(isOverNow);
+    const settled = endSettled(deliveries);
     this.#meter.ackedAll(settled);
     return settled;
   }
@@ -372,4 +369,16 @@ export class DeliveryShell implements Source {
     this.#resolveStopped();
     this.#options.onStopped(this);
   }
+}
+
+/** Those that were just settled: what was acked before is over already. */
+function endSettled(deliveries: readonly Delivered[]): readonly Delivered[] {
+  let others: Set<number> | null = null;
+  for (let i = 0; i < deliveries.length; i++) {
+    const delivery = deliveries[i] as Delivered;
+    if (delivery.isSettled && delivery.over()) continue;
+    others ??= new Set();
+    others.add(i);
+  }
+  return others === null ? deliveries : deliveries.filter((_, i) => !others.has(i));
 }

@@ -9,7 +9,6 @@
 import type { Seq } from "../model/event.js";
 import type { Attempt, Cursor, HeldKey } from "../ports/groups.js";
 import type { Entry, Lane } from "./entry.js";
-import { EntryList } from "./entry-list.js";
 import { Fifo } from "./fifo.js";
 
 export type Phase = "running" | "careful" | "draining" | "stopped";
@@ -72,7 +71,8 @@ export interface Delivery {
   readonly lanes: Map<string, Lane>;
   readonly ready: Fifo<Entry>;
   readonly delayed: Set<Entry>;
-  readonly inFlight: EntryList;
+  /** How many are in flight. */
+  inFlight: number;
   readonly burying: Set<Entry>;
   /** Keys that are held, and entries that such a key has just let go of: to be buried, or passed over. */
   readonly heldKeys: Map<string, Held>;
@@ -137,7 +137,7 @@ export function createDelivery(cursor: Cursor, clean: boolean, head: Seq, hold?:
     lanes: new Map(),
     ready: new Fifo(),
     delayed: new Set(),
-    inFlight: new EntryList(),
+    inFlight: 0,
     burying: new Set(),
     heldKeys: hold === undefined ? new Map() : heldKeysOf(cursor),
     letGo: [],
@@ -190,13 +190,25 @@ export function floorOf(state: Delivery): Seq {
 
 /** Lets go of the entries at the front that are settled. */
 export function passSettled(state: Delivery): void {
+  let passed: Entry | undefined;
   for (let first = state.entries.peek(); first?.standing === "settled"; first = state.entries.peek()) {
+    passed = first;
     state.entries.shift();
-    const { last } = first;
-    if (last === null) continue;
-    state.lastId = last.id;
-    state.lastTs = last.ts;
   }
+  const last = passed?.last;
+  if (last === undefined || last === null) return;
+  state.lastId = last.id;
+  state.lastTs = last.ts;
+}
+
+/** Looked for among all: each delivery would pay for a list of them, and few ask. */
+export function inFlightOf(state: Delivery): Entry[] {
+  const found: Entry[] = [];
+  if (state.inFlight === 0) return found;
+  state.entries.forEach((entry) => {
+    if (entry.standing === "in-flight") found.push(entry);
+  });
+  return found;
 }
 
 /** How many of the events up to `seq` are not settled. */

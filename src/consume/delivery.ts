@@ -14,8 +14,6 @@
  *     with a batch counts against none of its events: halves of it are tried, down to each alone.
  * P13 taking in stops at the bounds of the policy and goes on as events settle.
  */
-import type { StoredEvent } from "../model/event.js";
-import { redrivenOf } from "../model/redrive.js";
 import { backoffMs } from "../model/retry.js";
 import {
   afterChange,
@@ -23,7 +21,6 @@ import {
   earliestDue,
   lastWord,
   lengthenStride,
-  maybeCommit,
   maybeWake,
   writeCursor,
 } from "./cursor-writes.js";
@@ -40,16 +37,16 @@ import {
   type Delivery,
   floorOf,
   type GroupPolicy,
+  inFlightOf,
   type Phase,
   passSettled,
-  wasSettled,
 } from "./delivery-state.js";
-import { Entry, type HandlingPolicy } from "./entry.js";
+import type { Entry, HandlingPolicy } from "./entry.js";
 import { bury, buryEffect } from "./giving-up.js";
 import { handOut } from "./hand-out.js";
 import { mayGiveUp, noteBuried, noteHandled } from "./hold.js";
-import { maybeFetch } from "./intake.js";
-import { enqueue, leaveLane, letPass, lookAgain, requeue, stopPassing } from "./lanes.js";
+import { fetchAgain, fetchMore, maybeFetch, takeIn } from "./intake.js";
+import { leaveLane, letPass, lookAgain, requeue, stopPassing } from "./lanes.js";
 
 type Transition<T extends DeliveryEvent["type"]> = (
   state: Delivery,
@@ -147,50 +144,6 @@ export function begin(state: Delivery, policy: GroupPolicy): readonly Effect[] {
   return [commit(state, policy), ...fetchMore(state, { type: "grew" }, policy)];
 }
 
-function takeIn(state: Delivery, event: Of<"arrived">, policy: GroupPolicy): readonly Effect[] {
-  state.fetching = false;
-  state.isNear = event.isNear === true;
-  state.atHead = event.atHead && !state.grewMeanwhile;
-  for (const stored of event.events) {
-    if (stored.seq <= state.high || wasSettled(state, stored.seq)) continue;
-    const entry = newEntry(state, stored, policy);
-    state.entries.push(entry);
-    state.buffered++;
-    state.bufferedBytes += entry.bytes;
-    enqueue(state, entry, stored, policy.ordering, event.nowMs);
-  }
-  if (event.through > state.high) {
-    state.high = event.through;
-    state.dirty++;
-  }
-  const writes = both(maybeCommit(state, policy, event.nowMs), maybeWake(state));
-  return both(writes, maybeFetch(state, policy));
-}
-
-function newEntry(state: Delivery, event: StoredEvent, policy: GroupPolicy): Entry {
-  const past = state.past.size === 0 ? undefined : state.past.get(event.seq);
-  const entry = new Entry(event, past?.delivered ?? (event.seq <= state.redeliverThrough ? 1 : 0));
-  if (past !== undefined) {
-    state.past.delete(event.seq);
-    entry.recall(past);
-  }
-  const redriven = policy.hold === undefined ? null : redrivenOf(event.meta?.headers);
-  if (redriven !== null)
-    entry.told.redriven = { ...redriven, foreign: redriven.group !== policy.hold?.group };
-  return entry;
-}
-
-function fetchMore(state: Delivery, _event: DeliveryEvent, policy: GroupPolicy): readonly Effect[] {
-  state.atHead = false;
-  state.grewMeanwhile = state.fetching;
-  return maybeFetch(state, policy);
-}
-
-function fetchAgain(state: Delivery, event: DeliveryEvent, policy: GroupPolicy): readonly Effect[] {
-  state.fetching = false;
-  return fetchMore(state, event, policy);
-}
-
 /** It ended without a crash; to be made known at once, or a crash from now on would be pinned on it. */
 function clearSuspect(state: Delivery, entry: Entry, nowMs: number): void {
   if (state.suspect !== entry.seq) return;
@@ -203,16 +156,18 @@ function handled(
   { deliveries, nowMs }: Of<"handled">,
   policy: GroupPolicy,
 ): readonly Effect[] {
-  const before = state.buffered;
+  let highest = 0;
   for (const { entry, attempt } of deliveries) {
     if (!isCurrent(entry, attempt)) continue;
-    state.inFlight.delete(entry);
+    state.inFlight--;
     noteHandled(state, entry, nowMs);
     settle(state, entry, nowMs);
+    if (entry.seq > highest) highest = entry.seq;
   }
-  if (state.buffered === before) return NOTHING;
+  if (highest === 0) return NOTHING;
   const effects = afterSettled(state, policy, nowMs);
   const floor = floorOf(state);
+  if (highest <= floor) return effects;
   for (const { entry } of deliveries) if (entry.seq > floor && entry.standing === "settled") entry.letGo();
   return effects;
 }
@@ -249,7 +204,7 @@ function afterSettled(state: Delivery, policy: GroupPolicy, nowMs: number): read
 
 function failed(state: Delivery, event: Of<"failed">, policy: GroupPolicy): readonly Effect[] {
   if (!isCurrent(event.entry, event.attempt)) return NOTHING;
-  state.inFlight.delete(event.entry);
+  state.inFlight--;
   return retryOrBury(state, event, policy);
 }
 
@@ -296,9 +251,9 @@ function tick(state: Delivery, event: Of<"tick">, policy: GroupPolicy): readonly
   state.dueMs = Number.POSITIVE_INFINITY;
   if (state.buffered === 0) state.lanes.clear();
   const effects: Effect[] = [];
-  for (const entry of state.inFlight) {
+  for (const entry of inFlightOf(state)) {
     if (entry.deadlineMs > event.nowMs) continue;
-    state.inFlight.delete(entry);
+    state.inFlight--;
     effects.push({ type: "abort", entry, why: "deadline" });
     const error = `not acknowledged within ${entry.policy?.ackTimeoutMs} ms`;
     pushAll(
@@ -377,24 +332,27 @@ function halt(state: Delivery): readonly Effect[] {
   state.phase = "draining";
   state.haltWanted = state.held > 0;
   if (state.releasing || state.haltWanted) return NOTHING;
-  const aborts = [...state.inFlight].map((entry): Effect => ({ type: "abort", entry, why: "lost" }));
+  const aborts = abortAll(state);
   // The cursor leaves without them: an ack that comes now must be refused (P6).
-  for (const entry of state.inFlight) entry.standing = "waiting";
-  state.inFlight.clear();
+  for (const entry of inFlightOf(state)) entry.standing = "waiting";
+  state.inFlight = 0;
   state.burying.clear();
   return [...aborts, lastWord(state)];
 }
 
 function abandon(state: Delivery): readonly Effect[] {
-  const aborts = [...state.inFlight].map((entry): Effect => ({ type: "abort", entry, why: "lost" }));
-  return [...aborts, ...finish(state)];
+  return [...abortAll(state), ...finish(state)];
+}
+
+function abortAll(state: Delivery): Effect[] {
+  return inFlightOf(state).map((entry) => ({ type: "abort", entry, why: "lost" }));
 }
 
 function finish(state: Delivery): readonly Effect[] {
   state.phase = "stopped";
   state.ready.clear();
   state.delayed.clear();
-  state.inFlight.clear();
+  state.inFlight = 0;
   state.burying.clear();
   state.lanes.clear();
   state.letGo.length = 0;

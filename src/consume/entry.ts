@@ -81,9 +81,6 @@ export class Entry {
   lane: Lane | null = null;
   /** Those behind it in its lane need not wait for it any more. */
   passed = false;
-  /** Its neighbours among those in flight. */
-  before: Entry | null = null;
-  behind: Entry | null = null;
   #remains: Remains | null = null;
   #story: Story | null = null;
 

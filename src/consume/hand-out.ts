@@ -19,7 +19,7 @@ export function handOut(state: Delivery, event: Of<"demand">, policy: GroupPolic
   let lot = NOBODY;
   const careful = state.phase === "careful";
   if (event.batch && event.count > state.lot) state.lot = event.count;
-  let room = careful ? 1 - state.inFlight.size - state.burying.size : event.count;
+  let room = careful ? 1 - state.inFlight - state.burying.size : event.count;
   while (lot.length < room) {
     const entry = state.ready.peek();
     if (entry === undefined || entry.seq > state.mark) break;
@@ -68,9 +68,9 @@ function lease(state: Delivery, lot: readonly Entry[], { handling, batch, nowMs 
     entry.lease = shared;
     entry.delivered += counted;
     entry.standing = "in-flight";
-    state.inFlight.add(entry);
     if (entry.seq > state.reached) state.reached = entry.seq;
   }
+  state.inFlight += lot.length;
 }
 
 /** Adds those of the entry's lane that travel with it; returns how many the lot may have by now. */

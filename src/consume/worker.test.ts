@@ -71,9 +71,13 @@ describe("handlers that end in a row", () => {
     });
     let calls = 0;
     const working = worker(() => (++calls === 2 ? slow : undefined));
-    working.run(handOut(partition(told), 1, 2, 3));
+    const deliveries = handOut(partition(told), 1, 2, 3);
+    working.run(deliveries);
     await Promise.resolve();
     expect(told).toEqual(["handled 1 3"]);
+    // Those that are over are let go of.
+    expect(deliveries[0]?.handOut.open).toEqual([deliveries[1]]);
+    expect(working.inFlight).toBe(1);
     finish();
     await working.leave();
     expect(told).toEqual(["handled 1 3", "handled 2"]);

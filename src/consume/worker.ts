@@ -8,7 +8,7 @@ import type { BatchHandler, Handler } from "../model/event-bus.js";
 import { soon } from "../model/soon.js";
 import { REDRIVE_GROUP_HEADER } from "../model/topic.js";
 import type { Allowance } from "./allowance.js";
-import { type Delivered, DeliveredBatch, type Emit } from "./context.js";
+import { type Delivered, DeliveredBatch, type Emit, type HandOut } from "./context.js";
 import type { HandlingPolicy } from "./entry.js";
 
 /** A handler that takes events in the form the log has them, bytes untouched. */
@@ -40,8 +40,9 @@ interface Wait {
 
 export class Worker {
   readonly options: WorkerOptions;
-  /** In no order; each delivery knows its slot, so that taking one out costs nothing. */
-  readonly #inFlight: Delivered[] = [];
+  /** In no order; each knows its slot, so that taking one out costs nothing. */
+  readonly #handOuts: HandOut[] = [];
+  #inFlight = 0;
   /** By event id, where acks name the event. */
   readonly #byId: Map<string, Delivered> | null;
   /** Those whose handlers have ended, and that are not settled yet. */
@@ -76,25 +77,26 @@ export class Worker {
   }
 
   get inFlight(): number {
-    return this.#inFlight.length;
+    return this.#inFlight;
   }
 
   /** The event under this id, if this worker holds it and has to be told when it is done. */
   holding(id: string): Delivered | undefined {
     if (this.#byId !== null) return this.#byId.get(id);
-    return this.#inFlight.find((delivery) => delivery.event.id === id);
+    return this.#held().find((delivery) => delivery.event.id === id);
   }
 
-  /** Takes deliveries of one partition; a batch worker takes them as one batch. */
+  /** Takes deliveries that were handed out together; a batch worker takes them as one batch. */
   run(deliveries: readonly Delivered[]): void {
     const { work, allowance, emit } = this.options;
-    for (const delivery of deliveries) {
-      delivery.slot = this.#inFlight.push(delivery) - 1;
-      this.#byId?.set(delivery.event.id, delivery);
-      allowance.take();
-      delivery.handOut.emitBy = emit;
-      delivery.handOut.onOver = this.#over;
-    }
+    const { handOut } = deliveries[0] as Delivered;
+    handOut.emitBy = emit;
+    handOut.onOver = this.#over;
+    handOut.keep(deliveries);
+    handOut.slot = this.#handOuts.push(handOut) - 1;
+    this.#inFlight += deliveries.length;
+    allowance.take(deliveries.length);
+    if (this.#byId !== null) for (const delivery of deliveries) this.#byId.set(delivery.event.id, delivery);
     if (work.kind === "batch") {
       const wanted = deliveries.filter((delivery) => this.#wants(delivery));
       if (wanted.length > 0) this.#runBatch(work.handler, wanted);
@@ -111,7 +113,7 @@ export class Worker {
   /** Takes nothing more; resolves when nothing of it is in flight. */
   async leave(): Promise<void> {
     this.#leaving = true;
-    if (this.#inFlight.length === 0) return;
+    if (this.#inFlight === 0) return;
     await new Promise<void>((resolve) => {
       this.#onEmpty = resolve;
     });
@@ -122,25 +124,33 @@ export class Worker {
     this.#leaving = true;
     this.#settleEnded();
     this.options.allowance.leave(this.#onRoom);
-    for (const delivery of [...this.#inFlight]) {
+    for (const delivery of this.#held()) {
       delivery.source.failed(delivery, { error: reason, counts: false });
       delivery.revoke("lost");
     }
   }
 
   readonly #over = (delivery: Delivered): void => {
-    const last = this.#inFlight.pop() as Delivered;
-    if (last !== delivery) {
-      this.#inFlight[delivery.slot] = last;
-      last.slot = delivery.slot;
-    }
+    if (delivery.handOut.letGo(delivery)) this.#drop(delivery.handOut);
+    this.#inFlight--;
     this.#byId?.delete(delivery.event.id);
     this.options.allowance.giveBack();
-    if (this.#inFlight.length === 0) this.#onEmpty?.();
+    if (this.#inFlight === 0) this.#onEmpty?.();
     // Who found no room is told by the allowance, and whoever has something ready says so: events that come one at a time
     // need no second look. Those of a batch end together; routed ones may wait for this very worker.
     if (this.#looksAgain) this.#onRoom();
   };
+
+  #drop(handOut: HandOut): void {
+    const last = this.#handOuts.pop() as HandOut;
+    if (last === handOut) return;
+    this.#handOuts[handOut.slot] = last;
+    last.slot = handOut.slot;
+  }
+
+  #held(): Delivered[] {
+    return this.#handOuts.flatMap(({ open }) => open);
+  }
 
   /** Filtered events, and those redriven for another group, are settled; a filter that throws counts as a handler that throws. */
   #wants(delivery: Delivered): boolean {

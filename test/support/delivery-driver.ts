@@ -9,6 +9,7 @@ import {
   type Delivery,
   floorOf,
   type GroupPolicy,
+  inFlightOf,
 } from "../../src/consume/delivery-state.js";
 import type { Entry, HandlingPolicy } from "../../src/consume/entry.js";
 import type { StoredEvent } from "../../src/model/event.js";
@@ -82,7 +83,7 @@ export class DeliveryDriver {
   }
 
   get inFlight(): number[] {
-    return [...this.state.inFlight].map(({ seq }) => seq);
+    return inFlightOf(this.state).map(({ seq }) => seq);
   }
 
   of<T extends Effect["type"]>(type: T): Of<T>[] {

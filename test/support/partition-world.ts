@@ -12,6 +12,7 @@ import {
   type Delivery,
   floorOf,
   type GroupPolicy,
+  inFlightOf,
 } from "../../src/consume/delivery-state.js";
 import type { Entry, HandlingPolicy } from "../../src/consume/entry.js";
 import type { StoredEvent } from "../../src/model/event.js";
@@ -156,7 +157,7 @@ export class PartitionWorld {
     if (out === undefined || out.attempt < 2) return;
     const stale = { entry: out.entry, attempt: out.attempt - 1 };
     this.#send({ type: "handled", deliveries: [stale], nowMs: this.nowMs });
-    if (![...this.#state.inFlight].includes(out.entry)) throw new Error(`P6: a stale ack settled ${seq}`);
+    if (!inFlightOf(this.#state).includes(out.entry)) throw new Error(`P6: a stale ack settled ${seq}`);
   }
 
   advance(ms: number): void {
@@ -328,9 +329,9 @@ export class PartitionWorld {
     const unsettled = [...this.#state.entries].filter(({ standing }) => standing !== "settled").length;
     if (unsettled !== this.#state.buffered) throw new Error("P13: the buffer is miscounted");
     if (this.#state.bufferedBytes < 0) throw new Error("P13: the buffer's bytes are miscounted");
-    if (this.#state.phase === "careful" && this.#state.inFlight.size > 1)
+    if (this.#state.phase === "careful" && this.#state.inFlight > 1)
       throw new Error("P8: more than one out in careful mode");
-    if (this.#state.phase !== "draining" && this.#state.inFlight.size !== this.#out.size)
+    if (this.#state.phase !== "draining" && this.#state.inFlight !== this.#out.size)
       throw new Error("in flight here and there do not agree");
   }
 

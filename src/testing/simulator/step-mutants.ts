@@ -1,6 +1,6 @@
 /** Planted bugs of delivery: each is a step that decides one thing wrongly. */
 import type { DeliveryEvent, Effect, Step } from "../../consume/delivery-events.js";
-import type { Delivery } from "../../consume/delivery-state.js";
+import { type Delivery, inFlightOf } from "../../consume/delivery-state.js";
 import type { Cursor } from "../../ports/groups.js";
 import type { Mutant } from "./mutant.js";
 
@@ -96,7 +96,7 @@ const deadlineForgotten: Mutant = {
   says: "a handler that never ends keeps its event",
   expect: ["stalled", "skipped", "key-order"],
   step: (step) => (state, event, policy) => {
-    for (const entry of state.inFlight) entry.leaseUntil(Number.POSITIVE_INFINITY);
+    for (const entry of inFlightOf(state)) entry.leaseUntil(Number.POSITIVE_INFINITY);
     return step(state, event, policy);
   },
 };
