@@ -8,7 +8,15 @@ import { findProgram } from "../server-process.js";
 import type { Absent, Case, Ratio, Suite } from "../suite.js";
 import { canSync, jetStream } from "./peers/jetstream.js";
 import { latencies } from "./peers/latency.js";
-import { bareHttp, bareSocket, busOnMongo, hubHttp, mongoDriver, rawLog } from "./peers/others.js";
+import {
+  bareHttp,
+  bareSocket,
+  busOnMongo,
+  hubHttp,
+  mongoDriver,
+  rawLog,
+  syncedSocket,
+} from "./peers/others.js";
 import { embedded, hub, memory } from "./peers/ours.js";
 import { redis } from "./peers/redis.js";
 import { redisClient } from "./peers/redis-client.js";
@@ -157,7 +165,7 @@ const publishers = [rawLog, embedded, hub, ...others, bareSocket, mongoDriver, b
 // The bare pipeline reads an answer anew with each piece of it that comes: of pages of a thousand it has no good figure.
 const readers = others.filter(({ name }) => name !== PIPELINE.name && name !== PIPELINE_EVERYSEC.name);
 const consumers = [embedded, hub, ...readers, mongoDriver, busOnMongo, memory];
-const serial = [rawLog, embedded, hub, ...others];
+const serial = [rawLog, embedded, hub, ...others, bareSocket, syncedSocket];
 const followers = [embedded, hub, ...others];
 
 function ratio(
@@ -195,6 +203,8 @@ export const suite: Suite = {
     ratio(PUBLISH, hub, RAW, { atLeast: 0.8 }),
     ratio(PUBLISH, busOnMongo, mongoDriver, { atLeast: 0.95 }),
     ratio(SERIAL, hub, CLIENT, { atLeast: 0.9 }),
+    ratio(SERIAL, syncedSocket, CLIENT, {}),
+    ratio(SERIAL, hub, syncedSocket, {}),
     ratio(POST, hubHttp, bareHttp, {}),
     ratio(CONSUME, hub, CLIENT, { atLeast: 2 }),
     ratio(CONSUME, hub, REDIS, { atLeast: 1 }),

@@ -137,26 +137,36 @@ async function stopEcho(): Promise<void> {
   await ended;
 }
 
+async function socketLine(path: string): Promise<Line> {
+  const socket = new WebSocket(`ws://127.0.0.1:${(await echoProcess.get()).port}${path}`, {
+    perMessageDeflate: false,
+  });
+  await event(socket, "open");
+  const waiting: (() => void)[] = [];
+  let answered = 0;
+  socket.on("message", () => waiting[answered++]?.());
+  return {
+    publish: (n) =>
+      new Promise<void>((resolve) => {
+        waiting.push(resolve);
+        socket.send(JSON.stringify({ key: keyOf(n), payload: payloadOf(n) }));
+      }),
+    close: async () => socket.terminate(),
+  };
+}
+
 export const bareSocket: System = {
   name: "bare ws, a frame each",
   durability: "not kept",
-  open: async () => {
-    const socket = new WebSocket(`ws://127.0.0.1:${(await echoProcess.get()).port}`, {
-      perMessageDeflate: false,
-    });
-    await event(socket, "open");
-    const waiting: (() => void)[] = [];
-    let answered = 0;
-    socket.on("message", () => waiting[answered++]?.());
-    return {
-      publish: (n) =>
-        new Promise<void>((resolve) => {
-          waiting.push(resolve);
-          socket.send(JSON.stringify({ key: keyOf(n), payload: payloadOf(n) }));
-        }),
-      close: async () => socket.terminate(),
-    };
-  },
+  open: () => socketLine(""),
+  close: stopEcho,
+};
+
+/** What a hub that answers an event by itself cannot be faster than. */
+export const syncedSocket: System = {
+  name: "bare ws, a file synced for each frame",
+  durability: "synced to disk",
+  open: () => socketLine("/synced"),
   close: stopEcho,
 };
 
