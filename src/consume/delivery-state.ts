@@ -8,8 +8,9 @@
  */
 import type { Seq } from "../model/event.js";
 import type { Attempt, Cursor, HeldKey } from "../ports/groups.js";
-import type { Entry, Lane } from "./entry.js";
+import type { Entry } from "./entry.js";
 import { Fifo } from "./fifo.js";
+import { LaneSet } from "./lane-set.js";
 
 export type Phase = "running" | "careful" | "draining" | "stopped";
 export type Ordering = "key" | "partition" | "none";
@@ -68,7 +69,7 @@ export interface Delivery {
   /** Careful mode ends when everything up to here is settled. */
   readonly carefulThrough: Seq;
   readonly entries: Fifo<Entry>;
-  readonly lanes: Map<string, Lane>;
+  readonly lanes: LaneSet;
   readonly ready: Fifo<Entry>;
   readonly delayed: Set<Entry>;
   /** How many are in flight. */
@@ -134,7 +135,7 @@ export function createDelivery(cursor: Cursor, clean: boolean, head: Seq, hold?:
     redeliverThrough: cursor.mark,
     carefulThrough: Math.min(cursor.mark, head),
     entries: new Fifo(),
-    lanes: new Map(),
+    lanes: new LaneSet(),
     ready: new Fifo(),
     delayed: new Set(),
     inFlight: 0,

@@ -7,6 +7,7 @@ import type { Seq, StoredEvent } from "../model/event.js";
 import type { Redriven } from "../model/redrive.js";
 import type { RetryPolicy } from "../model/retry.js";
 import type { Attempt } from "../ports/groups.js";
+import type { Lane } from "./lane-set.js";
 
 export type Standing = "waiting" | "ready" | "delayed" | "in-flight" | "burying" | "settled";
 
@@ -17,16 +18,6 @@ export interface HandlingPolicy {
   readonly retry: RetryPolicy;
   /** False: never give an event up, retry it for ever. */
   readonly deadLetter: boolean;
-}
-
-/** Events that must go one after the other. It may be empty: see lanes.ts. */
-export interface Lane {
-  readonly name: string;
-  /** Entries that are out of the queue and not settled; those that let others pass are counted apart. */
-  active: number;
-  passed: number;
-  /** Waiting entries by seq; null if there are none. */
-  queue: Entry[] | null;
 }
 
 /** What events that were handed out together have in common. */

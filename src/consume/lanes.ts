@@ -6,8 +6,9 @@
  */
 import type { StoredEvent } from "../model/event.js";
 import type { Delivery, Ordering } from "./delivery-state.js";
-import type { Entry, Lane } from "./entry.js";
+import type { Entry } from "./entry.js";
 import { expectMore, rootOf, verdictOn } from "./hold.js";
+import type { Lane } from "./lane-set.js";
 
 const WHOLE_PARTITION = "";
 /** Lanes beyond this many are let go of as soon as they are empty. */
@@ -21,15 +22,10 @@ export function enqueue(
   ordering: Ordering,
   nowMs: number,
 ): void {
-  const name = laneName(event, ordering);
-  if (name === undefined) {
+  const lane = laneOf(state, event, ordering);
+  if (lane === undefined) {
     makeReady(state, entry, nowMs);
     return;
-  }
-  let lane = state.lanes.get(name);
-  if (lane === undefined) {
-    lane = { name, active: 0, passed: 0, queue: null };
-    state.lanes.set(name, lane);
   }
   entry.lane = lane;
   if (lane.active === 0 && lane.queue === null && state.heldKeys.size === 0) {
@@ -103,9 +99,9 @@ export function takeFollower(state: Delivery, lane: Lane, taken: number): Entry 
   return follower;
 }
 
-function laneName(event: StoredEvent, ordering: Ordering): string | undefined {
-  if (ordering === "none") return undefined;
-  return ordering === "partition" ? WHOLE_PARTITION : event.key;
+function laneOf({ lanes }: Delivery, event: StoredEvent, ordering: Ordering): Lane | undefined {
+  if (ordering === "partition") return lanes.named(WHOLE_PARTITION);
+  return ordering === "none" || event.key === undefined ? undefined : lanes.ofKey(event.key, event);
 }
 
 function release(state: Delivery, lane: Lane, nowMs: number): void {
@@ -118,7 +114,7 @@ function advance(state: Delivery, lane: Lane, nowMs: number): void {
   const next = lane.queue?.[0];
   if (next === undefined) {
     lane.queue = null;
-    if (state.lanes.size > MAX_LANES && lane.passed === 0) state.lanes.delete(lane.name);
+    if (state.lanes.size > MAX_LANES && lane.passed === 0) state.lanes.delete(lane);
     return;
   }
   // It has come back: those before it may do so as well.

@@ -60,6 +60,8 @@ export class StoredEvent {
   #record: EventRecord | undefined;
   readonly #size: number;
   #json: string | undefined;
+  /** Where whoever delivers it found a place for it last (consume/lane-set.ts); says nothing of the event. */
+  lane: object | null = null;
 
   /** `record`: of the same event, if it is at hand. */
   constructor(
