@@ -5,6 +5,7 @@
 import { BusError, describeThrown, Fatal } from "../model/errors.js";
 import type { EventRecord, StoredEvent } from "../model/event.js";
 import type { BatchHandler, Handler } from "../model/event-bus.js";
+import { listOfOne } from "../model/list-of-one.js";
 import { soon } from "../model/soon.js";
 import { REDRIVE_GROUP_HEADER } from "../model/topic.js";
 import type { Allowance } from "./allowance.js";
@@ -46,7 +47,7 @@ export class Worker {
   /** By event id, where acks name the event. */
   readonly #byId: Map<string, Delivered> | null;
   /** Those whose handlers have ended, and that are not settled yet. */
-  #endings: Delivered[] = [];
+  #endings: Delivered[] | null = null;
   /** Those that wait for nothing now. */
   readonly #waits: Wait[] = [];
   readonly #onRoom: () => void;
@@ -208,14 +209,21 @@ export class Worker {
 
   #ended(delivery: Delivered): void {
     if (this.options.manualAck) return;
-    if (this.#endings.length === 0) soon(this.#settleEnded);
-    this.#endings.push(delivery);
+    if (this.#endings !== null) {
+      this.#endings.push(delivery);
+    } else if (this.#inFlight === 1) {
+      // No other can join it.
+      delivery.source.handled(delivery);
+    } else {
+      this.#endings = listOfOne(delivery);
+      soon(this.#settleEnded);
+    }
   }
 
   /** Handlers that end in a row are settled together. */
   readonly #settleEnded = (): void => {
-    const ended = this.#endings;
-    this.#endings = [];
+    const ended = this.#endings ?? [];
+    this.#endings = null;
     for (let from = 0; from < ended.length; ) {
       const { source } = ended[from] as Delivered;
       let end = from + 1;
