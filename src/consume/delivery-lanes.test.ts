@@ -76,6 +76,20 @@ describe("lanes by key", () => {
   });
 });
 
+describe("what is kept with an event", () => {
+  it("P13: no lane, once whoever took it in last has settled it", () => {
+    const events = [..."aab"].map((key, i) => storedEvent(i + 1, { key }));
+    const drivers = [new DeliveryDriver(), new DeliveryDriver()];
+    for (const driver of drivers) driver.arrive(events);
+    expect(events.every(({ lane }) => lane !== null)).toBe(true);
+    for (const driver of drivers) {
+      for (const seq of driver.seqs()) driver.ack(seq);
+      for (const seq of driver.seqs()) driver.ack(seq);
+    }
+    expect(events.map(({ lane }) => lane)).toEqual([null, null, null]);
+  });
+});
+
 describe("other orderings", () => {
   it("P4: by partition, the whole partition is one lane", () => {
     const driver = keyed("ab.", { policy: { ordering: "partition" } });

@@ -63,6 +63,7 @@ export class LaneSet {
 
   delete(lane: Lane): void {
     lane.home = null;
+    lane.next = null;
     this.#byName.delete(lane.name);
   }
 
