@@ -1,6 +1,6 @@
 /**
- * What goes out on a WebSocket: frames of one turn travel in one write or two (and in as many messages, for clients
- * that take arrays), and a reader that does not keep up is noticed: `onFull` when too much waits, `onRoom` when it has gone.
+ * What goes out on a WebSocket: frames of one turn travel in one write (and in one message, for clients that take
+ * arrays), and a reader that does not keep up is noticed: `onFull` when too much waits, `onRoom` when it has gone.
  *
  * Events that follow each other and have the same surroundings are one frame, for clients that take that, and so are answers to
  * publishes that stand one behind the other: a frame stays open until something else is sent.
@@ -14,8 +14,6 @@ import { PlacedRun } from "./publish-frame.js";
 
 /** A message ends behind the frame, or the event of a run, with which it has more. */
 const MAX_MESSAGE_CHARS = 65_536;
-/** With less to send in a turn, a connection has no use for gathering. */
-const QUIET_CHARS = 4_096;
 
 export interface OutgoingOptions {
   readonly maxBufferBytes: number;
@@ -41,9 +39,7 @@ export class Outgoing {
   /** Answers that others may join. Never open together with a run of events. */
   #placed: PlacedRun | null = null;
   #takesArrays = false;
-  #isScheduled = false;
-  /** Sent since the last time it was scheduled. */
-  #turnChars = 0;
+  #scheduled = false;
   #full = false;
 
   constructor(socket: WebSocket, options: OutgoingOptions) {
@@ -106,32 +102,21 @@ export class Outgoing {
     }
   }
 
-  /**
-   * Goes out together when the turn of the event loop ends. After a turn with little to send, the first does not wait for
-   * that: most likely nothing else will come.
-   */
   #flushSoon(): void {
     const open = this.#run?.size ?? 0;
     if (this.#message.size + this.#singleChars + open > MAX_MESSAGE_CHARS) this.flush();
-    else if (!this.#isScheduled) {
-      this.#isScheduled = true;
-      if (this.#turnChars < QUIET_CHARS) process.nextTick(this.flush);
-      this.#turnChars = 0;
-      setImmediate(this.#endTurn);
+    else if (!this.#scheduled) {
+      this.#scheduled = true;
+      setImmediate(this.flush);
     }
   }
 
-  readonly #endTurn = (): void => {
-    this.#isScheduled = false;
-    this.flush();
-  };
-
   readonly flush = (): void => {
+    this.#scheduled = false;
     this.#endRun();
     const message = this.#message;
     const singles = this.#singles;
     if (message.frames + singles.length === 0) return;
-    this.#turnChars += message.size + this.#singleChars;
     this.#message = new Message();
     this.#singles = [];
     this.#singleChars = 0;
