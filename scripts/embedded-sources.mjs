@@ -29,9 +29,7 @@ const IMPORTS = /(?:^(?:import|export)(?! type)[^"';]*|\bimport\(\s*)"(\.[^"]+)"
 export function compileModule(source, others = []) {
   const texts = new Map();
   for (const one of [source, ...others]) gather(fileURLToPath(one), texts);
-  const hash = createHash("sha256").update(compilerVersion());
-  for (const [path, text] of [...texts].sort(([a], [b]) => (a < b ? -1 : 1))) hash.update(path).update(text);
-  const folder = join(folders, nameOf(hash));
+  const folder = join(folders, nameOf([...texts].sort(([a], [b]) => (a < b ? -1 : 1))));
   if (!existsSync(folder)) {
     emit(folder, texts);
     forgetOld(folders);
@@ -70,7 +68,7 @@ function emit(folder, texts) {
 }
 
 function compiledText(path, text) {
-  const file = join(files, nameOf(createHash("sha256").update(compilerVersion()).update(path).update(text)));
+  const file = join(files, nameOf([[path, text]]));
   if (!existsSync(file)) {
     mkdirSync(files, { recursive: true });
     aside(file, (made) => writeFileSync(made, transpile(path, text)));
@@ -113,11 +111,10 @@ function forgetOld(cache) {
   }
 }
 
-function compilerVersion() {
-  return require("typescript/package.json").version;
-}
-
-function nameOf(hash) {
+/** Of what the compiler makes of these texts. */
+function nameOf(texts) {
+  const hash = createHash("sha256").update(require("typescript/package.json").version);
+  for (const [path, text] of texts) hash.update(path).update(text);
   return hash.digest("hex").slice(0, 16);
 }
 

@@ -3,13 +3,13 @@
  * up: one append at a time, of whatever gathered while the one before was under way. Of an append that fails, each letter is
  * tried again by itself: one that the store will not have must not hold up the others.
  */
+import { chunkEnd } from "../model/chunk-end.js";
 import type { GivenUp } from "./dead-letter.js";
 import type { Entry } from "./entry.js";
 import { type Insisting, insist } from "./insist.js";
 
-/** The second bound is of the events in them; a letter is larger by what was thrown. */
-const MAX_LETTERS = 256;
-const MAX_BYTES = 1 << 20;
+/** Letters of one append. The bytes are those of their events; a letter is larger by what was thrown. */
+const AT_ONCE = { items: 256, bytes: 1 << 20 };
 
 interface Burial {
   readonly entry: Entry;
@@ -46,14 +46,10 @@ export class Burials {
   }
 
   #next(): readonly Burial[] {
-    let bytes = 0;
-    let count = 0;
-    for (const { letter } of this.#waiting) {
-      bytes += letter.event.size;
-      if (count > 0 && (count === MAX_LETTERS || bytes > MAX_BYTES)) break;
-      count++;
-    }
-    return this.#waiting.splice(0, count);
+    return this.#waiting.splice(
+      0,
+      chunkEnd(this.#waiting, 0, AT_ONCE, ({ letter }) => letter.event.size),
+    );
   }
 
   async #bury(burials: readonly Burial[]): Promise<void> {

@@ -53,7 +53,6 @@ export interface ShellOptions {
 }
 
 const NONE: readonly Delivered[] = [];
-
 const GREW: DeliveryEvent = { type: "grew" };
 
 export class DeliveryShell implements Source {

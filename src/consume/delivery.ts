@@ -46,7 +46,7 @@ import { bury, buryEffect } from "./giving-up.js";
 import { handOut } from "./hand-out.js";
 import { mayGiveUp, noteBuried, noteHandled } from "./hold.js";
 import { fetchAgain, fetchMore, maybeFetch, takeIn } from "./intake.js";
-import { forgetLane, leaveLane, letPass, lookAgain, requeue, stopPassing } from "./lanes.js";
+import { leaveLane, letPass, lookAgain, requeue, stopPassing } from "./lanes.js";
 
 type Transition<T extends DeliveryEvent["type"]> = (
   state: Delivery,
@@ -191,7 +191,6 @@ function settle(state: Delivery, entry: Entry, nowMs: number): void {
   entry.standing = "settled";
   entry.holder = null;
   clearSuspect(state, entry, nowMs);
-  forgetLane(entry);
   leaveLane(state, entry, nowMs);
   state.dirty++;
 }

@@ -42,15 +42,12 @@ export function lookAgain(state: Delivery, key: string, nowMs: number): void {
   if (lane !== undefined && lane.active === 0) advance(state, lane, nowMs);
 }
 
-/** The event may be kept for long, by a store in memory perhaps: lanes are not to be kept with it. */
-export function forgetLane({ event, lane }: Entry): void {
-  if (event !== null && event.lane === lane) event.lane = null;
-}
-
 /** The entry is settled: whoever waits behind it may go. */
 export function leaveLane(state: Delivery, entry: Entry, nowMs: number): void {
-  const { lane } = entry;
+  const { lane, event } = entry;
   if (lane === null) return;
+  // The event may be kept for long, by a store in memory perhaps: lanes are not to be kept with it.
+  if (event !== null && event.lane === lane) event.lane = null;
   if (entry.passed) {
     entry.passed = false;
     lane.passed--;

@@ -1,12 +1,9 @@
-import { once } from "node:events";
-import type { AddressInfo } from "node:net";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { WebSocket, WebSocketServer } from "ws";
+import { SocketPair } from "../../test/support/socket-pair.js";
 import { Message, type Part, sendFrames, sendMessage } from "./message-bytes.js";
 
-let server: WebSocketServer;
-let sender: WebSocket;
+let pair: SocketPair;
 let received: string[] = [];
 let onReceived: () => void = () => undefined;
 
@@ -17,22 +14,13 @@ const copied = (bytes: Buffer): Part => ({
 });
 
 beforeAll(async () => {
-  server = new WebSocketServer({ port: 0, host: "127.0.0.1", perMessageDeflate: false });
-  server.on("connection", (socket) =>
-    socket.on("message", (data, isBinary) => {
-      received.push(isBinary ? "binary" : String(data));
-      onReceived();
-    }),
-  );
-  await once(server, "listening");
-  sender = new WebSocket(`ws://127.0.0.1:${(server.address() as AddressInfo).port}`);
-  await once(sender, "open");
+  pair = await SocketPair.open((text) => {
+    received.push(text);
+    onReceived();
+  });
 });
 
-afterAll(() => {
-  sender.terminate();
-  server.close();
-});
+afterAll(() => pair.close());
 
 /** Sends them all at once, and resolves with what the other side got, once as many told that they are sent. */
 async function sent(messages: readonly (readonly string[])[]): Promise<string[]> {
@@ -41,7 +29,8 @@ async function sent(messages: readonly (readonly string[])[]): Promise<string[]>
     onReceived = () => received.length === messages.length && resolve();
   });
   const told = messages.map(
-    (frames) => new Promise<void>((resolve) => sendFrames(sender, frames, frames.join("").length, resolve)),
+    (frames) =>
+      new Promise<void>((resolve) => sendFrames(pair.socket, frames, frames.join("").length, resolve)),
   );
   await Promise.all([all, ...told]);
   return received;
@@ -98,13 +87,12 @@ describe("frames as the bytes of a message", () => {
     const arrived = new Promise<void>((resolve) => {
       onReceived = resolve;
     });
-    await Promise.all([arrived, new Promise<void>((resolve) => sendMessage(sender, message, resolve))]);
+    await Promise.all([arrived, new Promise<void>((resolve) => sendMessage(pair.socket, message, resolve))]);
     expect(received).toEqual([text]);
   });
 
   it("tells that it is done with them also if the line is gone", async () => {
-    const gone = new WebSocket(`ws://127.0.0.1:${(server.address() as AddressInfo).port}`);
-    await once(gone, "open");
+    const gone = await pair.another();
     gone.terminate();
     await new Promise<void>((resolve) => sendFrames(gone, ["1", "2"], 2, resolve));
   });

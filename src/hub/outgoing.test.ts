@@ -1,30 +1,20 @@
 /** Which frames travel together. */
-import { once } from "node:events";
-import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { WebSocket, WebSocketServer } from "ws";
+import { SocketPair } from "../../test/support/socket-pair.js";
 import { Outgoing } from "./outgoing.js";
 
-let server: WebSocketServer;
-let socket: WebSocket;
+let pair: SocketPair;
 let received: string[];
 let outgoing: Outgoing;
 
 beforeEach(async () => {
   received = [];
-  server = new WebSocketServer({ port: 0, host: "127.0.0.1", perMessageDeflate: false });
-  server.on("connection", (other) => other.on("message", (data) => received.push(String(data))));
-  await once(server, "listening");
-  socket = new WebSocket(`ws://127.0.0.1:${(server.address() as AddressInfo).port}`);
-  await once(socket, "open");
+  pair = await SocketPair.open((text) => received.push(text));
   const ignore = (): void => undefined;
-  outgoing = new Outgoing(socket, { maxBufferBytes: 1 << 20, onFull: ignore, onRoom: ignore });
+  outgoing = new Outgoing(pair.socket, { maxBufferBytes: 1 << 20, onFull: ignore, onRoom: ignore });
   outgoing.takeArrays();
 });
-afterEach(() => {
-  socket.terminate();
-  server.close();
-});
+afterEach(() => pair.close());
 
 /** What runs now has run; the turn has not ended. */
 const runOut = (): Promise<void> =>

@@ -6,6 +6,7 @@
  * A stretch is folded in memory up to a bound of keys and bytes; then its entries are appended under the lease, the
  * mark is kept, and the cursor moves, in this order: a crash anywhere repeats the stretch and loses nothing.
  */
+import { chunkEnd } from "../model/chunk-end.js";
 import type { Seq, StoredEvent } from "../model/event.js";
 import { REDRIVE_GROUP_HEADER, snapshotTopic, type TopicConfig } from "../model/topic.js";
 import type { Host } from "./host.js";
@@ -13,8 +14,7 @@ import { scanPages } from "./log-scan.js";
 import type { PartitionLease, WorkSession } from "./partition-lease.js";
 import { addMark, ensureSnapshotTopic, entryOf, readMarks, SNAPSHOT_GROUP } from "./snapshot.js";
 
-const CHUNK_EVENTS = 500;
-const CHUNK_BYTES = 1_048_576;
+const CHUNK = { items: 500, bytes: 1_048_576 };
 
 export interface SnapshotOptions {
   /** Keys and bytes that a stretch may hold in memory. */
@@ -144,7 +144,10 @@ async function appendEntries(
 ): Promise<void> {
   const events = [...newest.values()].sort((a, b) => a.seq - b.seq);
   for (let start = 0; start < events.length; ) {
-    const chunk = events.slice(start, chunkEnd(events, start));
+    const chunk = events.slice(
+      start,
+      chunkEnd(events, start, CHUNK, ({ size }) => size),
+    );
     const drafts = chunk.map((event) => entryOf(event, lease.fence.epoch, host.clock.now()));
     const { partition } = lease.fence.ref;
     const result = await host.store.log.append(snapshotTopic(topic.name), partition, drafts, lease.fence);
@@ -154,15 +157,4 @@ async function appendEntries(
     await session.renew();
     await options.breathe();
   }
-}
-
-function chunkEnd(events: readonly StoredEvent[], start: number): number {
-  let bytes = 0;
-  let end = start;
-  while (end < events.length && end - start < CHUNK_EVENTS) {
-    bytes += events[end]?.size ?? 0;
-    if (bytes > CHUNK_BYTES && end > start) break;
-    end++;
-  }
-  return end;
 }

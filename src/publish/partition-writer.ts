@@ -8,6 +8,7 @@
  * An append whose outcome is unknown is repeated with the same ids until it is known or time is up (P1, P3).
  */
 
+import { chunkEnd } from "../model/chunk-end.js";
 import { type Clock, pause, recentMs } from "../model/clock.js";
 import { BusError } from "../model/errors.js";
 import { type EventDraft, type Seq, type StoredEvent, saysTheSame } from "../model/event.js";
@@ -188,13 +189,8 @@ export class PartitionWriter {
 
   #takeBatch(): Pending[] {
     const { maxBatchEvents, maxBatchBytes } = this.#options.limits;
-    let count = 0;
-    let bytes = 0;
-    while (count < this.#queue.length && count < maxBatchEvents) {
-      bytes += (this.#queue[count] as Pending).bytes;
-      if (bytes > maxBatchBytes && count > 0) break;
-      count++;
-    }
+    const bounds = { items: maxBatchEvents, bytes: maxBatchBytes };
+    const count = chunkEnd(this.#queue, 0, bounds, ({ bytes }) => bytes);
     if (count === this.#queue.length) {
       const all = this.#queue;
       this.#queue = [];

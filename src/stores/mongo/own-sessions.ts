@@ -83,13 +83,12 @@ export class OwnSessions {
     try {
       await this.#client.db("admin").command({ killSessions: sessions.map((id) => ({ id })) });
     } catch (error) {
-      if (!this.#hasWarned) {
-        this.#warn(
-          "MongoDB did not end the transactions of a process that is gone, which may hold up what it worked on " +
-            `for a minute or more: ${describeThrown(error)}`,
-        );
-      }
+      if (this.#hasWarned) return;
       this.#hasWarned = true;
+      this.#warn(
+        "MongoDB did not end the transactions of a process that is gone, which may hold up what it worked on " +
+          `for a minute or more: ${describeThrown(error)}`,
+      );
     }
   }
 
