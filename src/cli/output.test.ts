@@ -45,6 +45,10 @@ describe("failures", () => {
 
   it("do not tell passwords", () => {
     expect(redacted("mongodb://me:secret@db/x")).toBe("mongodb://me:***@db/x");
+    expect(redacted("mongodb://me:s@c/r:e@t@db/x")).toBe("mongodb://me:***@db/x");
+    expect(redacted("mongodb://db/x?proxyPassword=secret&a=1&tlsCertificateKeyFilePassword=secret")).toBe(
+      "mongodb://db/x?proxyPassword=***&a=1&tlsCertificateKeyFilePassword=***",
+    );
     expect(redacted("/var/lib/bus.db")).toBe("/var/lib/bus.db");
   });
 });

@@ -36,9 +36,11 @@ export async function chooseStore(
   return embeddedStore({ path, exclusive: o.exclusive ?? false, ...warn });
 }
 
-/** An address without its password. */
+/** An address without its password, also if that holds an @ that should have been escaped, and without secrets among its options. */
 export function redacted(text: string): string {
-  return text.replace(/^([a-z][a-z0-9+.-]*:\/\/[^:/@]*):[^@/]*@/i, "$1:***@");
+  return text
+    .replace(/^([a-z][a-z0-9+.-]*:\/\/[^:/@]*):.*@/is, "$1:***@")
+    .replace(/(AWS_SESSION_TOKEN:|tlsCertificateKeyFilePassword=|proxyPassword=)[^&,]*/gi, "$1***");
 }
 
 async function demandFile(path: string): Promise<void> {

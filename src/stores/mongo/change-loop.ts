@@ -4,7 +4,7 @@
  * user who may not open one, ends it for good, and the caller falls back to polling.
  */
 import { type ChangeStream, type Document, MongoServerError, type ResumeToken } from "mongodb";
-import { describeThrown } from "../../model/errors.js";
+import { busError } from "./errors.js";
 
 export interface ChangeLoopOptions {
   readonly open: (resumeAfter: ResumeToken | undefined) => ChangeStream<Document, Document>;
@@ -57,7 +57,7 @@ export class ChangeLoop {
         if (this.#stopped) break;
         const code = error instanceof MongoServerError ? Number(error.code) : undefined;
         if (code !== undefined && UNAVAILABLE.has(code))
-          return this.#options.onUnavailable(describeThrown(error));
+          return this.#options.onUnavailable(busError(error, "none").message);
         resumeAfter = code !== undefined && LOST_POINT.has(code) ? undefined : this.#stream?.resumeToken;
       }
       await this.#stream?.close().catch(() => undefined);

@@ -82,6 +82,8 @@ export interface MemberDocument {
   readonly expiresAt: Date;
   /** Ids of the sessions of its transactions, the newest last. */
   readonly sessions?: readonly Binary[];
+  /** Whose sessions these are, where the server knows users: "shop@admin". */
+  readonly user?: string;
   /** topic/group */
   readonly groups?: readonly string[];
 }

@@ -152,15 +152,25 @@ function connectTo(url = ""): MongoClient {
   try {
     return new MongoClient(url, Object.fromEntries(options));
   } catch (error) {
-    throw badAddress(error);
+    throw badAddress(url, error);
   }
 }
 
-/** The driver's message does not repeat the address, which may hold a password. */
-function badAddress(cause: unknown): BusError {
-  return new BusError("INVALID_OPTION", `the MongoDB address is not one: ${describeThrown(cause)}`, {
-    cause,
-  });
+/**
+ * The driver may repeat parts of an address that it cannot read, and with them a part of the password. So where there is one
+ * it is asked again without.
+ */
+function badAddress(url: string, error: unknown): BusError {
+  const harmless = url.replace(/:\/\/.*@/s, "://user:password@");
+  let reason =
+    "in user and password, characters such as @ : / ? % are written as %40 %3A %2F %3F %25, and the rest must be an address";
+  try {
+    if (harmless === url) throw error;
+    new MongoClient(harmless);
+  } catch (refusal) {
+    reason = describeThrown(refusal);
+  }
+  return new BusError("INVALID_OPTION", `the MongoDB address is not one: ${reason}`);
 }
 
 /** The database named in an address, which may list several hosts and thus is no URL to a URL parser. */

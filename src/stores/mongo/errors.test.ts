@@ -25,6 +25,7 @@ describe("errors of MongoDB", () => {
     [serverError(10107), "STORE_UNAVAILABLE", true],
     [serverError(18), "STORE_UNAVAILABLE", false],
     [serverError(13), "STORE_UNAVAILABLE", false],
+    [serverError(8000), "STORE_UNAVAILABLE", false],
     [serverError(14031), "STORE_FULL", true],
     [serverError(10334), "PAYLOAD_TOO_LARGE", false],
     [serverError(11000), "WRITE_CONFLICT", false],
@@ -58,6 +59,32 @@ describe("errors of MongoDB", () => {
     expect(isCommitUnknown(brokenPipe())).toBe(true);
     expect(isCommitUnknown(serverError(251, "TransientTransactionError"))).toBe(false);
   });
+
+  const REFUSED = "not authorized on shop to execute command { ";
+  it.each([
+    [
+      13,
+      `${REFUSED}insert: "events", documents: [ { payload: "{\\"card\\":4111}" } ] }`,
+      "insert",
+      "shop.events",
+    ],
+    [13, `${REFUSED}createIndexes: "a.b", indexes: [] }`, "createIndex", "shop.a.b"],
+    [13, `${REFUSED}aggregate: 1, pipeline: [ { $changeStream: {} } ] }`, "changeStream", "shop"],
+    [13, `${REFUSED}aggregate: "cursors", pipeline: [] }`, "find", "shop.cursors"],
+    [13, `${REFUSED}listCollections: 1, filter: {} }`, "listCollections", "shop"],
+    [8000, "user is not allowed to do action [insert] on [shop.events]", "insert", "shop.events"],
+    [8000, "user is not allowed to do action [changeStream] on [shop.]", "changeStream", "shop."],
+  ])(
+    "a missing right is named, with its place and nothing of the command: %s %s",
+    (code, message, right, on) => {
+      const error = busError(new MongoServerError({ message, code }), "possible");
+      expect(error).toMatchObject({ code: "STORE_UNAVAILABLE", retryable: false, details: { right, on } });
+      expect(error.message).toBe(
+        `the MongoDB user lacks a right (${right} on ${on}): give it the role readWrite on the database "shop"`,
+      );
+      expect(error.cause).toBeUndefined();
+    },
+  );
 
   it("an error of ours stays as it is", () => {
     const ours = new BusError("LEASE_LOST", "gone");

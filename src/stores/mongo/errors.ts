@@ -21,6 +21,7 @@ import {
   MongoWriteConcernError,
 } from "mongodb";
 import { BusError, describeThrown, type ErrorCode } from "../../model/errors.js";
+import { type MissingRight, missingRight } from "./rights.js";
 
 /** Whether a call that failed may have changed something. */
 export type Effect = "none" | "possible";
@@ -52,7 +53,7 @@ const BY_SERVER_CODE: ReadonlyMap<number, Verdict> = new Map([
   ),
   [18, refused("MongoDB refused the credentials: check user, password and authSource in the address")],
   [8000, refused("MongoDB refused the credentials: check user, password and authSource in the address")],
-  [13, refused("the MongoDB user lacks rights: give it readWrite on this database")],
+  [13, refused("MongoDB refuses: the address must name a user (mongodb://user:password@…) who may do this")],
   [20, { code: "UNSUPPORTED", advice: "this needs a replica set; the server is a standalone one" }],
   [50, { code: "STORE_UNAVAILABLE", advice: "MongoDB did not finish in time" }],
   [262, { code: "STORE_UNAVAILABLE", advice: "MongoDB did not finish in time" }],
@@ -84,6 +85,12 @@ export function busError(thrown: unknown, effect: Effect): BusError {
   const error = rootOf(thrown);
   if (error instanceof BusError) return error;
   if (!(error instanceof MongoError) && !isSocketError(error)) return BusError.from(error);
+  const missing = refusalIn(error);
+  // Without a cause: that one repeats the command, and what is in it.
+  if (missing !== undefined) {
+    const { advice, right, on } = missing;
+    return new BusError("STORE_UNAVAILABLE", advice, { retryable: false, details: { right, on } });
+  }
   const { code, advice, retryable } = verdictOn(error, effect);
   return new BusError(code, `${advice}: ${describeThrown(error)}`, {
     cause: thrown,
@@ -130,6 +137,12 @@ function verdictOn(error: Error, effect: Effect): Verdict {
     code: "INTERNAL",
     advice: error instanceof MongoAPIError ? "MongoDB's driver failed" : "MongoDB failed",
   };
+}
+
+/** The right that is missing, if that is what went wrong. */
+function refusalIn(error: Error): MissingRight | undefined {
+  const isRefusal = error instanceof MongoServerError && (error.code === 13 || error.code === 8000);
+  return isRefusal ? missingRight(error.message) : undefined;
 }
 
 /** Credentials are refused while connecting, and show only as the reason why no server was found. */

@@ -5,10 +5,14 @@
  * and until then nobody else can write what it wrote, be it the cursor it held or the next place of a partition. So a
  * session is named in the documents of the members it works for before it is used, and whoever takes a partition over from a
  * member that is no longer alive has the server end that member's sessions first.
+ *
+ * To a server a session is an id and a user. An id alone means a session of one's own user, and to end one that does not exist
+ * is no error; so the members' documents name the user, too. Sessions of another one take the right killAnySession.
  */
-import type { Binary, ClientSession, Collection, MongoClient } from "mongodb";
-import { describeThrown } from "../../model/errors.js";
+import { createHash } from "node:crypto";
+import { Binary, type ClientSession, type Collection, type MongoClient } from "mongodb";
 import type { MemberDocument } from "./collections.js";
+import { busError } from "./errors.js";
 
 /** Sessions that a member's document names; those of earlier failures are forgotten. */
 const MAX_NAMED = 256;
@@ -26,6 +30,8 @@ export class OwnSessions {
   readonly #members = new Set<string>();
   #membersSeen = 0;
   #free: OwnSession[] = [];
+  /** Empty where the server knows no users. */
+  #user: string | undefined;
   #hasWarned = false;
 
   constructor(client: MongoClient, documents: Collection<MemberDocument>, warn: (message: string) => void) {
@@ -64,9 +70,13 @@ export class OwnSessions {
     const own = { session, since: this.#membersSeen };
     if (this.#members.size === 0) return own;
     try {
+      const user = await this.#whoAmI();
       await this.#documents.updateMany(
         { _id: { $in: [...this.#members] } },
-        { $push: { sessions: { $each: [session.id?.id as Binary], $slice: -MAX_NAMED } } },
+        {
+          $push: { sessions: { $each: [session.id?.id as Binary], $slice: -MAX_NAMED } },
+          ...(user !== "" && { $set: { user } }),
+        },
       );
       return own;
     } catch (error) {
@@ -77,19 +87,38 @@ export class OwnSessions {
 
   /** Transactions of a member that is no longer alive are undone, unless they are committed. */
   async endThoseOf(member: string): Promise<void> {
-    const found = await this.#documents.findOne({ _id: member }, { projection: { sessions: 1 } });
-    const { sessions = [] } = found ?? {};
+    const found = await this.#documents.findOne({ _id: member }, { projection: { sessions: 1, user: 1 } });
+    const { sessions = [], user = "" } = found ?? {};
     if (sessions.length === 0) return;
+    const isForeign = user !== "" && user !== (await this.#whoAmI());
+    const owner = isForeign && { uid: digestOf(user) };
     try {
-      await this.#client.db("admin").command({ killSessions: sessions.map((id) => ({ id })) });
+      await this.#client.db("admin").command({ killSessions: sessions.map((id) => ({ id, ...owner })) });
     } catch (error) {
       if (this.#hasWarned) return;
       this.#hasWarned = true;
+      const { retryable, message } = busError(error, "none");
       this.#warn(
         "MongoDB did not end the transactions of a process that is gone, which may hold up what it worked on " +
-          `for a minute or more: ${describeThrown(error)}`,
+          `for a minute or more: ${isForeign && !retryable ? this.#foreign(user) : message}`,
       );
     }
+  }
+
+  #foreign(user: string): string {
+    return (
+      `it worked as the user ${user}, and this one works as ${this.#user || "nobody"}. ` +
+      "Let all processes use one user, or give their users killAnySession on the cluster"
+    );
+  }
+
+  async #whoAmI(): Promise<string> {
+    if (this.#user === undefined) {
+      const { authInfo } = await this.#client.db("admin").command({ connectionStatus: 1 });
+      const [mine] = authInfo.authenticatedUsers as { user: string; db: string }[];
+      this.#user = mine === undefined ? "" : `${mine.user}@${mine.db}`;
+    }
+    return this.#user;
   }
 
   /** Ends those that are not in use. */
@@ -98,4 +127,9 @@ export class OwnSessions {
     this.#free = [];
     for (const { session } of free) await session.endSession();
   }
+}
+
+/** How a server writes the user of a session. */
+function digestOf(user: string): Binary {
+  return new Binary(createHash("sha256").update(user).digest());
 }

@@ -1,4 +1,5 @@
 /** What a user is told when MongoDB is not there, not willing, or goes away; and that it all goes on by itself. */
+import { inspect } from "node:util";
 import { MongoClient } from "mongodb";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { MongoCursorStore, MongoEventStore, mongoStore } from "../../../src/stores/mongo/index.js";
@@ -8,6 +9,15 @@ import { TestDatabase } from "../../support/mongo/database.js";
 import { FailPoint } from "../../support/mongo/fail-point.js";
 import { freePort } from "../../support/mongo/node-process.js";
 import { ReplicaSet } from "../../support/mongo/replica-set.js";
+
+function caught(call: () => unknown): Error {
+  try {
+    call();
+  } catch (error) {
+    return error as Error;
+  }
+  throw new Error("it did not throw");
+}
 
 describe("an address that leads nowhere", () => {
   it("no server: STORE_UNAVAILABLE, retryable, in the time the address allows", async () => {
@@ -22,6 +32,18 @@ describe("an address that leads nowhere", () => {
       expect.objectContaining({ code: "INVALID_OPTION" }),
     );
     expect(() => mongoStore({})).toThrow(expect.objectContaining({ code: "INVALID_OPTION" }));
+  });
+
+  it.each([
+    ["mongodb://me:s3@cret:x/y@localhost/db", "%40"],
+    ["mongodb://me:s3cret?@localhost/db", "%40"],
+    ["mongodb://me:s3cret%zz@localhost/db", "%40"],
+    ["mongodb://me:s3cret@localhost/db?nonsense=1", "nonsense"],
+  ])("%s: said what is wrong with it, and nothing of the password", (url, words) => {
+    const thrown = caught(() => mongoStore({ url }));
+    expect(thrown).toMatchObject({ code: "INVALID_OPTION" });
+    expect(thrown.message).toContain(words);
+    expect(inspect(thrown, { depth: 20 }).replace(/\n +at .*/g, "")).not.toMatch(/s3|cret/);
   });
 
   it("options that MongoDB would refuse, each said before anything is asked of a server", () => {

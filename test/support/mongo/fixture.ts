@@ -11,17 +11,20 @@ export interface MongoFixtureOptions {
   readonly serverUrl?: () => Promise<string>;
   /** Of every topic that is defined. */
   readonly layout?: TopicLayout;
+  /** The address by which the store of a database signs in. Default: the server's. */
+  readonly userUrl?: (db: string) => Promise<string>;
 }
 
 export function mongoFixture({
   serverUrl = sharedServerUrl,
   layout,
+  userUrl = serverUrl,
 }: MongoFixtureOptions = {}): StoreFixture {
   return {
     name: layout === undefined ? "mongo" : `mongo, ${layout}`,
     async create() {
-      const url = await serverUrl();
       const db = newDatabaseName();
+      const url = await userUrl(db);
       const opened: Store[] = [];
       const open = async (): Promise<Store> => {
         const plain = mongoStore({ url, db, onWarning: () => undefined });
@@ -40,7 +43,7 @@ export function mongoFixture({
         },
         dispose: async () => {
           await Promise.all(opened.map((handle) => handle.close()));
-          await dropDatabase(url, db);
+          await dropDatabase(await serverUrl(), db);
         },
       };
     },

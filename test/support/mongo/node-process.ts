@@ -73,6 +73,8 @@ export interface NodeOptions {
   readonly cacheGb?: number;
   /** Size of the log that change streams read. A server that is given one also trims it every second. */
   readonly oplogMb?: number;
+  /** What members know each other by; a server that has one asks for users. */
+  readonly keyFile?: string;
 }
 
 export class NodeProcess {
@@ -143,7 +145,7 @@ export class NodeProcess {
   }
 
   #arguments(): string[] {
-    const { dir, port, replSet, cacheGb = 0.25, oplogMb } = this.#options;
+    const { dir, port, replSet, cacheGb = 0.25, oplogMb, keyFile } = this.#options;
     // The last one: how soon a node stops waiting for a frozen one that it copies from.
     const parameters = [
       "enableTestCommands=1",
@@ -155,6 +157,7 @@ export class NodeProcess {
       ...["--port", String(port), "--bind_ip", "127.0.0.1", "--nounixsocket"],
       ...["--wiredTigerCacheSizeGB", String(cacheGb)],
       ...(replSet === undefined ? [] : ["--replSet", replSet, "--oplogSize", String(oplogMb ?? 512)]),
+      ...(keyFile === undefined ? [] : ["--auth", "--keyFile", keyFile]),
       ...(oplogMb === undefined ? [] : ["--syncdelay", "1"]),
       ...parameters.flatMap((parameter) => ["--setParameter", parameter]),
     ];
