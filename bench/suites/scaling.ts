@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Case, Ratio, Suite } from "../suite.js";
-import { endToEnd, idling, inLog } from "./scaling/loads.js";
+import { endToEnd, idling, inLog, type Spread, WINDOW } from "./scaling/loads.js";
 
 /** `--long` */
 const LONG = process.env.PROMETHEAN_BENCH_LONG === "1";
@@ -18,7 +18,7 @@ const GROUPS = [1, 10];
 const EVENTS = 10_000;
 /** So many that what the compiler still does meanwhile is little of it. */
 const SPREAD_EVENTS = 100_000;
-const IDLE = 1_000;
+const MANY = 1_000;
 
 const folder = mkdtempSync(join(tmpdir(), "promethean-bench-"));
 process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
@@ -28,6 +28,8 @@ const PUBLISHED = "publish";
 const CONSUMED = "consume";
 const inLogOf = (kind: string, events: number): string => `${kind}, by events in the log: ${shown(events)}`;
 const amongTopics = (n: number): string => `publish to handled, by topics: ${shown(n)}`;
+const inRuns = (n: number): string =>
+  `publish to handled, by topics, ${shown(WINDOW)} events of one after the other: ${shown(n)}`;
 const amongPartitions = (n: number): string => `publish to handled, by partitions: ${n}`;
 const byGroups = (n: number): string => `publish to handled, by groups: ${n}`;
 
@@ -41,8 +43,10 @@ function sizeCase(events: number): Case {
   };
 }
 
-function spreadCase(name: string, load: { topics?: number; partitions?: number; groups?: number }): Case {
-  return cost(name, () => endToEnd(folder, { topics: 1, partitions: 1, groups: 1, ...load }, SPREAD_EVENTS));
+function spreadCase(name: string, load: Partial<Spread>): Case {
+  return cost(name, () =>
+    endToEnd(folder, { topics: 1, partitions: 1, groups: 1, run: 1, ...load }, SPREAD_EVENTS),
+  );
 }
 
 function idleCase(name: string, load: { topics: number; groups: number }): Case {
@@ -68,15 +72,17 @@ export const suite: Suite = {
   cases: [
     ...SIZES.map(sizeCase),
     ...TOPICS.map((topics) => spreadCase(amongTopics(topics), { topics })),
+    spreadCase(inRuns(MANY), { topics: MANY, run: WINDOW }),
     ...PARTITIONS.map((partitions) => spreadCase(amongPartitions(partitions), { partitions })),
     ...GROUPS.map((groups) => spreadCase(byGroups(groups), { groups })),
-    idleCase(`${shown(IDLE)} idle groups`, { topics: 1, groups: IDLE }),
-    idleCase(`1 group of ${shown(IDLE)} idle topics`, { topics: IDLE, groups: 1 }),
+    idleCase(`${shown(MANY)} idle groups`, { topics: 1, groups: MANY }),
+    idleCase(`1 group of ${shown(MANY)} idle topics`, { topics: MANY, groups: 1 }),
   ],
   ratios: [
     growth((n) => inLogOf(PUBLISHED, n), 10_000, SIZES.at(-1) ?? 0, 1.15),
     growth((n) => inLogOf(CONSUMED, n), 10_000, SIZES.at(-1) ?? 0, 1.15),
     growth(amongTopics, 1, 1_000, 1.15),
+    { name: `${inRuns(MANY)} / 1`, of: inRuns(MANY), to: amongTopics(1), atMost: 1.15 },
     growth(amongPartitions, 1, 64, 1.15),
     growth(byGroups, 1, 10, 3),
   ],

@@ -8,7 +8,7 @@ import { embeddedStore } from "../../../src/stores/embedded/index.js";
 import { keyOf, milliseconds, payloadOf, timed, windowed } from "../../events.js";
 import { publish, storeSink, TOPIC } from "../embedded/sinks.js";
 
-const WINDOW = 1_024;
+export const WINDOW = 1_024;
 /** The code has to be compiled, in both threads, and the file to be grown, before an event costs what it will cost. */
 const WARM = 40_000;
 /**
@@ -75,6 +75,8 @@ export interface Spread {
   readonly topics: number;
   readonly partitions: number;
   readonly groups: number;
+  /** Events of one topic before the next has its turn: as many as one append holds, or one. */
+  readonly run: number;
 }
 
 /** Processor time of an event from its publish until every group has handled it, spread evenly over the topics. */
@@ -93,7 +95,9 @@ export async function endToEnd(folder: string, spread: Spread, events: number): 
       await bus.subscribe(names, `group-${group}`, () => handled.one());
     const sendAll = (count: number): Promise<void> =>
       windowed(count, WINDOW, (n) =>
-        bus.publish(names[n % names.length] as string, payloadOf(n), { key: keyOf(n) }),
+        bus.publish(names[Math.floor(n / spread.run) % names.length] as string, payloadOf(n), {
+          key: keyOf(n),
+        }),
       );
     await sendAll(SPREAD_WARM);
     await warm.all;
@@ -110,7 +114,10 @@ export async function endToEnd(folder: string, spread: Spread, events: number): 
 }
 
 /** Share of a core, in percent, that groups use which have nothing to do; how long it took to subscribe them, and to look up their lags. */
-export async function idling(folder: string, spread: Omit<Spread, "partitions">): Promise<readonly number[]> {
+export async function idling(
+  folder: string,
+  spread: Pick<Spread, "topics" | "groups">,
+): Promise<readonly number[]> {
   const path = join(folder, `idle-${++files}`);
   const names = Array.from({ length: spread.topics }, (_, n) => `bench.idle${n}`);
   const topics = names.map((name) => ({ name, partitions: 1 }));
