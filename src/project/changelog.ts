@@ -3,7 +3,7 @@
  * Versions only grow (seq unless told otherwise), so a redelivery or a late event changes nothing; it is counted.
  * Within a batch the last write of a key wins and the others are never sent.
  */
-import { BusError } from "../model/errors.js";
+import { BusError, Fatal } from "../model/errors.js";
 import type { EventRecord } from "../model/event.js";
 import type { Stop } from "../model/event-bus.js";
 import type { JsonObject } from "../model/json.js";
@@ -115,7 +115,7 @@ export async function feedView<T>(
   const { documents } = host.store;
   await documents.define(table, options.indexes ?? []);
   const project = async (events: readonly EventRecord<T>[]): Promise<void> => {
-    const writes = lastWrites(events, options, host.clock.now());
+    const writes = buryInvalid(() => lastWrites(events, options, host.clock.now()));
     const result = writes.length === 0 ? { applied: 0, stale: 0 } : await documents.write(table, writes);
     stats.events += events.length;
     stats.applied += result.applied;
@@ -129,6 +129,15 @@ export async function feedView<T>(
     // A key is in one batch at a time, so several may be under way: the store is never idle between two of them.
     maxInFlight: batchSize * BATCHES_AT_ONCE,
   });
+}
+
+/** An event stays what it is: one that cannot be written at all is a dead letter at once, without retries. */
+function buryInvalid<R>(make: () => R): R {
+  try {
+    return make();
+  } catch (error) {
+    throw BusError.is(error, "INVALID_PAYLOAD") ? new Fatal(error.message, { cause: error }) : error;
+  }
 }
 
 /** One write for each key: that of its newest event. A view remembers a deletion from `nowMs` on, however old the event is. */

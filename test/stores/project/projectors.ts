@@ -80,6 +80,10 @@ export function describeProjectors(bench: ProjectBench): void {
         .poll(async () => (await bus.view(view).find()).items)
         .toMatchObject([{ _key: "a", _v: 2 }]);
       await expect.poll(async () => (await summarizeDeadLetters(bus, topic)).open).toBe(2);
+      const reasons: string[] = [];
+      for await (const { payload } of bus.read<{ error: { name: string } }>(`dlq.${topic}`))
+        reasons.push(payload.error.name);
+      expect(reasons, "buried without retries, which could not help").toEqual(["Fatal", "Fatal"]);
       await handle.stop();
     });
 
