@@ -3,7 +3,7 @@
  * so that the clocks of the members do not matter. Safety does not rest on it: a cursor is written only where the epoch
  * still matches (P7), and an epoch never falls, not even when its group is removed and started again.
  */
-import type { Filter } from "mongodb";
+import type { AnyBulkWriteOperation, Filter } from "mongodb";
 import type { Seq } from "../../model/event.js";
 import type {
   Claim,
@@ -14,11 +14,11 @@ import type {
   GroupRef,
   GroupState,
   Groups,
-  Lease,
   Session,
   Timed,
 } from "../../ports/groups.js";
 import { START_CURSOR } from "../../ports/groups.js";
+import { AskedTogether } from "./asked-together.js";
 import type { CursorDocument, MemberDocument } from "./collections.js";
 import type { Connection } from "./connection.js";
 import {
@@ -32,16 +32,31 @@ import {
 } from "./cursor-document.js";
 import { retryDuplicates } from "./errors.js";
 import type { GroupChangeLog } from "./group-changes.js";
+import { ALIVE, readStates } from "./group-states.js";
 
-const ALIVE = { $expr: { $gt: ["$expiresAt", "$$NOW"] }, open: true } as const;
+interface Start {
+  readonly ref: GroupRef;
+  readonly floors: readonly Seq[];
+}
+
+interface Membership {
+  readonly ref: GroupRef;
+  readonly member: string;
+}
 
 export class MongoGroups implements Groups {
   readonly #connection: Connection;
   readonly #changes: GroupChangeLog;
+  readonly #states: AskedTogether<GroupRef, GroupState | null>;
+  readonly #starts: AskedTogether<Start, undefined>;
+  readonly #joins: AskedTogether<Membership, undefined>;
 
   constructor(connection: Connection, changes: GroupChangeLog) {
     this.#connection = connection;
     this.#changes = changes;
+    this.#states = new AskedTogether((refs) => readStates(connection.collections, refs));
+    this.#starts = new AskedTogether((starts) => this.#start(starts));
+    this.#joins = new AskedTogether((joins) => this.#join(joins));
   }
 
   open(session: Session, o: Timed & { ttlMs: number }): Promise<void> {
@@ -90,7 +105,9 @@ export class MongoGroups implements Groups {
 
   sessions(_o: Timed): Promise<readonly Session[]> {
     return this.#connection.gate.read(async () => {
-      const living = await this.#connection.collections.members.find(ALIVE).sort({ _id: 1 }).toArray();
+      const projection = { host: 1, pid: 1, processStart: 1 };
+      const { members } = this.#connection.collections;
+      const living = await members.find(ALIVE, { projection }).sort({ _id: 1 }).toArray();
       return living.map(({ _id, host = "", pid = 0, processStart = "" }) => ({
         member: _id,
         host,
@@ -101,22 +118,29 @@ export class MongoGroups implements Groups {
   }
 
   join(ref: GroupRef, member: string): Promise<void> {
-    return this.#connection.gate.write(async () => {
-      const { members } = this.#connection.collections;
+    return this.#connection.gate.write(() => this.#joins.ask({ ref, member }));
+  }
+
+  /** Members of one process hardly ever join at the same time: one write after the other. */
+  async #join(joins: readonly Membership[]): Promise<undefined[]> {
+    const { members } = this.#connection.collections;
+    for (const member of new Set(joins.map(({ member }) => member))) {
+      const refs = joins.filter((join) => join.member === member).map(({ ref }) => ref);
       const { modifiedCount, upsertedCount } = await members.updateOne(
         { _id: member },
         [
           {
             $set: {
-              groups: { $setUnion: [{ $ifNull: ["$groups", []] }, [{ $literal: groupName(ref) }]] },
+              groups: { $setUnion: [{ $ifNull: ["$groups", []] }, { $literal: refs.map(groupName) }] },
               expiresAt: { $ifNull: ["$expiresAt", "$$NOW"] },
             },
           },
         ],
         { upsert: true },
       );
-      if (modifiedCount + upsertedCount > 0) await this.#changes.record([ref]);
-    });
+      if (modifiedCount + upsertedCount > 0) await this.#changes.record(refs);
+    }
+    return joins.map(() => undefined);
   }
 
   leave(ref: GroupRef, member: string): Promise<void> {
@@ -131,56 +155,54 @@ export class MongoGroups implements Groups {
 
   start(ref: GroupRef, floors: readonly Seq[]): Promise<void> {
     return this.#connection.gate.write(async () => {
-      const { cursors } = this.#connection.collections;
-      const present = await cursors.countDocuments({ ...keyOf(ref), cursor: { $exists: true } });
-      if (present >= floors.length || floors.length === 0) return;
-      const writes = floors.map((floor, partition) => {
-        const cursor: Cursor = { ...START_CURSOR, floor, mark: floor };
-        return {
-          updateOne: {
-            filter: { _id: cursorId({ ...ref, partition }) },
-            update: [
-              {
-                $set: {
-                  topic: { $literal: ref.topic },
-                  group: { $literal: ref.group },
-                  partition,
-                  epoch: { $ifNull: ["$epoch", 0] },
-                  owner: { $ifNull: ["$owner", null] },
-                  clean: { $ifNull: ["$clean", true] },
-                  cursor: { $ifNull: ["$cursor", { $literal: cursor }] },
-                },
-              },
-            ],
-            upsert: true,
-          },
-        };
-      });
-      const { modifiedCount, upsertedCount } = await retryDuplicates(() => cursors.bulkWrite(writes));
-      if (modifiedCount + upsertedCount > 0) await this.#changes.record([ref]);
+      if (floors.length > 0) await this.#starts.ask({ ref, floors });
     });
+  }
+
+  async #start(starts: readonly Start[]): Promise<undefined[]> {
+    const { cursors } = this.#connection.collections;
+    const writes = starts.flatMap(({ ref, floors }) => floors.map((floor, n) => startWrite(ref, n, floor)));
+    let tries = 0;
+    const { modifiedCount, upsertedCount } = await retryDuplicates(() => {
+      tries++;
+      return cursors.bulkWrite(writes, { ordered: false });
+    });
+    // After a second try nobody can tell what the first one did.
+    if (tries > 1 || modifiedCount + upsertedCount > 0)
+      await this.#changes.record(starts.map(({ ref }) => ref));
+    return starts.map(() => undefined);
   }
 
   claim(ref: GroupPartition, member: string, _o: Timed): Promise<Claim | null> {
     return this.#connection.gate.write(async () => {
-      const { cursors } = this.#connection.collections;
-      const present = await cursors.findOne({ _id: cursorId(ref), cursor: { $exists: true } });
-      if (present === null) return null;
-      const { owner, epoch } = present;
-      // Its own owner may claim it again: it may never have heard that it was granted.
-      if (owner !== null && owner !== member) {
-        if (await this.#isAlive(owner)) return null;
-        await this.#connection.sessions.endThoseOf(owner);
-      }
-      const granted = await cursors.findOneAndUpdate(
-        { _id: cursorId(ref), epoch, cursor: { $exists: true } },
-        { $inc: { epoch: 1 }, $set: { owner: member, clean: false } },
-      );
+      const granted =
+        (await this.#grant(ref, member, { owner: null })) ?? (await this.#takeOver(ref, member));
       if (granted?.cursor === undefined) return null;
       await this.#changes.record([ref]);
       const clean = granted.owner === null && granted.clean;
       return { epoch: granted.epoch + 1, cursor: cursorOf(granted.cursor), clean };
     });
+  }
+
+  /** From a member that is no longer alive; or from itself: it may never have heard that it was granted. */
+  async #takeOver(ref: GroupPartition, member: string): Promise<CursorDocument | null> {
+    const { cursors } = this.#connection.collections;
+    const present = await cursors.findOne({ _id: cursorId(ref), cursor: { $exists: true } });
+    if (present === null) return null;
+    const { owner, epoch } = present;
+    if (owner !== null && owner !== member) {
+      if (await this.#isAlive(owner)) return null;
+      await this.#connection.sessions.endThoseOf(owner);
+    }
+    return this.#grant(ref, member, { epoch });
+  }
+
+  /** The cursor as it was, if it was so. */
+  #grant(ref: GroupPartition, member: string, found: Filter<CursorDocument>): Promise<CursorDocument | null> {
+    return this.#connection.collections.cursors.findOneAndUpdate(
+      { ...found, _id: cursorId(ref), cursor: { $exists: true } },
+      { $inc: { epoch: 1 }, $set: { owner: member, clean: false } },
+    );
   }
 
   commit(ref: GroupPartition, epoch: Epoch, cursor: Cursor): Promise<void> {
@@ -227,31 +249,7 @@ export class MongoGroups implements Groups {
   }
 
   state(ref: GroupRef, _o: Timed): Promise<GroupState | null> {
-    return this.#connection.gate.read(async () => {
-      const { cursors, members } = this.#connection.collections;
-      const documents = await cursors
-        .find({ ...keyOf(ref), cursor: { $exists: true } })
-        .sort({ partition: 1 })
-        .toArray();
-      if (documents.length === 0) return null;
-      const owners = new Set(documents.flatMap(({ owner }) => owner ?? []));
-      const living = await members
-        .find({ $or: [{ groups: groupName(ref) }, { _id: { $in: [...owners] } }], ...ALIVE })
-        .sort({ _id: 1 })
-        .toArray();
-      const alive = new Set(living.map(({ _id }) => _id));
-      const leases = documents.map(({ partition, epoch, owner, cursor = START_CURSOR }): Lease => {
-        return {
-          partition,
-          epoch,
-          owner,
-          alive: owner !== null && alive.has(owner),
-          cursor: cursorOf(cursor),
-        };
-      });
-      const joined = living.filter(({ groups = [] }) => groups.includes(groupName(ref)));
-      return { topic: ref.topic, group: ref.group, members: joined.map(({ _id }) => _id), leases };
-    });
+    return this.#connection.gate.read(() => this.#states.ask(ref));
   }
 
   list(topic?: string): Promise<readonly GroupRef[]> {
@@ -273,7 +271,8 @@ export class MongoGroups implements Groups {
   }
 
   async #isAlive(member: string): Promise<boolean> {
-    return (await this.#connection.collections.members.findOne({ _id: member, ...ALIVE })) !== null;
+    const { members } = this.#connection.collections;
+    return (await members.findOne({ _id: member, ...ALIVE }, { projection: { _id: 1 } })) !== null;
   }
 
   async #list(match: Filter<CursorDocument>): Promise<GroupRef[]> {
@@ -299,4 +298,29 @@ export class MongoGroups implements Groups {
 
 function keyOf(ref: GroupRef): { topic: string; group: string } {
   return { topic: ref.topic, group: ref.group };
+}
+
+/** A cursor where there is none. What is there stays, and so does the epoch of a group that was removed. */
+function startWrite(
+  { topic, group }: GroupRef,
+  partition: number,
+  floor: Seq,
+): AnyBulkWriteOperation<CursorDocument> {
+  const cursor: Cursor = { ...START_CURSOR, floor, mark: floor };
+  const update = [
+    {
+      $set: {
+        topic: { $literal: topic },
+        group: { $literal: group },
+        partition,
+        epoch: { $ifNull: ["$epoch", 0] },
+        owner: { $ifNull: ["$owner", null] },
+        clean: { $ifNull: ["$clean", true] },
+        cursor: { $ifNull: ["$cursor", { $literal: cursor }] },
+      },
+    },
+  ];
+  return {
+    updateOne: { filter: { _id: cursorId({ topic, group, partition }) }, update, upsert: true },
+  };
 }

@@ -3,17 +3,21 @@ import type { EventDraft, Seq, StoredEvent } from "../../model/event.js";
 import type { Fence } from "../../ports/groups.js";
 import type { AppendResult, HistoryOptions, Log, Page, PartitionHead, ReadOptions } from "../../ports/log.js";
 import { headsOfOne } from "../heads-of-one.js";
+import { AskedTogether } from "./asked-together.js";
 import { BatchLog } from "./batches/log.js";
 import type { Connection } from "./connection.js";
 import type { LayoutLog } from "./layout-log.js";
 import { MongoLog, type MongoLogOptions } from "./log.js";
 import { KnownTraits, type TopicTraits } from "./topic-traits.js";
 
+type HeadsByTopic = ReadonlyMap<string, readonly PartitionHead[]>;
+
 export class LogByLayout implements Log {
   readonly #connection: Connection;
   readonly #traits: KnownTraits;
   readonly #documents: MongoLog;
   readonly #batches: BatchLog;
+  readonly #heads: AskedTogether<string, HeadsByTopic>;
 
   constructor(connection: Connection, options: Omit<MongoLogOptions, "elsewhere">) {
     this.#connection = connection;
@@ -25,6 +29,10 @@ export class LogByLayout implements Log {
     this.#batches = new BatchLog(connection, {
       signal: options.signal,
       elsewhere: this.#documents.retained,
+    });
+    this.#heads = new AskedTogether(async (topics) => {
+      const found = await this.headsOf([...new Set(topics)]);
+      return topics.map(() => found);
     });
   }
 
@@ -49,15 +57,16 @@ export class LogByLayout implements Log {
   }
 
   async heads(topic: string): Promise<readonly PartitionHead[]> {
-    return headsOfOne(await (await this.#logOf(topic)).headsOf([topic]), topic);
+    return headsOfOne(await this.#heads.ask(topic), topic);
   }
 
-  async headsOf(topics: readonly string[]): Promise<ReadonlyMap<string, readonly PartitionHead[]>> {
+  async headsOf(topics: readonly string[]): Promise<HeadsByTopic> {
     const names = new Map<LayoutLog, string[]>([
       [this.#documents, []],
       [this.#batches, []],
     ]);
-    for (const topic of topics) names.get(await this.#logOf(topic))?.push(topic);
+    const logs = await Promise.all(topics.map((topic) => this.#logOf(topic)));
+    for (const [i, log] of logs.entries()) names.get(log)?.push(topics[i] as string);
     const found = await Promise.all([...names].map(([log, topics]) => log.headsOf(topics)));
     return new Map(found.flatMap((heads) => [...heads]));
   }

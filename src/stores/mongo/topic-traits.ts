@@ -4,6 +4,7 @@
  * that has not heard of it would leave events out of the index.
  */
 import type { TopicLayout } from "../../model/topic.js";
+import { AskedTogether } from "./asked-together.js";
 import type { TopicDocument } from "./collections.js";
 import type { Connection } from "./connection.js";
 
@@ -24,6 +25,7 @@ const MAX_KNOWN = 20_000;
 export class KnownTraits {
   readonly #connection: Connection;
   readonly #known = new Map<string, TopicTraits>();
+  readonly #looks = new AskedTogether<string, TopicTraits>((topics) => this.#look(topics));
 
   constructor(connection: Connection) {
     this.#connection = connection;
@@ -33,16 +35,17 @@ export class KnownTraits {
     return this.#known.get(topic);
   }
 
-  async of(topic: string): Promise<TopicTraits> {
-    const known = this.#known.get(topic);
-    if (known !== undefined) return known;
+  of(topic: string): Promise<TopicTraits> {
+    return this.#looks.ask(topic);
+  }
+
+  async #look(names: readonly string[]): Promise<TopicTraits[]> {
     const { topics } = this.#connection.collections;
-    const document = await topics.findOne({ _id: topic }, { projection: { layout: 1, keyIndex: 1 } });
-    if (document === null) return UNDEFINED;
-    const traits = traitsOf(document);
-    if (this.#known.size >= MAX_KNOWN) this.#known.clear();
-    this.#known.set(topic, traits);
-    return traits;
+    const projection = { layout: 1, keyIndex: 1 };
+    const found = await topics.find({ _id: { $in: [...names] } }, { projection }).toArray();
+    if (this.#known.size + found.length > MAX_KNOWN) this.#known.clear();
+    for (const document of found) this.#known.set(document._id, traitsOf(document));
+    return names.map((name) => this.#known.get(name) ?? UNDEFINED);
   }
 }
 
