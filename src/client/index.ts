@@ -11,9 +11,12 @@ export class PromClient extends AnyClient {
 }
 
 function makeSocket(to: string): SocketLike {
-  const mask = isUnseen(to) ? { generateMask: noMask } : {};
+  const keyless = isUnseen(to);
+  const mask = keyless ? { generateMask: noMask } : {};
   const socket = new WebSocket(to, { perMessageDeflate: false, ...mask });
-  const way = { sendFrames: (frames: readonly string[], chars: number) => sendFrames(socket, frames, chars) };
+  const way = {
+    sendFrames: (frames: readonly string[], chars: number) => sendFrames(socket, frames, chars, { keyless }),
+  };
   return Object.assign(socket, way) as unknown as SocketLike;
 }
 

@@ -1,5 +1,8 @@
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { WebSocket, WebSocketServer } from "ws";
 import { SocketPair } from "../../test/support/socket-pair.js";
 import { Message, type Part, sendFrames, sendMessage } from "./message-bytes.js";
 
@@ -30,7 +33,7 @@ async function sent(messages: readonly (readonly string[])[]): Promise<string[]>
   });
   const told = messages.map(
     (frames) =>
-      new Promise<void>((resolve) => sendFrames(pair.socket, frames, frames.join("").length, resolve)),
+      new Promise<void>((whenSent) => sendFrames(pair.socket, frames, frames.join("").length, { whenSent })),
   );
   await Promise.all([all, ...told]);
   return received;
@@ -91,9 +94,34 @@ describe("frames as the bytes of a message", () => {
     expect(received).toEqual([text]);
   });
 
+  it.each([0, 1, 120, 121, 122, 123, 124, 125, 126, 127, 65_530, 65_531, 65_532, 65_533, 65_534, 200_000])(
+    "arrive from either end, without a key and with one: %i letters",
+    async (count) => {
+      const server = new WebSocketServer({ port: 0, host: "127.0.0.1", perMessageDeflate: false });
+      const accepted = once(server, "connection") as Promise<[WebSocket]>;
+      await once(server, "listening");
+      const client = new WebSocket(`ws://127.0.0.1:${(server.address() as AddressInfo).port}`);
+      const [hub] = await accepted;
+      const frames = ["1", "x".repeat(count)];
+      for (const [from, to, keyless] of [
+        [hub, client, false],
+        [client, hub, true],
+        [client, hub, false],
+      ] as const) {
+        const arrived = once(to, "message") as Promise<[Buffer, boolean]>;
+        if (client.readyState !== WebSocket.OPEN) await once(client, "open");
+        await new Promise<void>((whenSent) => sendFrames(from, frames, count + 1, { keyless, whenSent }));
+        const [bytes, isBinary] = await arrived;
+        expect([bytes.toString(), isBinary]).toEqual([textOf(frames), false]);
+      }
+      client.terminate();
+      server.close();
+    },
+  );
+
   it("tells that it is done with them also if the line is gone", async () => {
     const gone = await pair.another();
     gone.terminate();
-    await new Promise<void>((resolve) => sendFrames(gone, ["1", "2"], 2, resolve));
+    await new Promise<void>((whenSent) => sendFrames(gone, ["1", "2"], 2, { whenSent }));
   });
 });

@@ -1,13 +1,21 @@
 /**
  * Frames as the bytes of one message, for sockets of Node's. Left to itself, Node joins texts, measures them, and takes
  * fresh memory of three bytes a character for each write; here they are written once, into buffers that go round.
+ *
+ * Where no byte has to be masked, what WebSocket puts before a message is written here too: message and all of that are one
+ * piece for the system, and a lone answer is on its way sooner than `ws` has put its two together.
  */
+import type { Duplex } from "node:stream";
 import type { WebSocket } from "ws";
 
 /** What has more characters gets memory of its own. */
 const MOST_CHARS = 98_304;
 const WIDEST_CHAR = 3;
-const BUFFER_BYTES = MOST_CHARS * WIDEST_CHAR;
+/** Before a message: what WebSocket says of it, at most. */
+const HEAD_ROOM = 14;
+const BUFFER_BYTES = HEAD_ROOM + MOST_CHARS * WIDEST_CHAR;
+/** What has no more is written where Node keeps its small buffers: one that is slow to leave keeps no large one busy. */
+const SMALL_BYTES = 2_048;
 /** Kept for the next messages; more are made while more are under way. */
 const MOST_KEPT = 4;
 
@@ -15,6 +23,13 @@ const OPEN_BRACKET = 0x5b;
 const COMMA = 0x2c;
 const CLOSE_BRACKET = 0x5d;
 const BRACKETS = 2;
+
+/** RFC 6455: all of a text; a key follows; a length in two bytes, or in eight. */
+const WHOLE_TEXT = 0x81;
+const MASKED = 0x80;
+const KEY_BYTES = 4;
+const TWO_BYTES = 126;
+const EIGHT_BYTES = 127;
 
 const kept: Buffer[] = [];
 
@@ -40,9 +55,9 @@ export class Message {
     return this.#chars + this.#bytes;
   }
 
-  /** The message as bytes is no longer than this. */
+  /** The message as bytes, with what stands before it, is no longer than this. */
   get mostBytes(): number {
-    return this.#chars * WIDEST_CHAR + this.#bytes + BRACKETS;
+    return HEAD_ROOM + this.#chars * WIDEST_CHAR + this.#bytes + BRACKETS;
   }
 
   /** The beginning of a frame, or all of it. */
@@ -62,46 +77,85 @@ export class Message {
 /** Sends a frame, or an array of them. `whenSent` is called once, whatever comes of it. */
 export function sendMessage(socket: WebSocket, message: Message, whenSent: () => void): void {
   const { pieces, frames } = message;
-  const [first] = pieces;
-  if (pieces.length === 1 && typeof first === "string") {
-    socket.send(first, whenSent);
-    return;
-  }
-  const isLong = message.mostBytes > BUFFER_BYTES;
-  const buffer = isLong ? Buffer.allocUnsafeSlow(message.mostBytes) : takeBuffer();
-  const size = frames === 1 ? writePieces(buffer, pieces, 0) : writeArray(buffer, pieces);
-  sendBuffer(socket, buffer, size, whenSent);
+  const buffer = takeBuffer(message.mostBytes);
+  const end = frames === 1 ? writePieces(buffer, pieces, HEAD_ROOM) : writeArray(buffer, pieces);
+  sendBuffer(socket, buffer, end, false, whenSent);
 }
 
-/** Sends `[frame,frame,…]`; `chars` is how long the frames are together. `whenSent` is called once, whatever comes of it. */
+/**
+ * Sends `[frame,frame,…]`; `chars` is how long the frames are together. `keyless`: the line takes messages under a key of
+ * zeros, which changes nothing. `whenSent` is called once, whatever comes of it.
+ */
 export function sendFrames(
   socket: WebSocket,
   frames: readonly string[],
   chars: number,
-  whenSent?: () => void,
+  { keyless = false, whenSent = ignore }: { readonly keyless?: boolean; readonly whenSent?: () => void } = {},
 ): void {
   if (chars + frames.length + 1 > MOST_CHARS) {
     socket.send(`[${frames.join(",")}]`, whenSent);
     return;
   }
-  const buffer = takeBuffer();
-  sendBuffer(socket, buffer, writeFrames(buffer, frames), whenSent);
+  const buffer = takeBuffer(HEAD_ROOM + (chars + frames.length + 1) * WIDEST_CHAR);
+  sendBuffer(socket, buffer, writeFrames(buffer, frames), keyless, whenSent);
 }
 
-function takeBuffer(): Buffer {
+function takeBuffer(mostBytes: number): Buffer {
+  if (mostBytes <= SMALL_BYTES) return Buffer.allocUnsafe(mostBytes);
+  if (mostBytes > BUFFER_BYTES) return Buffer.allocUnsafeSlow(mostBytes);
   return kept.pop() ?? Buffer.allocUnsafeSlow(BUFFER_BYTES);
 }
 
-function sendBuffer(socket: WebSocket, buffer: Buffer, size: number, whenSent?: () => void): void {
-  socket.send(buffer.subarray(0, size), { binary: false }, () => {
+/** What `ws` does not say in its types: the line under it, and at which end of it this is. */
+interface Insides {
+  readonly _socket: Duplex | null;
+  readonly _isServer: boolean;
+}
+
+function sendBuffer(
+  socket: WebSocket,
+  buffer: Buffer,
+  end: number,
+  keyless: boolean,
+  whenSent: () => void,
+): void {
+  const { _socket: line, _isServer: isServer } = socket as unknown as Insides;
+  const sent = (): void => {
     if (kept.length < MOST_KEPT && buffer.length === BUFFER_BYTES) kept.push(buffer);
-    whenSent?.();
-  });
+    whenSent();
+  };
+  if (line !== null && socket.readyState === socket.OPEN && (isServer || keyless))
+    line.write(buffer.subarray(writeHead(buffer, end, !isServer), end), sent);
+  else socket.send(buffer.subarray(HEAD_ROOM, end), { binary: false }, sent);
+}
+
+/** Before a message that ends at `end`; returns where it begins. A client says that its bytes are masked: by zeros. */
+function writeHead(buffer: Buffer, end: number, isClient: boolean): number {
+  const size = end - HEAD_ROOM;
+  const masked = isClient ? MASKED : 0;
+  let at = HEAD_ROOM;
+  if (isClient) {
+    at -= KEY_BYTES;
+    buffer.writeUInt32BE(0, at);
+  }
+  if (size < TWO_BYTES) buffer[--at] = masked | size;
+  else if (size < 65_536) {
+    at -= 2;
+    buffer.writeUInt16BE(size, at);
+    buffer[--at] = masked | TWO_BYTES;
+  } else {
+    at -= 8;
+    buffer.writeUInt32BE(0, at);
+    buffer.writeUInt32BE(size, at + 4);
+    buffer[--at] = masked | EIGHT_BYTES;
+  }
+  buffer[--at] = WHOLE_TEXT;
+  return at;
 }
 
 function writeArray(buffer: Buffer, pieces: readonly Piece[]): number {
-  buffer[0] = OPEN_BRACKET;
-  const end = writePieces(buffer, pieces, 1);
+  buffer[HEAD_ROOM] = OPEN_BRACKET;
+  const end = writePieces(buffer, pieces, HEAD_ROOM + 1);
   buffer[end] = CLOSE_BRACKET;
   return end + 1;
 }
@@ -117,11 +171,13 @@ function writePieces(buffer: Buffer, pieces: readonly Piece[], from: number): nu
 }
 
 function writeFrames(buffer: Buffer, frames: readonly string[]): number {
-  let at = 0;
+  let at = HEAD_ROOM;
   for (const frame of frames) {
-    buffer[at] = at === 0 ? OPEN_BRACKET : COMMA;
+    buffer[at] = at === HEAD_ROOM ? OPEN_BRACKET : COMMA;
     at += 1 + buffer.write(frame, at + 1);
   }
   buffer[at] = CLOSE_BRACKET;
   return at + 1;
 }
+
+function ignore(): void {}

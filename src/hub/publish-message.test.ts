@@ -39,6 +39,32 @@ describe("a message of publishes", () => {
   });
 
   it.each([
+    ...['"corr":01', '"corr":-1', '"corr":', '"corr":1.5', '"corr":1e3', `"corr":${"9".repeat(16)}`],
+    ...['"id":"a","id":"b"', '"topic":"a","topic":"b"', '"key":"a","corr":2,"key":"b"', '"corr":1,"corr":2'],
+    ...[
+      '"__proto__":"x"',
+      '"id":"a\\u0062"',
+      '"id":"a\nb"',
+      '"id":"a',
+      '"id":"a",',
+      '"id":"a""key":"b"',
+      '"ids":"a"',
+    ],
+  ])("has a head that says what JSON.parse says of it, or is no JSON: %s", (members) => {
+    const text = `{"type":"PUBLISH",${members},"payload":1}`;
+    const parsed = ((): unknown => {
+      try {
+        return JSON.parse(text);
+      } catch {
+        return null;
+      }
+    })();
+    const found = read(text)?.all[0];
+    if (parsed === null) expect(found).toBeUndefined();
+    else expect({ ...found?.frame, payload: 1 }).toEqual(parsed);
+  });
+
+  it.each([
     ...["", "[]", "[", "{}", "7", '{"type":"PUBLISH"}', '{"type":"PUBLISH","topic":"t"}', `[${frame("1")}`],
     ...[`[${frame("1")},]`, `[${frame("1")}]]`, `${frame("1")},${frame("2")}`, `[${frame("1")} ]`],
     ...[`[{"type":"PING"},${frame("1")}]`, `[${frame("1")},{"type":"PING"}]`, `[${frame("1")},7]`],
@@ -54,9 +80,11 @@ describe("a message of publishes", () => {
   it("P1: says what JSON.parse says of it, whatever it holds", () => {
     const one = fc.record(
       {
-        corr: fc.oneof(fc.nat(), fc.string()),
+        corr: fc.oneof(fc.nat(), fc.maxSafeInteger(), fc.double({ noNaN: true }), fc.string()),
+        id: fc.oneof(fc.uuid(), fc.string(), fc.nat()),
         topic: fc.string(),
-        key: fc.string(),
+        key: fc.oneof(fc.string({ unit: "binary" }), fc.constant(null)),
+        partition: fc.nat(),
         headers: fc.dictionary(fc.constantFrom("a", "payload", '"payload":'), fc.string()),
         payload: fc.jsonValue({ maxDepth: 5 }),
       },
