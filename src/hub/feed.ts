@@ -3,8 +3,9 @@
  * have the same topic, attempt and epoch, so that text is made once.
  */
 import type { Subscription } from "../bus/subscriptions.js";
-import type { HandlingSpan } from "../bus/tracing.js";
+import type { HandlingSpan, Tracing } from "../bus/tracing.js";
 import type { Delivered } from "../consume/context.js";
+import type { StoredEvent } from "../model/event.js";
 import { Leases } from "./leases.js";
 import type { Around } from "./outgoing.js";
 import type { SubscribeFrame } from "./protocol.js";
@@ -75,6 +76,18 @@ export class Feed {
   /** Leases whose deadline passed and whose event went elsewhere are forgotten. */
   dropOver(): void {
     for (const { event } of this.leases.takeOver()) this.endSpan(event.id, "not settled in time");
+  }
+
+  /** What a span tells of an event; the payload stays unread. */
+  trace(tracing: Tracing, { id, topic, partition, seq, meta }: StoredEvent): void {
+    const traced = {
+      id,
+      topic,
+      partition,
+      seq,
+      ...(meta?.headers !== undefined && { headers: meta.headers }),
+    };
+    this.spans.set(id, tracing.handling(traced, this.group));
   }
 
   endSpan(id: string, error?: string): void {

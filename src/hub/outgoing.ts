@@ -107,12 +107,17 @@ export class Outgoing {
     if (this.#message.size + this.#singleChars + open > MAX_MESSAGE_CHARS) this.flush();
     else if (!this.#scheduled) {
       this.#scheduled = true;
-      setImmediate(this.flush);
+      setImmediate(this.#endTurn);
     }
   }
 
-  readonly flush = (): void => {
+  readonly #endTurn = (): void => {
     this.#scheduled = false;
+    this.flush();
+  };
+
+  /** Sends what there is, without waiting for the end of the turn. */
+  readonly flush = (): void => {
     this.#endRun();
     const message = this.#message;
     const singles = this.#singles;

@@ -9,6 +9,7 @@ import type { Delivered } from "../consume/context.js";
 import type { CancelTimer } from "../model/clock.js";
 import type { StoredEvent } from "../model/event.js";
 import type { Place, PublishWaiter, SubscribeOptions } from "../model/event-bus.js";
+import { soon } from "../model/soon.js";
 import type { Authenticator, Caller } from "./auth.js";
 import { Feed } from "./feed.js";
 import { checkFrame, parseMessage } from "./frames.js";
@@ -68,6 +69,8 @@ export class SessionShell {
   #held: Held[] = [];
   /** The highest number that a lease of a subscription had that is over: none is used twice (P6). */
   #lastLease = 0;
+  /** Whether the message at hand is one publish and nothing else. */
+  #isAlone = false;
   /** Publishes without an answer, and who waits for there to be none. */
   #publishing = 0;
   #onAnswered: (() => void) | null = null;
@@ -126,7 +129,11 @@ export class SessionShell {
   #receivePublishes({ all, isArray }: PublishMessage): void {
     if (isArray) this.#out.takeArrays();
     const nowMs = this.#options.bus.clock.steady();
+    this.#isAlone = all.length === 1;
     for (const { frame, text } of all) this.#receiveFrame(frame, text, nowMs);
+    // Its client waits for this answer alone. The event may be on its way to this very client: then both go together.
+    if (this.#isAlone) this.#feeds.size === 0 ? this.#out.flush() : soon(this.#out.flush);
+    this.#isAlone = false;
   }
 
   #receiveAny(data: RawData, isBinary: boolean): void {
@@ -223,6 +230,7 @@ export class SessionShell {
     const { topic, payload, corr } = frame;
     this.#publishing++;
     const waiter: PublishWaiter = {
+      isAlone: this.#isAlone,
       done: (place, duplicate) => {
         this.#placed(corr, topic, place, duplicate);
         this.#answered();
@@ -285,13 +293,12 @@ export class SessionShell {
   #deliver(feed: Feed, delivery: Delivered): void {
     // It goes back with all others as the subscription ends. A number given to it now could be another's (P6).
     if (feed.ended) return;
-    const { event } = delivery;
     const lease = feed.lease(delivery);
     if (feed.leases.size > 2 * this.#options.limits.maxInFlightPerSubscription) feed.dropOver();
     const { tracing } = this.#options;
-    if (tracing !== undefined) feed.spans.set(event.id, tracing.handling(traced(event), feed.group));
+    if (tracing !== undefined) feed.trace(tracing, delivery.event);
     if (this.#out.full || this.#held.length > 0) this.#held.push({ feed, lease, delivery });
-    else this.#out.sendEvent(feed.around(delivery), lease, event);
+    else this.#out.sendEvent(feed.around(delivery), lease, delivery.event);
   }
 
   /** All that can be is settled; whoever asked for an answer gets one. */
@@ -390,9 +397,4 @@ export class SessionShell {
     }
     this.#feeds.clear();
   }
-}
-
-/** What a span tells of an event; the payload stays unread. */
-function traced({ id, topic, partition, seq, meta }: StoredEvent) {
-  return { id, topic, partition, seq, ...(meta?.headers !== undefined && { headers: meta.headers }) };
 }

@@ -29,6 +29,8 @@ export type Place = Pick<EventRecord, "id" | "partition" | "seq" | "ts">;
 
 /** Who waits for a publish. Exactly one of the two is called, once. */
 export interface PublishWaiter {
+  /** Nothing else is published along with it, as far as its publisher knows: it need not wait for others to go with. */
+  readonly isAlone?: boolean;
   done(place: Place, duplicate: boolean): void;
   fail(error: unknown): void;
 }

@@ -72,6 +72,12 @@ export interface Log {
   ): Promise<AppendResult>;
 
   /**
+   * Optional. As `append`, if that needs nobody else and takes no longer than a short sync (P1): it has happened when this
+   * returns. Undefined if it has to be asked for by `append`; nothing was done then.
+   */
+  appendNow?(topic: string, partition: number, draft: EventDraft): AppendResult | undefined;
+
+  /**
    * Optional. The draft waits while an append is under way: a driver may make what it will need of it meanwhile. Most
    * likely it is appended next.
    */

@@ -23,6 +23,8 @@ const MANY = 16;
 
 /** Who waits for a draft. Exactly one of the two is called, once. */
 export interface Waiter {
+  /** Nothing else comes along with it, as far as its publisher knows. */
+  readonly isAlone?: boolean;
   done(event: StoredEvent, duplicate: boolean): void;
   fail(error: BusError): void;
 }
@@ -77,6 +79,8 @@ export class PartitionWriter {
   /** The batch that is being appended, and since when, on the steady clock. */
   #batch: Pending[] = [];
   #triedMs = 0;
+  /** How many were in the batch before. */
+  #lastCount = 1;
   #appending = false;
   /** An append that is over, and whose publishers are told once the next one is on its way. */
   #unanswered: { readonly batch: readonly Pending[]; readonly result: AppendResult } | undefined;
@@ -98,8 +102,36 @@ export class PartitionWriter {
       return;
     }
     this.#busy = true;
+    if (waiter.isAlone === true && this.#lastCount === 1) this.#nextNow(draft);
     // One turn of the microtask queue: a caller that publishes in a loop fills the first batch too.
-    soon(this.#next);
+    else soon(this.#next);
+  }
+
+  /** One that is alone, as the one before it was, has nobody to wait for. */
+  #nextNow(draft: EventDraft): void {
+    const result = this.#appendNow(draft);
+    if (result === undefined) {
+      soon(this.#next);
+      return;
+    }
+    this.#batch = this.#takeBatch();
+    this.#appended(result);
+  }
+
+  /** Undefined if nothing was done. */
+  #appendNow(draft: EventDraft): AppendResult | undefined {
+    const { log, clock } = this.#options;
+    if (log.appendNow === undefined) return undefined;
+    this.#triedMs = clock.steady();
+    // The store tells of the growth before it returns.
+    this.#appending = true;
+    try {
+      return log.appendNow(this.#topic, this.#partition, draft);
+    } catch (error) {
+      return nothingAppended(error);
+    } finally {
+      this.#appending = false;
+    }
   }
 
   /** The time of an append under way is used for those that go with the next one, and for no more than these. */
@@ -170,6 +202,7 @@ export class PartitionWriter {
   readonly #goOn = (): void => {
     const count = this.#batch.length;
     const enough = this.#queue.length >= count;
+    this.#lastCount = count;
     this.#batch = [];
     if (!enough || count < MANY) this.#answer();
     if (!enough) afterTurn(this.#next);

@@ -4,7 +4,8 @@ import { describe, expect, it } from "vitest";
 import { settled } from "../../test/support/eventually.js";
 import { failure } from "../../test/support/failure.js";
 import { LOST, PublishingBench, REFUSED, TOPIC } from "../../test/support/publishing-bench.js";
-import { draft } from "../../test/support/stored-events.js";
+import { draft, storedEvent } from "../../test/support/stored-events.js";
+import { BusError } from "../model/errors.js";
 import { jumpHash } from "../model/partition.js";
 import type { Fault } from "../testing/faulty-store/index.js";
 
@@ -32,6 +33,51 @@ describe("natural group commit", () => {
     const bench = new PublishingBench();
     await bench.publish("a");
     expect(bench.clock.nextTimerMs()).toBeUndefined();
+  });
+
+  it("one that comes alone is in the log before publish returns, if the store can do that", async () => {
+    const now: string[] = [];
+    const bench = new PublishingBench({
+      appendNow: (topic, partition, { id }) => {
+        if (id.startsWith("no")) return undefined;
+        const event = storedEvent(now.push(id), { topic, partition });
+        return { events: [event], duplicates: new Set() };
+      },
+    });
+    const first = bench.publishAlone("a");
+    expect([now, bench.announced, bench.publisher.queued]).toEqual([["a"], [1], 0]);
+    // The turn is not over: whoever comes in it goes with others.
+    const second = bench.publishAlone("b");
+    const third = bench.publishAlone("c");
+    await Promise.all([first, second, third]);
+    expect([now, bench.appends]).toEqual([["a"], [["b", "c"]]]);
+    // Several came together: most likely several come again.
+    await settled();
+    await bench.publishAlone("d");
+    await settled();
+    expect([now, bench.appends.at(-1)]).toEqual([["a"], ["d"]]);
+    await bench.publish("e");
+    await settled();
+    await bench.publishAlone("no-f");
+    await settled();
+    await bench.publishAlone("g");
+    expect([now, bench.appends.slice(2)]).toEqual([
+      ["a", "g"],
+      [["e"], ["no-f"]],
+    ]);
+  });
+
+  it("P1, P3: one that came alone and has an unknown outcome is tried again under its id", async () => {
+    const bench = new PublishingBench({
+      appendNow: () => {
+        throw new BusError("OUTCOME_UNKNOWN", "the device is gone");
+      },
+    });
+    const publishing = bench.publishAlone("a");
+    await bench.clock.advance(10_000);
+    expect((await publishing).event.seq).toBe(1);
+    expect(bench.appends).toEqual([["a"]]);
+    expect(bench.publisher.queued).toBe(0);
   });
 
   it("P13: a batch has only so many events and bytes, and a single large event still goes", async () => {

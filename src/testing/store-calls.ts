@@ -19,8 +19,8 @@ export type CallKind =
   | "outbox"
   | "registry";
 
-/** Those that can fail: to prepare is a hint, and to watch is no call. */
-type MethodOf<P extends StorePart> = Exclude<keyof Store[P], "watch" | "prepare"> & string;
+/** Those that can fail: to prepare is a hint, to watch is no call, and without `appendNow` all that is appended is asked for. */
+type MethodOf<P extends StorePart> = Exclude<keyof Store[P], "watch" | "prepare" | "appendNow"> & string;
 type ArgsOf<P extends StorePart, M extends MethodOf<P>> = Store[P][M] extends (...args: infer A) => unknown
   ? Readonly<A>
   : never;

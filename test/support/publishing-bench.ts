@@ -4,6 +4,7 @@ import type { EventDraft, StoredEvent } from "../../src/model/event.js";
 import { DEFAULT_LIMITS, type Limits } from "../../src/model/limits.js";
 import { ManualClock } from "../../src/model/manual-clock.js";
 import type { TopicConfig } from "../../src/model/topic.js";
+import type { Log } from "../../src/ports/log.js";
 import { Publisher } from "../../src/publish/publisher.js";
 import { memoryStore } from "../../src/stores/memory/index.js";
 import { type Fault, faultyStore, scheduledFaults } from "../../src/testing/faulty-store/index.js";
@@ -18,6 +19,8 @@ export interface BenchOptions {
   readonly giveUpAfterMs?: number;
   /** The fault of the first append, the second, and so on; null for none. */
   readonly faults?: readonly (Fault | null)[];
+  /** What the store can do at once. */
+  readonly appendNow?: Log["appendNow"];
 }
 
 export interface Published {
@@ -60,7 +63,11 @@ export class PublishingBench {
       },
     });
     this.publisher = new Publisher({
-      log: { ...watched.log, prepare: ({ id }) => this.prepared.push(id) },
+      log: {
+        ...watched.log,
+        prepare: ({ id }) => this.prepared.push(id),
+        ...(options.appendNow !== undefined && { appendNow: options.appendNow }),
+      },
       clock: this.clock,
       limits: { ...DEFAULT_LIMITS, ...options.limits },
       retry: { baseMs: 100, maxMs: 100, factor: 1, jitter: 0 },
@@ -87,10 +94,21 @@ export class PublishingBench {
     return this.publishDraft(made, topic);
   }
 
-  publishDraft(made: EventDraft, topic: TopicConfig = TOPIC, partition?: number): Promise<Published> {
+  /** As somebody who publishes nothing else. */
+  publishAlone(id: string): Promise<Published> {
+    return this.publishDraft(draft(id, id), TOPIC, undefined, true);
+  }
+
+  publishDraft(
+    made: EventDraft,
+    topic: TopicConfig = TOPIC,
+    partition?: number,
+    isAlone = false,
+  ): Promise<Published> {
     this.publisher.admit(1, made.body.size);
     return new Promise((resolve, reject) => {
       this.publisher.add(topic, partition, made, {
+        isAlone,
         done: (event, duplicate) => resolve({ event, duplicate }),
         fail: reject,
       });

@@ -63,6 +63,11 @@ export class Ahead {
     return this.#unappliedBytes >= APPLY_BYTES;
   }
 
+  /** Whether an append of about so many bytes may be small enough. */
+  fits(bytes: number): boolean {
+    return this.#fd !== undefined && bytes <= MAX_BYTES;
+  }
+
   /** The writing thread is going to be asked for these. */
   note(requests: readonly Request[]): void {
     for (const { name, argument } of requests) {

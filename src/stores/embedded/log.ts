@@ -1,6 +1,7 @@
 /** The log: reads here, in bounded pages; appends and removals in the writing thread, as encoded bytes. */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { type EventDraft, type Seq, StoredEvent } from "../../model/event.js";
+import { listOfOne } from "../../model/list-of-one.js";
 import type { Fence } from "../../ports/groups.js";
 import type { AppendResult, HistoryOptions, Log, Page, PartitionHead, ReadOptions } from "../../ports/log.js";
 import { BatchCursor } from "../batch-codec.js";
@@ -52,6 +53,21 @@ export class EmbeddedLog implements Log {
       appending.reject = reject;
       this.#access.ask(appending, encoded.buffer);
     });
+  }
+
+  appendNow(topic: string, partition: number, draft: EventDraft): AppendResult | undefined {
+    if (!this.#access.canWriteNow(draft.body.size)) return undefined;
+    const drafts = listOfOne(draft);
+    const appending = new Appending(
+      topic,
+      partition,
+      drafts,
+      this.#leaf.encode(drafts),
+      undefined,
+      this.#access.wake,
+    );
+    const firstSeq = this.#access.writeNow(appending);
+    return firstSeq === undefined ? undefined : appending.result(firstSeq);
   }
 
   read(topic: string, partition: number, options: ReadOptions): Promise<Page> {
@@ -213,17 +229,22 @@ class Appending implements Call, AppendRequest {
   }
 
   resolve(answer: AppendAnswer | Seq): void {
-    const drafts = this.#drafts;
-    const { topic, partition } = this;
     try {
-      const { firstSeq, duplicates = NONE } = typeof answer === "number" ? { firstSeq: answer } : answer;
-      const result = appended(topic, partition, drafts, firstSeq, duplicates);
-      const added = drafts.length - result.duplicates.size;
-      if (added > 0) this.#wake.send({ type: "appended", topic, partition, head: firstSeq + added - 1 });
-      this.settle(result);
+      this.settle(this.result(answer));
     } catch (error) {
       this.reject(error);
     }
+  }
+
+  /** What became of it, of which others are told. */
+  result(answer: AppendAnswer | Seq): AppendResult {
+    const drafts = this.#drafts;
+    const { topic, partition } = this;
+    const { firstSeq, duplicates = NONE } = typeof answer === "number" ? { firstSeq: answer } : answer;
+    const result = appended(topic, partition, drafts, firstSeq, duplicates);
+    const added = drafts.length - result.duplicates.size;
+    if (added > 0) this.#wake.send({ type: "appended", topic, partition, head: firstSeq + added - 1 });
+    return result;
   }
 }
 

@@ -6,6 +6,7 @@
 import type { Worker } from "node:worker_threads";
 import { BusError, describeThrown } from "../../model/errors.js";
 import type { Seq } from "../../model/event.js";
+import { listOfOne } from "../../model/list-of-one.js";
 import { Numbered } from "../../model/numbered.js";
 import { soon } from "../../model/soon.js";
 import { Ahead } from "./ahead.js";
@@ -82,6 +83,29 @@ export class Writer implements Replied {
     if (transfer !== undefined) this.#transfer.add(transfer);
     this.#outgoing.push(call);
     this.#waiting.add(call.number, call);
+  }
+
+  /** Whether nobody else is to be written before, or together with, an append of about so many bytes. */
+  canWriteNow(bytes: number): boolean {
+    const isFree = this.#state === "open" && !this.#sentThisTurn && this.#waiting.size === 0;
+    return isFree && this.#lane?.ahead.fits(bytes) === true;
+  }
+
+  /**
+   * Writes an append to the file ahead, the first of its turn: what else is asked for in that turn goes together when it ends.
+   * Gives the seq of its first event; undefined if the thread has to be asked, with nothing done.
+   */
+  writeNow(request: Request): Seq | undefined {
+    try {
+      const seqs = this.#lane?.write(listOfOne(request));
+      if (seqs !== undefined) this.#beginTurn();
+      return seqs?.[0];
+    } catch (cause) {
+      // As below: nobody knows whether it is on disk, and the next thread looks.
+      this.#lane?.ahead.close();
+      void this.#worker.terminate();
+      throw unknown(`${this.#path} could not be written to`, cause);
+    }
   }
 
   watch(on: boolean): void {
@@ -185,8 +209,12 @@ export class Writer implements Replied {
    */
   #sendSoon(): void {
     if (this.#sentThisTurn) return;
-    this.#sentThisTurn = true;
     soon(this.#flush);
+    this.#beginTurn();
+  }
+
+  #beginTurn(): void {
+    this.#sentThisTurn = true;
     setImmediate(this.#endTurn);
   }
 
@@ -247,11 +275,7 @@ export class Writer implements Replied {
     this.#lane?.end(this.#gone());
     this.#waitingBytes = 0;
     for (const call of this.#waiting.takeAll()) {
-      call.reject(
-        new BusError("OUTCOME_UNKNOWN", `the writing thread of ${this.#path} ended before it answered`, {
-          cause,
-        }),
-      );
+      call.reject(unknown(`the writing thread of ${this.#path} ended before it answered`, cause));
     }
     if (this.#state !== "open") return;
     this.#state = "lost";
@@ -270,4 +294,8 @@ export class Writer implements Replied {
       ? new BusError("CLOSED", `the embedded store ${this.#path} is closed`)
       : new BusError("STORE_UNAVAILABLE", `the writing thread of ${this.#path} is being started again`);
   }
+}
+
+function unknown(message: string, cause: unknown): BusError {
+  return new BusError("OUTCOME_UNKNOWN", message, { cause });
 }

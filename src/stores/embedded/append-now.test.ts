@@ -1,0 +1,119 @@
+/** Appends that are written before the call returns, by a store that one process has for itself. */
+import { copyFileSync, existsSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setImmediate as turn } from "node:timers/promises";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { systemClock } from "../../model/clock.js";
+import type { EventDraft } from "../../model/event.js";
+import { JsonBody } from "../../model/json.js";
+import { type EmbeddedStore, embeddedStore } from "./index.js";
+
+let isBroken = false;
+vi.mock("node:fs", async (original) => {
+  const fs = await original<typeof import("node:fs")>();
+  const fdatasyncSync = (fd: number): void => {
+    if (isBroken) throw new Error("EIO: the device is gone");
+    fs.fdatasyncSync(fd);
+  };
+  return { ...fs, default: { ...fs, fdatasyncSync }, fdatasyncSync };
+});
+
+const draft = (id = systemClock.newId(), text = "1"): EventDraft => ({
+  id,
+  ts: 1,
+  key: undefined,
+  meta: undefined,
+  body: JsonBody.ofText(text),
+  freshId: false,
+});
+
+describe("an append that happens at once", () => {
+  let folder: string;
+  let store: EmbeddedStore;
+
+  beforeEach(async () => {
+    isBroken = false;
+    // No sync is slow: after one that is, others are left to the thread for a while.
+    vi.spyOn(performance, "now").mockReturnValue(0);
+    folder = await mkdtemp(join(tmpdir(), "promethean-now-"));
+    store = embeddedStore({ path: join(folder, "bus.db"), exclusive: true, onWarning: () => undefined });
+    await store.open();
+    await store.registry.defineTopic({ name: "t", partitions: 2 });
+    // The writing thread tells where the partition ends.
+    await store.log.append("t", 0, [draft()]);
+    await turn();
+  });
+  afterEach(async () => {
+    vi.restoreAllMocks();
+    await store.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  const now = (one: EventDraft, partition = 0): number | undefined =>
+    store.log.appendNow?.("t", partition, one)?.events[0]?.seq;
+  const idsOf = async ({ log }: EmbeddedStore): Promise<string[]> =>
+    (await log.read("t", 0, { after: 0, limit: 100 })).events.map(({ id }) => id);
+
+  it("P1, P2: is on disk when it returns, behind all that came before", async () => {
+    const [a, b] = [draft(), draft()];
+    expect(now(a)).toBe(2);
+    await turn();
+    expect(now(b)).toBe(3);
+    // As a process that is killed now leaves it.
+    const path = join(folder, "killed.db");
+    for (const suffix of ["", "-wal", "-ahead"])
+      if (existsSync(store.path + suffix)) copyFileSync(store.path + suffix, path + suffix);
+    const next = embeddedStore({ path });
+    await next.open();
+    expect((await idsOf(next)).slice(1)).toEqual([a.id, b.id]);
+    await next.close();
+    expect((await idsOf(store)).slice(1)).toEqual([a.id, b.id]);
+  });
+
+  it("P2: does not overtake what is asked for, and what comes with it in a turn goes together", async () => {
+    const asked = store.log.append("t", 0, [draft()]);
+    expect(now(draft())).toBeUndefined();
+    expect((await asked).events[0]?.seq).toBe(2);
+    await turn();
+    expect(now(draft())).toBe(3);
+    expect(now(draft())).toBeUndefined();
+    await turn();
+    expect(now(draft())).toBe(4);
+  });
+
+  it("P3: is refused for an id that may be there, and nothing was done then", async () => {
+    const [first = ""] = await idsOf(store);
+    expect(now(draft(first))).toBeUndefined();
+    expect((await store.log.append("t", 0, [draft(first)])).duplicates).toEqual(new Set([0]));
+    expect(await idsOf(store)).toEqual([first]);
+  });
+
+  it("is refused where the end is not known, for what is large, and by a store that others may have too", async () => {
+    expect(now(draft(), 1)).toBeUndefined();
+    expect(now(draft(undefined, `"${"x".repeat(10_000)}"`))).toBeUndefined();
+    expect(await idsOf(store)).toHaveLength(1);
+    const shared = embeddedStore({ path: join(folder, "shared.db") });
+    await shared.open();
+    await shared.registry.defineTopic({ name: "t", partitions: 1 });
+    await shared.log.append("t", 0, [draft()]);
+    await turn();
+    expect(shared.log.appendNow?.("t", 0, draft())).toBeUndefined();
+    expect(await idsOf(shared)).toHaveLength(1);
+    await shared.close();
+  });
+
+  it("P1, P3, P15: whose sync failed may have happened; the next thread looks, and repeating it does no harm", async () => {
+    const lost = draft();
+    isBroken = true;
+    expect(() => now(lost)).toThrow(expect.objectContaining({ code: "OUTCOME_UNKNOWN", retryable: true }));
+    expect(now(draft())).toBeUndefined();
+    isBroken = false;
+    vi.restoreAllMocks();
+    const again = async (): Promise<number | undefined> =>
+      (await store.log.append("t", 0, [lost]).catch(() => undefined))?.events[0]?.seq;
+    await expect.poll(again, { timeout: 30_000 }).toBe(2);
+    expect((await idsOf(store)).slice(1)).toEqual([lost.id]);
+  });
+});
