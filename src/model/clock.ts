@@ -26,20 +26,7 @@ export function recentMs(clock: Clock): number {
   return clock.recent?.() ?? clock.steady();
 }
 
-const pool = new Uint8Array(8_192);
-let used = pool.length;
-
-/** The system's randomness, fetched a few hundred ids at a time. */
-function fillFromPool(bytes: Uint8Array): void {
-  if (used + bytes.length > pool.length) {
-    crypto.getRandomValues(pool);
-    used = 0;
-  }
-  for (let i = 0; i < bytes.length; i++) bytes[i] = pool[used + i] as number;
-  used += bytes.length;
-}
-
-const ids = new IdSource(fillFromPool);
+const ids = new IdSource((bytes) => crypto.getRandomValues(bytes), 512);
 /** Asked once: reading it costs more than reading the time. */
 const ORIGIN_MS = performance.timeOrigin;
 

@@ -38,6 +38,18 @@ describe("IdSource", () => {
     );
   });
 
+  it("asks for the chance of several ids at a time, and gives each its own", () => {
+    let asked = 0;
+    const source = new IdSource((bytes) => {
+      asked++;
+      for (let i = 0; i < bytes.length; i++) bytes[i] = i;
+    }, 3);
+    const ends = Array.from({ length: 6 }, () => source.next(5).slice(-10));
+    expect(ends.slice(0, 3)).toEqual(["0506070809", "0f10111213", "191a1b1c1d"]);
+    expect(ends.slice(3)).toEqual(ends.slice(0, 3));
+    expect(asked).toBe(2);
+  });
+
   it("grows through a hundred thousand ids of one millisecond", () => {
     const source = new IdSource(ones);
     let last = "";

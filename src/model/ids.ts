@@ -14,35 +14,49 @@ const TIME_BYTES = 6;
 const CHANCE_BYTES = 10;
 
 /**
- * Makes UUIDv7 that grow, also within a millisecond and when the clock steps back. Chance comes in from outside: asking
- * the system for 16 bytes an id costs more than all the rest. The text is put together in place: made of pieces, it
- * would be the largest part of the garbage that a publish leaves.
+ * Makes UUIDv7 that grow, also within a millisecond and when the clock steps back. Chance comes in from outside, for some ids
+ * at a time: asking the system for 16 bytes an id costs more than all the rest. The text is put together in place: made of
+ * pieces, it would be the largest part of the garbage that a publish leaves.
  */
 export class IdSource {
   readonly #fillRandom: (bytes: Uint8Array) => void;
-  readonly #random = new Uint8Array(CHANCE_BYTES);
-  /** Character codes of the id made last: the time's digits stay until it changes. */
+  readonly #random: Uint8Array;
+  /** Where the chance of the next id stands. */
+  #at: number;
+  /** Character codes of the id made last: the digits of the time, and the counter's high ones, stay until they change. */
   readonly #text = Array.from("00000000-0000-0000-0000-000000000000", (c) => c.charCodeAt(0));
   #lastMs = -1;
   #seq = 0;
+  #high = -1;
 
-  constructor(fillRandom: (bytes: Uint8Array) => void) {
+  /** `ids`: for so many at a time chance is asked for. */
+  constructor(fillRandom: (bytes: Uint8Array) => void, ids = 1) {
     this.#fillRandom = fillRandom;
+    this.#random = new Uint8Array(CHANCE_BYTES * ids);
+    this.#at = this.#random.length;
   }
 
   next(nowMs: number): string {
     const random = this.#random;
-    this.#fillRandom(random);
+    if (this.#at === random.length) {
+      this.#fillRandom(random);
+      this.#at = 0;
+    }
+    const at = this.#at;
+    this.#at = at + CHANCE_BYTES;
     if (nowMs > this.#lastMs) {
       this.#setTime(nowMs);
       // Half of the counter's range is left for ids of the same millisecond.
       this.#seq =
-        ((random[0] as number) << 23) | ((random[1] as number) << 16) | ((random[2] as number) << 8);
+        ((random[at] as number) << 23) |
+        ((random[at + 1] as number) << 16) |
+        ((random[at + 2] as number) << 8);
     } else if (++this.#seq > 0xffffffff) {
       this.#setTime(this.#lastMs + 1);
       this.#seq = 0;
     }
-    this.#setRest(this.#seq, random);
+    this.#setCounter(this.#seq, random[at + 4] as number);
+    for (let i = 11; i < 16; i++) this.#setByte(i, random[at + i - TIME_BYTES] as number);
     return String.fromCharCode(...this.#text);
   }
 
@@ -53,14 +67,17 @@ export class IdSource {
     }
   }
 
-  /** Version, variant and a counter of 32 bits between them; then chance. */
-  #setRest(seq: number, random: Uint8Array): void {
-    this.#setByte(6, 0x70 | (seq >>> 28));
-    this.#setByte(7, (seq >>> 20) & 0xff);
-    this.#setByte(8, 0x80 | ((seq >>> 14) & 0x3f));
+  /** 32 bits, with version and variant between them, and two bits of chance behind. */
+  #setCounter(seq: number, chance: number): void {
+    const high = seq >>> 14;
+    if (high !== this.#high) {
+      this.#high = high;
+      this.#setByte(6, 0x70 | (seq >>> 28));
+      this.#setByte(7, (seq >>> 20) & 0xff);
+      this.#setByte(8, 0x80 | (high & 0x3f));
+    }
     this.#setByte(9, (seq >>> 6) & 0xff);
-    this.#setByte(10, ((seq << 2) & 0xfc) | ((random[4] as number) & 3));
-    for (let i = 11; i < 16; i++) this.#setByte(i, random[i - TIME_BYTES] as number);
+    this.#setByte(10, ((seq << 2) & 0xfc) | (chance & 3));
   }
 
   #setByte(index: number, byte: number): void {
