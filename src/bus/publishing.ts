@@ -4,7 +4,7 @@
  */
 import type { Clock } from "../model/clock.js";
 import { BusError } from "../model/errors.js";
-import type { EventDraft, StoredEvent } from "../model/event.js";
+import type { StoredEvent } from "../model/event.js";
 import type { PublishedRecord, PublishItem, PublishOptions } from "../model/event-bus.js";
 import { valueOrRead } from "../model/json.js";
 import type { Limits } from "../model/limits.js";
@@ -15,8 +15,7 @@ import {
   type TopicRef,
   topicName,
 } from "../model/topic.js";
-import { checkPublishOptions, makeDraft } from "../publish/draft.js";
-import type { Waiter } from "../publish/partition-writer.js";
+import { checkPublishOptions, type Draft, makeDraft, type Waiter } from "../publish/draft.js";
 import type { Publisher } from "../publish/publisher.js";
 import { Arrivals } from "./arrivals.js";
 import { checkPayload, keyOf } from "./payload-schema.js";
@@ -99,30 +98,30 @@ export class Publishing {
       });
   }
 
-  #add(config: TopicConfig, partition: number | undefined, draft: EventDraft, waiter: Waiter): void {
+  #add(config: TopicConfig, partition: number | undefined, draft: Draft, waiter: Waiter): void {
     checkPartition(config, partition);
-    this.#options.publisher.admit(1, draft.body.size);
+    this.#options.publisher.admit(1, draft.bytes);
     this.#options.publisher.add(config, partition, draft, waiter);
   }
 
   #addMany(
     config: TopicConfig,
     items: readonly PublishItem[],
-    drafts: readonly EventDraft[],
+    drafts: readonly Draft[],
     records: PromisedRecords,
   ): void {
     const { publisher } = this.#options;
     for (const item of items) checkPartition(config, item.partition);
     let bytes = 0;
-    for (const draft of drafts) bytes += draft.body.size;
+    for (const draft of drafts) bytes += draft.bytes;
     publisher.admit(drafts.length, bytes);
     for (let i = 0; i < drafts.length; i++) {
-      publisher.add(config, items[i]?.partition, drafts[i] as EventDraft, records.waiter(i));
+      publisher.add(config, items[i]?.partition, drafts[i] as Draft, records.waiter(i));
     }
   }
 
   /** Taken from the caller's objects at once: what they change afterwards is theirs alone. */
-  #draft(topic: TopicRef, payload: unknown, options: PublishOptions, text?: string): EventDraft {
+  #draft(topic: TopicRef, payload: unknown, options: PublishOptions, text?: string): Draft {
     const { limits, clock, catalog } = this.#options;
     checkPublishOptions(options, limits);
     const definition = catalog.definition(topic);

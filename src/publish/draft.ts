@@ -1,7 +1,7 @@
 /** Checks what a publisher hands in and makes a draft of it. One clear error per mistake, nothing kept on failure. */
 import type { Clock } from "../model/clock.js";
 import { BusError } from "../model/errors.js";
-import type { EventDraft, EventMeta } from "../model/event.js";
+import type { EventDraft, EventMeta, StoredEvent } from "../model/event.js";
 import type { PublishOptions } from "../model/event-bus.js";
 import { type JsonBody, jsonBody, jsonBodyOf } from "../model/json.js";
 import type { Limits } from "../model/limits.js";
@@ -16,7 +16,7 @@ export function makeDraft(
   clock: Clock,
   key = options.key,
   text?: string,
-): EventDraft {
+): Draft {
   const bounds = { maxBytes: limits.maxPayloadBytes, maxDepth: limits.maxPayloadDepth };
   const nowMs = clock.now();
   return new Draft(
@@ -29,14 +29,34 @@ export function makeDraft(
   );
 }
 
-/** Not a literal, for the reason that stands at `Pending` in partition-writer.ts. */
-class Draft implements EventDraft {
+/** Who waits for a draft. Exactly one of the two is called, once. */
+export interface Waiter {
+  /** Nothing else comes along with it, as far as its publisher knows. */
+  readonly isAlone?: boolean;
+  done(event: StoredEvent, duplicate: boolean): void;
+  fail(error: BusError): void;
+}
+
+const NOBODY: Waiter = { done: () => undefined, fail: () => undefined };
+
+/**
+ * A draft that waits, or is under way. Not a literal: V8 takes note of literals that outlive a collection or two, makes all
+ * that come from the same place among the old objects from then on, and keeps what they lead to until these are collected.
+ */
+export class Draft implements EventDraft {
   readonly id: string;
   readonly ts: number;
   readonly key: string | undefined;
   readonly meta: EventMeta | undefined;
   readonly body: JsonBody;
   readonly freshId: boolean;
+  /** The bus made its id: nobody else can have published it. */
+  readonly ownId: boolean;
+  /** What it is counted as in queues, whatever becomes of its body. */
+  readonly bytes: number;
+  /** Who waits for it, and since when, on the steady clock; from the moment it is queued. */
+  waiter: Waiter = NOBODY;
+  addedMs = 0;
 
   constructor(
     id: string,
@@ -52,6 +72,14 @@ class Draft implements EventDraft {
     this.meta = meta;
     this.body = body;
     this.freshId = freshId;
+    this.ownId = freshId;
+    this.bytes = body.size;
+  }
+
+  /** The same, for another try: what was tried may be in the log, so that its id has to be looked up. */
+  again(): Draft {
+    const { id, ts, key, meta, body, ownId, bytes, waiter, addedMs } = this;
+    return Object.assign(new Draft(id, ts, key, meta, body, false), { ownId, bytes, waiter, addedMs });
   }
 }
 

@@ -11,45 +11,16 @@
 import { chunkEnd } from "../model/chunk-end.js";
 import { type Clock, pause, recentMs } from "../model/clock.js";
 import { BusError } from "../model/errors.js";
-import { type EventDraft, type Seq, type StoredEvent, saysTheSame } from "../model/event.js";
+import { type Seq, type StoredEvent, saysTheSame } from "../model/event.js";
 import type { Limits } from "../model/limits.js";
 import { listOfOne } from "../model/list-of-one.js";
 import { backoffMs, type RetryPolicy } from "../model/retry.js";
 import { soon } from "../model/soon.js";
 import type { AppendResult, Log } from "../ports/log.js";
+import type { Draft, Waiter } from "./draft.js";
 
 /** So many answers, and what their publishers do next, take longer than it takes to send the next batch. */
 const MANY = 16;
-
-/** Who waits for a draft. Exactly one of the two is called, once. */
-export interface Waiter {
-  /** Nothing else comes along with it, as far as its publisher knows. */
-  readonly isAlone?: boolean;
-  done(event: StoredEvent, duplicate: boolean): void;
-  fail(error: BusError): void;
-}
-
-/**
- * A draft that waits, or is under way. Not a literal: V8 takes note of literals that outlive a collection or two, makes all
- * that come from the same place among the old objects from then on, and keeps what they lead to until these are collected.
- */
-class Pending {
-  draft: EventDraft;
-  readonly waiter: Waiter;
-  readonly bytes: number;
-  /** The bus made its id: nobody else can have published it. */
-  readonly ownId: boolean;
-  /** On the steady clock. */
-  readonly addedMs: number;
-
-  constructor(draft: EventDraft, waiter: Waiter, bytes: number, addedMs: number) {
-    this.draft = draft;
-    this.waiter = waiter;
-    this.bytes = bytes;
-    this.ownId = draft.freshId;
-    this.addedMs = addedMs;
-  }
-}
 
 export interface WriterOptions {
   readonly log: Log;
@@ -72,18 +43,18 @@ export class PartitionWriter {
   readonly #topic: string;
   readonly #partition: number;
   readonly #options: WriterOptions;
-  #queue: Pending[] = [];
+  #queue: Draft[] = [];
   #busy = false;
   /** Who waits for it to be idle. */
   #whenIdle: (() => void)[] = [];
   /** The batch that is being appended, and since when, on the steady clock. */
-  #batch: Pending[] = [];
+  #batch: Draft[] = [];
   #triedMs = 0;
   /** How many were in the batch before. */
   #lastCount = 1;
   #appending = false;
   /** An append that is over, and whose publishers are told once the next one is on its way. */
-  #unanswered: { readonly batch: readonly Pending[]; readonly result: AppendResult } | undefined;
+  #unanswered: { readonly batch: readonly Draft[]; readonly result: AppendResult } | undefined;
   /** Head of the log that was heard of while an append was under way. */
   #heard: Seq = 0;
 
@@ -93,10 +64,11 @@ export class PartitionWriter {
     this.#options = options;
   }
 
-  add(draft: EventDraft, bytes: number, waiter: Waiter): void {
-    const pending = new Pending(draft, waiter, bytes, recentMs(this.#options.clock));
-    if (this.#queue.length === 0) this.#queue = listOfOne(pending);
-    else this.#queue.push(pending);
+  add(draft: Draft, waiter: Waiter): void {
+    draft.waiter = waiter;
+    draft.addedMs = recentMs(this.#options.clock);
+    if (this.#queue.length === 0) this.#queue = listOfOne(draft);
+    else this.#queue.push(draft);
     if (this.#busy) {
       this.#prepare(draft);
       return;
@@ -108,7 +80,7 @@ export class PartitionWriter {
   }
 
   /** One that is alone, as the one before it was, has nobody to wait for. */
-  #nextNow(draft: EventDraft): void {
+  #nextNow(draft: Draft): void {
     const result = this.#appendNow(draft);
     if (result === undefined) {
       soon(this.#next);
@@ -119,7 +91,7 @@ export class PartitionWriter {
   }
 
   /** Undefined if nothing was done. */
-  #appendNow(draft: EventDraft): AppendResult | undefined {
+  #appendNow(draft: Draft): AppendResult | undefined {
     const { log, clock } = this.#options;
     if (log.appendNow === undefined) return undefined;
     this.#triedMs = clock.steady();
@@ -135,7 +107,7 @@ export class PartitionWriter {
   }
 
   /** The time of an append under way is used for those that go with the next one, and for no more than these. */
-  #prepare(draft: EventDraft): void {
+  #prepare(draft: Draft): void {
     const { log, limits } = this.#options;
     if (this.#appending && this.#queue.length <= limits.maxBatchEvents) log.prepare?.(draft);
   }
@@ -169,13 +141,11 @@ export class PartitionWriter {
     for (const resolve of idle) resolve();
   };
 
-  #append(batch: readonly Pending[]): Promise<AppendResult> {
+  #append(batch: readonly Draft[]): Promise<AppendResult> {
     this.#triedMs = this.#options.clock.steady();
     this.#appending = true;
-    const drafts = new Array<EventDraft>(batch.length);
-    for (let i = 0; i < batch.length; i++) drafts[i] = (batch[i] as Pending).draft;
     try {
-      return this.#options.log.append(this.#topic, this.#partition, drafts);
+      return this.#options.log.append(this.#topic, this.#partition, batch);
     } catch (error) {
       // A driver that is not made of async functions.
       return Promise.reject(error);
@@ -213,14 +183,14 @@ export class PartitionWriter {
   };
 
   /** An append is over: its news is told; returns those that are not in the log. */
-  #take(batch: Pending[], result: AppendResult): Pending[] {
+  #take(batch: Draft[], result: AppendResult): Draft[] {
     this.#appending = false;
     const rest = this.#settle(batch, result, this.#options.clock.steady() - this.#triedMs);
     this.#tellHeard();
     return rest;
   }
 
-  #takeBatch(): Pending[] {
+  #takeBatch(): Draft[] {
     const { maxBatchEvents, maxBatchBytes } = this.#options.limits;
     const bounds = { items: maxBatchEvents, bytes: maxBatchBytes };
     const count = chunkEnd(this.#queue, 0, bounds, ({ bytes }) => bytes);
@@ -233,7 +203,7 @@ export class PartitionWriter {
   }
 
   /** Tries again until all are in the log, or there is no hope, or time is up. */
-  async #insist(unsettled: Pending[], first: AppendResult): Promise<void> {
+  async #insist(unsettled: Draft[], first: AppendResult): Promise<void> {
     const { clock, retry, giveUpAfterMs, signal } = this.#options;
     let rest = unsettled;
     let result = first;
@@ -249,9 +219,7 @@ export class PartitionWriter {
       this.#failAll(rest.slice(0, late), uncertain ? outcomeUnknown(error) : error);
       rest = rest.slice(late);
       if (rest.length === 0) return;
-      // What was tried may be in the log: from now on each id has to be looked up.
-      for (const pending of rest)
-        if (pending.draft.freshId) pending.draft = { ...pending.draft, freshId: false };
+      rest = rest.map((draft) => (draft.freshId ? draft.again() : draft));
       await pause(clock, backoffMs(retry, ++failures, clock.random()), signal);
       result = await this.#append(rest).catch(nothingAppended);
       const tried = rest;
@@ -269,7 +237,7 @@ export class PartitionWriter {
   }
 
   /** Tells of those that are in the log, and returns the others. */
-  #settle(batch: Pending[], { events, duplicates }: AppendResult, durationMs: number): Pending[] {
+  #settle(batch: Draft[], { events, duplicates }: AppendResult, durationMs: number): Draft[] {
     if (events.length > 0) {
       // Those who wait for growth hear first: delivery does not depend on what a publisher does next.
       const added = duplicates.size === 0 ? events : events.filter((_, i) => !wasThere(i, batch, duplicates));
@@ -280,9 +248,9 @@ export class PartitionWriter {
   }
 
   /** The first `count` of a batch have left the queue. */
-  #dequeue(batch: readonly Pending[], count: number): void {
+  #dequeue(batch: readonly Draft[], count: number): void {
     let bytes = 0;
-    for (let i = 0; i < count; i++) bytes += (batch[i] as Pending).bytes;
+    for (let i = 0; i < count; i++) bytes += (batch[i] as Draft).bytes;
     this.#options.onDequeued(count, bytes);
   }
 
@@ -294,19 +262,19 @@ export class PartitionWriter {
     this.#answerAll(batch, result);
   };
 
-  #answerAll(batch: readonly Pending[], { events, duplicates }: AppendResult): void {
+  #answerAll(batch: readonly Draft[], { events, duplicates }: AppendResult): void {
     for (let i = 0; i < events.length; i++) {
-      const pending = batch[i] as Pending;
+      const draft = batch[i] as Draft;
       const event = events[i] as StoredEvent;
       const found = wasThere(i, batch, duplicates);
-      if (found && !saysTheSame(event, this.#topic, pending.draft)) pending.waiter.fail(idConflict(event));
-      else pending.waiter.done(event, found);
+      if (found && !saysTheSame(event, this.#topic, draft)) draft.waiter.fail(idConflict(event));
+      else draft.waiter.done(event, found);
     }
   }
 
-  #failAll(batch: readonly Pending[], error: BusError): void {
+  #failAll(batch: readonly Draft[], error: BusError): void {
     this.#dequeue(batch, batch.length);
-    for (const { waiter, draft } of batch) waiter.fail(withId(error, draft.id));
+    for (const { waiter, id } of batch) waiter.fail(withId(error, id));
   }
 }
 
@@ -332,14 +300,14 @@ function nothingAppended(error: unknown): AppendResult {
 }
 
 /** Whether somebody had published it before. What a try of ours had added, unheard, is found by its id and new all the same. */
-function wasThere(i: number, batch: readonly Pending[], duplicates: ReadonlySet<number>): boolean {
-  return duplicates.has(i) && !(batch[i] as Pending).ownId;
+function wasThere(i: number, batch: readonly Draft[], duplicates: ReadonlySet<number>): boolean {
+  return duplicates.has(i) && !(batch[i] as Draft).ownId;
 }
 
 const NO_DUPLICATES: ReadonlySet<number> = new Set();
 
 /** How many were published before `beforeMs` or then; they are in the order of their publishes. */
-function countLate(batch: readonly Pending[], beforeMs: number): number {
+function countLate(batch: readonly Draft[], beforeMs: number): number {
   const good = batch.findIndex(({ addedMs }) => addedMs > beforeMs);
   return good < 0 ? batch.length : good;
 }

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { settled } from "../../test/support/eventually.js";
 import { failure } from "../../test/support/failure.js";
 import { LOST, PublishingBench, REFUSED } from "../../test/support/publishing-bench.js";
+import { draft } from "../../test/support/stored-events.js";
 import type { BusError } from "../model/errors.js";
 
 describe("an unknown outcome", () => {
@@ -23,6 +24,17 @@ describe("an unknown outcome", () => {
     await bench.clock.advance(200);
     await publishing;
     expect(bench.drafts.map(([first]) => first?.freshId)).toEqual([true, false]);
+  });
+
+  it("P13: gives back as many bytes as it took, although its size turned out smaller between two tries", async () => {
+    const bench = new PublishingBench({ faults: [LOST], limits: { maxQueuedBytes: 1_000 } });
+    const made = draft("own", new Array(100).fill(1), { freshId: true });
+    const publishing = bench.publishDraft(made);
+    const before = made.body.size;
+    expect(made.body.text.length).toBeLessThan(before);
+    await bench.clock.advance(200);
+    await publishing;
+    bench.publisher.admit(1, 1_000);
   });
 
   it("P2: those who wait for growth hear of what an unheard try had added", async () => {

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { settled } from "../../test/support/eventually.js";
 import { failure } from "../../test/support/failure.js";
-import { LOST, PublishingBench, REFUSED, TOPIC } from "../../test/support/publishing-bench.js";
+import { LOST, PublishingBench, REFUSED } from "../../test/support/publishing-bench.js";
 import { draft, storedEvent } from "../../test/support/stored-events.js";
 import { BusError } from "../model/errors.js";
 import { jumpHash } from "../model/partition.js";
@@ -157,10 +157,8 @@ describe("many at once", () => {
   /** Publishes and notes who was answered, and how many appends had begun by then. */
   function publishAll(bench: PublishingBench, ids: readonly string[], answers: [string, number][]): void {
     for (const id of ids) {
-      const made = draft(id, id);
-      bench.publisher.admit(1, made.body.size);
       const note = (): void => void answers.push([id, bench.appends.length]);
-      bench.publisher.add(TOPIC, undefined, made, { done: note, fail: note });
+      bench.queue(draft(id, id), { done: note, fail: note });
     }
   }
 

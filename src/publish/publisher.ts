@@ -1,9 +1,10 @@
 /** The publish path of a bus: which partition, within bounds (P13), through that partition's writer. */
 import { BusError } from "../model/errors.js";
-import type { EventDraft, Seq } from "../model/event.js";
+import type { Seq } from "../model/event.js";
 import { jumpHash } from "../model/partition.js";
 import type { TopicConfig } from "../model/topic.js";
-import { PartitionWriter, type Waiter, type WriterOptions } from "./partition-writer.js";
+import type { Draft, Waiter } from "./draft.js";
+import { PartitionWriter, type WriterOptions } from "./partition-writer.js";
 
 export class Publisher {
   readonly #options: WriterOptions;
@@ -55,10 +56,10 @@ export class Publisher {
   }
 
   /** Queues an admitted draft. */
-  add(topic: TopicConfig, partition: number | undefined, draft: EventDraft, waiter: Waiter): void {
+  add(topic: TopicConfig, partition: number | undefined, draft: Draft, waiter: Waiter): void {
     const chosen =
       partition ?? (topic.partitions === 1 ? 0 : jumpHash(draft.key ?? draft.id, topic.partitions));
-    this.#writer(topic.name, chosen).add(draft, draft.body.size, waiter);
+    this.#writer(topic.name, chosen).add(draft, waiter);
   }
 
   /** Whether this partition's writer will tell of the growth itself, once its append is over. */

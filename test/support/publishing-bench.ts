@@ -5,6 +5,7 @@ import { DEFAULT_LIMITS, type Limits } from "../../src/model/limits.js";
 import { ManualClock } from "../../src/model/manual-clock.js";
 import type { TopicConfig } from "../../src/model/topic.js";
 import type { Log } from "../../src/ports/log.js";
+import { Draft, type Waiter } from "../../src/publish/draft.js";
 import { Publisher } from "../../src/publish/publisher.js";
 import { memoryStore } from "../../src/stores/memory/index.js";
 import { type Fault, faultyStore, scheduledFaults } from "../../src/testing/faulty-store/index.js";
@@ -12,7 +13,7 @@ import { interceptStore } from "../../src/testing/store-calls.js";
 import { type Gate, gate } from "./eventually.js";
 import { draft } from "./stored-events.js";
 
-export const TOPIC: TopicConfig = { name: "t.a", partitions: 1 };
+const TOPIC: TopicConfig = { name: "t.a", partitions: 1 };
 
 export interface BenchOptions {
   readonly limits?: Partial<Limits>;
@@ -105,14 +106,17 @@ export class PublishingBench {
     partition?: number,
     isAlone = false,
   ): Promise<Published> {
-    this.publisher.admit(1, made.body.size);
     return new Promise((resolve, reject) => {
-      this.publisher.add(topic, partition, made, {
-        isAlone,
-        done: (event, duplicate) => resolve({ event, duplicate }),
-        fail: reject,
-      });
+      const done = (event: StoredEvent, duplicate: boolean): void => resolve({ event, duplicate });
+      this.queue(made, { isAlone, done, fail: reject }, topic, partition);
     });
+  }
+
+  queue(made: EventDraft, waiter: Waiter, topic: TopicConfig = TOPIC, partition?: number): void {
+    const { id, ts, key, meta, body, freshId } = made;
+    const queued = new Draft(id, ts, key, meta, body, freshId);
+    this.publisher.admit(1, queued.bytes);
+    this.publisher.add(topic, partition, queued, waiter);
   }
 
   /** What the log holds, by id. */
