@@ -200,6 +200,24 @@ describe("reading", () => {
     expect(bench.tail.read(late, 3, 9)).toBeInstanceOf(Promise);
   });
 
+  it("lets go of what every reader has got also while there is always more, once it is half of what is kept", async () => {
+    const bench = new Bench();
+    const reader = bench.tail.listen("t.a", 0, () => undefined);
+    const late = (): TailReader => bench.tail.listen("t.a", 0, () => undefined);
+    const publish = async (): Promise<void> => bench.tail.appended((await bench.append(4)).events);
+    await publish();
+    expect(bench.tail.read(reader, 0, 1)).toMatchObject({ through: 1 });
+    await publish();
+    const before = late();
+    expect(bench.tail.read(before, 0, 1)).toMatchObject({ events: [{ seq: 1 }] });
+    before.stop();
+    expect(bench.tail.read(reader, 1, 5)).toMatchObject({ through: 6 });
+    await publish();
+    expect(bench.tail.read(late(), 6, 9)).toMatchObject({ events: range(7, 12).map((seq) => ({ seq })) });
+    expect(bench.reads).toBe(0);
+    expect(bench.tail.read(late(), 5, 9)).toBeInstanceOf(Promise);
+  });
+
   it("lets go at once of what readers take as soon as they hear of it, read from the log or published here", async () => {
     const bench = new Bench();
     const seen: number[] = [];

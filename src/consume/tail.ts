@@ -197,18 +197,30 @@ export class Tail {
 
   #shrink(tail: PartitionTail): void {
     const keep = Math.min(this.#limits.maxTailEvents, tail.events.length >>> 1);
-    const gone = tail.events.splice(0, tail.events.length - keep);
-    tail.from = gone.at(-1)?.seq ?? tail.from;
+    this.#drop(tail, tail.events.length - keep);
+  }
+
+  /** Lets go of the oldest, so many. */
+  #drop(tail: PartitionTail, count: number): void {
+    tail.from = tail.events[count - 1]?.seq ?? tail.from;
+    tail.events = tail.events.slice(count);
     // Counted anew: an event's size changes when its text is made.
     this.#bytes -= tail.bytes;
     tail.bytes = sizeOf(tail.events);
     this.#bytes += tail.bytes;
   }
 
+  /** In lumps: those that all have got go once they are as many as the others. */
   #letGoOfRead(tail: PartitionTail): void {
     if (tail.events.length === 0) return;
-    for (const { through } of tail.readers) if (through < tail.through) return;
-    this.#forget(tail, tail.through);
+    let read = tail.through;
+    for (const { through } of tail.readers) if (through < read) read = through;
+    if (read === tail.through) {
+      this.#forget(tail, read);
+      return;
+    }
+    const gone = firstAfter(tail.events, read);
+    if (gone * 2 >= tail.events.length) this.#drop(tail, gone);
   }
 
   #forget(tail: PartitionTail, through: Seq): void {
