@@ -1,15 +1,11 @@
 /** A member that dies within a transaction, and how the next one takes over: own-sessions.ts. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { Store } from "../../../src/ports/store.js";
 import { upsert } from "../../../src/testing/conformance/document-writes.js";
-import { claimed, leaseOf, started } from "../../../src/testing/conformance/group-leases.js";
-import { cursorAt, failsWith, openMember } from "../../../src/testing/conformance/samples.js";
-import { gate } from "../../support/eventually.js";
+import { claimed, started } from "../../../src/testing/conformance/group-leases.js";
+import { cursorAt, openMember } from "../../../src/testing/conformance/samples.js";
 import { TestDatabase } from "../../support/mongo/database.js";
 import { FailPoint } from "../../support/mongo/fail-point.js";
-
-/** The server ends a transaction by itself after 60 s at the earliest. */
-const TEST_MS = 40_000;
+import { deadMember, TAKING_OVER_MS, takesOver } from "../../support/mongo/taking-over.js";
 
 let database: TestDatabase;
 let failPoint: FailPoint;
@@ -21,9 +17,6 @@ afterEach(async () => {
   await failPoint.release();
   await database.dispose();
 });
-
-/** Its session on the group's members has run out. */
-const deadMember = (store: Store): Promise<string> => openMember(store, 0);
 
 async function sessionsOf(member: string): Promise<unknown[]> {
   const document = await database.db.collection<{ _id: string }>("members").findOne({ _id: member });
@@ -61,34 +54,8 @@ describe("the sessions of a member's transactions", () => {
 
   it(
     "P7, P9: are ended when another takes over, who need not wait for the server to undo what was left open",
-    async () => {
-      const [store, second] = [await database.open(), await database.open()];
-      const ref = await started(store);
-      const { epoch } = await claimed(store, ref, await deadMember(store));
-      await store.documents.define("v", []);
-      const [inTheMiddle, awake] = [gate(), gate()];
-      const frozen = store.documents.transact({
-        writes: [{ view: "v", writes: [upsert("a", { by: "the first" })] }],
-        cursor: { ref, epoch, cursor: cursorAt(9) },
-        within: async () => {
-          inTheMiddle.open();
-          await awake.passed;
-          return [];
-        },
-      });
-      await inTheMiddle.passed;
-      const claim = await claimed(second, ref, await openMember(second));
-      expect(claim).toMatchObject({ epoch: epoch + 1, clean: false, cursor: cursorAt(0) });
-      await second.documents.transact({
-        writes: [{ view: "v", writes: [upsert("b", { by: "the second" })] }],
-        cursor: { ref, epoch: claim.epoch, cursor: cursorAt(4) },
-      });
-      awake.open();
-      await failsWith("LEASE_LOST", frozen);
-      expect((await leaseOf(second, ref))?.cursor).toEqual(cursorAt(4));
-      expect([...(await second.documents.get("v", ["a", "b"])).keys()]).toEqual(["b"]);
-    },
-    TEST_MS,
+    async () => takesOver(await database.open(), await database.open()),
+    TAKING_OVER_MS,
   );
 
   it("a server that refuses is spoken of once, and the partitions are taken over all the same", async () => {

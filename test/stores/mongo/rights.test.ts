@@ -14,16 +14,16 @@ import { mongoStore } from "../../../src/stores/mongo/index.js";
 import { describeUnits } from "../../../src/testing/conformance/document-units.js";
 import { upsert } from "../../../src/testing/conformance/document-writes.js";
 import { describeFences } from "../../../src/testing/conformance/group-fencing.js";
-import { claimed, leaseOf, started } from "../../../src/testing/conformance/group-leases.js";
 import { sharedStore } from "../../../src/testing/conformance/harness.js";
 import { describeRemoval } from "../../../src/testing/conformance/log-removal.js";
 import { describeWatch } from "../../../src/testing/conformance/log-watch.js";
-import { cursorAt, drafts, failsWith, openMember } from "../../../src/testing/conformance/samples.js";
+import { drafts } from "../../../src/testing/conformance/samples.js";
 import { gate } from "../../support/eventually.js";
 import { failure } from "../../support/failure.js";
 import { mongoFixture } from "../../support/mongo/fixture.js";
 import { GuardedServer, PASSWORD, type Rights } from "../../support/mongo/guarded-server.js";
 import { newDatabaseName } from "../../support/mongo/shared-server.js";
+import { TAKING_OVER_MS, takesOver } from "../../support/mongo/taking-over.js";
 
 /** What the documentation lists for those who give no role but single rights. */
 const ACTIONS = [
@@ -189,37 +189,9 @@ describe("a user who lacks a right", () => {
 });
 
 describe("a member that dies within a transaction", () => {
-  /** What the first leaves open, the second has to get past. */
   async function takenOver(db: string, firstUrl: string, secondUrl: string): Promise<void> {
-    const [first, second] = [await open(firstUrl, db), await open(secondUrl, db)];
-    const ref = await started(first);
-    const { epoch } = await claimed(first, ref, await openMember(first, 0));
-    await first.documents.define("v", []);
-    const [inTheMiddle, awake] = [gate(), gate()];
-    const frozen = first.documents.transact({
-      writes: [{ view: "v", writes: [upsert("a", {})] }],
-      cursor: { ref, epoch, cursor: cursorAt(9) },
-      within: async () => {
-        inTheMiddle.open();
-        await awake.passed;
-        return [];
-      },
-    });
-    await inTheMiddle.passed;
-    const claim = await claimed(second, ref, await openMember(second));
-    expect(claim).toMatchObject({ epoch: epoch + 1, clean: false, cursor: cursorAt(0) });
-    await second.documents.transact({
-      writes: [{ view: "v", writes: [upsert("b", {})] }],
-      cursor: { ref, epoch: claim.epoch, cursor: cursorAt(4) },
-    });
-    awake.open();
-    await failsWith("LEASE_LOST", frozen);
-    expect((await leaseOf(second, ref))?.cursor).toEqual(cursorAt(4));
-    expect([...(await second.documents.get("v", ["a", "b"])).keys()]).toEqual(["b"]);
+    await takesOver(await open(firstUrl, db), await open(secondUrl, db));
   }
-
-  // The server ends a transaction by itself after 60 s at the earliest.
-  const TEST_MS = 40_000;
 
   it(
     "P7, P9: is taken over at once by another of the same user",
@@ -229,7 +201,7 @@ describe("a member that dies within a transaction", () => {
       await takenOver(db, url, url);
       expect(warnings).toEqual([]);
     },
-    TEST_MS,
+    TAKING_OVER_MS,
   );
 
   it(
@@ -241,7 +213,7 @@ describe("a member that dies within a transaction", () => {
       await takenOver(db, await server.writerUrl(db), second);
       expect(warnings).toEqual([]);
     },
-    TEST_MS,
+    TAKING_OVER_MS,
   );
 
   it("P7, P9: any other user is told why it has to wait, and takes over when the server has ended it", async () => {
