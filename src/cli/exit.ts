@@ -1,16 +1,6 @@
 /** How a command ends: its exit code, and the one message that says why. */
 import { BusError, describeThrown } from "../model/errors.js";
-
-export const EXIT = {
-  ok: 0,
-  failure: 1,
-  usage: 2,
-  notFound: 3,
-  auth: 4,
-  invalid: 5,
-  interrupted: 130,
-  terminated: 143,
-} as const;
+import { EXIT } from "./exit-codes.js";
 
 const BY_CODE: Readonly<Record<string, number>> = {
   USAGE: EXIT.usage,

@@ -1,5 +1,5 @@
-/** The first signal asks a command to end in order, the second ends it at once. A reader that is gone ends it quietly. */
-import { EXIT } from "./exit.js";
+/** The first signal asks a command to end in order, the second ends it at once. */
+import { EXIT } from "./exit-codes.js";
 
 export interface Interruption {
   readonly signal: AbortSignal;
@@ -20,12 +20,4 @@ export function listenForInterruption(): Interruption {
     });
   }
   return ending;
-}
-
-/** `promethean export t | head` is no failure of the export. */
-export function endQuietlyOnBrokenPipe(): void {
-  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-    process.exit(error.code === "EPIPE" ? EXIT.ok : EXIT.failure);
-  });
-  process.stderr.on("error", () => undefined);
 }

@@ -1,11 +1,9 @@
 #!/usr/bin/env node
-/** The `promethean` command: finds the command that was asked for and loads that one alone. */
+/** The `promethean` command: finds the command that was asked for and loads that one alone. Help needs little, and comes soon. */
 import { Command, CommanderError } from "commander";
 import { COMMANDS } from "./command-table.js";
-import { EXIT, exitCodeOf, failureText } from "./exit.js";
-import { endQuietlyOnBrokenPipe } from "./interruption.js";
-import { newCommand } from "./session.js";
-import { packageVersion } from "./version.js";
+import { EXIT } from "./exit-codes.js";
+import { newCommand } from "./own-command.js";
 
 async function programFor(name: string | undefined): Promise<Command> {
   const program = newCommand("promethean", "A durable event bus with projections.", [
@@ -14,7 +12,7 @@ async function programFor(name: string | undefined): Promise<Command> {
     "promethean tail orders.placed --from earliest",
     "promethean lag --watch",
   ]);
-  program.version(packageVersion(), "-V, --version", "the version of this program");
+  program.version(await versionIfAsked(), "-V, --version", "the version of this program");
   program.helpCommand("help [command]", "how a command is used");
   program.configureHelp({ visibleOptions: (command) => command.options.filter((option) => !option.hidden) });
   for (const [command, { summary, load }] of Object.entries(COMMANDS)) {
@@ -32,6 +30,11 @@ Exit codes: 0 ok, 1 failure, 2 wrong use, 3 not found, 4 no right, 5 not valid, 
   return program;
 }
 
+async function versionIfAsked(): Promise<string> {
+  const isAsked = process.argv.some((argument) => argument === "--version" || argument.startsWith("-V"));
+  return isAsked ? (await import("./version.js")).packageVersion() : "";
+}
+
 /** So that wrong use has one exit code, and nothing ends before its output is out. */
 function throwInsteadOfExit(command: Command): void {
   command.exitOverride().showHelpAfterError("(--help says how it is used)");
@@ -46,25 +49,31 @@ async function run(argv: readonly string[]): Promise<void> {
   else await program.parseAsync(argv as string[]);
 }
 
-function fail(error: unknown): void {
+async function fail(error: unknown): Promise<void> {
   if (error instanceof CommanderError) {
     // Commander has said what there is to say.
     process.exitCode = error.exitCode === 0 ? EXIT.ok : EXIT.usage;
     return;
   }
+  const { exitCodeOf, failureText } = await import("./exit.js");
   process.stderr.write(`${failureText(error, { json: process.argv.includes("--json") })}\n`);
   process.exitCode = exitCodeOf(error);
 }
 
+/** `promethean export t | head` is no failure of the export. */
+function endQuietlyOnBrokenPipe(): void {
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+    process.exit(error.code === "EPIPE" ? EXIT.ok : EXIT.failure);
+  });
+  process.stderr.on("error", () => undefined);
+}
+
 endQuietlyOnBrokenPipe();
-process.on("uncaughtException", (error) => {
-  fail(error);
-  process.exit();
-});
+process.on("uncaughtException", (error) => void fail(error).finally(() => process.exit()));
 try {
   await run(process.argv);
 } catch (error) {
-  fail(error);
+  await fail(error);
 }
 // Everything was closed by its owner; a connection that is kept alive for another request must not hold up the shell.
 process.stdout.write("", () => process.exit());

@@ -2,9 +2,10 @@
  * What every command is given: its output, the signal that ends it, and a connection when it asks for one. Whatever was
  * opened is closed when the command is over, however it ends.
  */
-import { Command, Option } from "commander";
+import { type Command, Option } from "commander";
 import type { Backend } from "./backend.js";
-import { EXIT, exitCodeOf, failureText } from "./exit.js";
+import { exitCodeOf, failureText } from "./exit.js";
+import { EXIT } from "./exit-codes.js";
 import { listenForInterruption } from "./interruption.js";
 import { Output } from "./output.js";
 
@@ -78,23 +79,6 @@ export function perform<O extends object, A extends unknown[]>(
 function tell(error: unknown, json: boolean): number {
   process.stderr.write(`${failureText(error, { json })}\n`);
   return exitCodeOf(error);
-}
-
-const examplesByCommand = new WeakMap<Command, readonly string[]>();
-
-/** The examples under its help. */
-export function examplesOf(command: Command): readonly string[] {
-  return examplesByCommand.get(command) ?? [];
-}
-
-/** A command of ours, with examples under its help. */
-export function newCommand(name: string, summary: string, examples: readonly string[] = []): Command {
-  const command = new Command(name).description(summary);
-  examplesByCommand.set(command, examples);
-  if (examples.length > 0) {
-    command.addHelpText("after", `\nExamples:\n${examples.map((example) => `  ${example}`).join("\n")}`);
-  }
-  return command;
 }
 
 export function withJson(command: Command): Command {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Command } from "commander";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { COMMANDS } from "../../src/cli/command-table.js";
-import { examplesOf } from "../../src/cli/session.js";
+import { examplesOf } from "../../src/cli/own-command.js";
 import { ensureBuilt, type Running, shell } from "../support/cli.js";
 import { cliScene, type Scene } from "../support/cli-scene.js";
 import { eventually } from "../support/eventually.js";

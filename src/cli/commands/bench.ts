@@ -7,9 +7,10 @@ import type { Bus } from "../../bus/bus.js";
 import { createBus } from "../../bus/create-bus.js";
 import { wholeNumber } from "../arguments.js";
 import { factLines } from "../output.js";
+import { newCommand } from "../own-command.js";
 import { Progress } from "../progress.js";
 import { count } from "../quantities.js";
-import { newCommand, perform, type Session, withJson } from "../session.js";
+import { perform, type Session, withJson } from "../session.js";
 import { chooseStore } from "../store-choice.js";
 
 interface BenchOptions {

@@ -5,8 +5,9 @@ import { span } from "../arguments.js";
 import { demandConsent } from "../consent.js";
 import { failure } from "../exit.js";
 import { demandBus } from "../own-bus.js";
+import { newCommand } from "../own-command.js";
 import { count, counted } from "../quantities.js";
-import { newCommand, perform, type Session, withConnection, withConsent } from "../session.js";
+import { perform, type Session, withConnection, withConsent } from "../session.js";
 
 interface CompactOptions {
   readonly keepHistory?: number;

@@ -1,6 +1,7 @@
 /** `promethean completion`: scripts for shells, made from the commands themselves. */
 import { Argument, type Command } from "commander";
-import { newCommand, perform, type Session } from "../session.js";
+import { newCommand } from "../own-command.js";
+import { perform, type Session } from "../session.js";
 
 type Commands = Readonly<Record<string, { readonly load: () => Promise<Command> }>>;
 

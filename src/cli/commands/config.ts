@@ -1,7 +1,8 @@
 /** `promethean config`: the settings that `serve` would use, checked, without their secrets. */
 import type { Command } from "commander";
 import { type ConfigFlags, loadConfig, redactedConfig } from "../hub-config.js";
-import { newCommand, perform, type Session, withJson } from "../session.js";
+import { newCommand } from "../own-command.js";
+import { perform, type Session, withJson } from "../session.js";
 import { withConfigFlags } from "./serve.js";
 
 export function configCommand(): Command {

@@ -2,7 +2,8 @@
 import type { Command } from "commander";
 import { type Context, readContexts, writeContexts } from "../contexts.js";
 import { failure, usageError } from "../exit.js";
-import { newCommand, perform, type Session, withJson } from "../session.js";
+import { newCommand } from "../own-command.js";
+import { perform, type Session, withJson } from "../session.js";
 import { redacted } from "../store-choice.js";
 
 export function contextCommand(): Command {

@@ -3,8 +3,9 @@ import type { Command } from "commander";
 import type { MovedGroup } from "../../project/group-move.js";
 import { PLACES, type Place, place } from "../arguments.js";
 import { demandConsent } from "../consent.js";
+import { newCommand } from "../own-command.js";
 import { counted } from "../quantities.js";
-import { newCommand, perform, type Session, withConnection, withConsent } from "../session.js";
+import { perform, type Session, withConnection, withConsent } from "../session.js";
 
 interface CursorOptions {
   readonly topic: string;

@@ -6,8 +6,9 @@ import { gather, positiveNumber, wholeNumber } from "../arguments.js";
 import type { Backend } from "../backend.js";
 import { demandConsent } from "../consent.js";
 import { factLines } from "../output.js";
+import { newCommand } from "../own-command.js";
 import { count, counted } from "../quantities.js";
-import { newCommand, perform, type Session, withConnection, withConsent } from "../session.js";
+import { perform, type Session, withConnection, withConsent } from "../session.js";
 
 interface Choice {
   readonly group?: string;

@@ -8,9 +8,10 @@ import type { TaskReport } from "../../model/task.js";
 import type { EmbeddedStore } from "../../stores/embedded/index.js";
 import type { Backend } from "../backend.js";
 import { CliError, failure } from "../exit.js";
+import { newCommand } from "../own-command.js";
 import { Progress } from "../progress.js";
 import { count, counted, dataSize, duration } from "../quantities.js";
-import { newCommand, perform, type Session, withConnection } from "../session.js";
+import { perform, type Session, withConnection } from "../session.js";
 import { packageVersion } from "../version.js";
 
 type State = "ok" | "warn" | "fail";

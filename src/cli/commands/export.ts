@@ -6,9 +6,10 @@ import { finished } from "node:stream/promises";
 import type { Command } from "commander";
 import { PLACES, type Place, place, placeText, time, wholeNumber } from "../arguments.js";
 import { CliError, failure } from "../exit.js";
+import { newCommand } from "../own-command.js";
 import { Progress } from "../progress.js";
 import { counted } from "../quantities.js";
-import { newCommand, perform, type Session, withConnection } from "../session.js";
+import { perform, type Session, withConnection } from "../session.js";
 
 interface ExportOptions {
   readonly from: Place;

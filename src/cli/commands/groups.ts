@@ -2,8 +2,9 @@
 import type { Command } from "commander";
 import type { GroupLag, PartitionLag } from "../../bus/admin.js";
 import { tableLines } from "../output.js";
+import { newCommand } from "../own-command.js";
 import { count, duration } from "../quantities.js";
-import { newCommand, perform, type Session, withConnection } from "../session.js";
+import { perform, type Session, withConnection } from "../session.js";
 
 interface GroupsOptions {
   readonly topic?: string;

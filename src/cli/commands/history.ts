@@ -4,7 +4,8 @@ import type { EventRecord } from "../../model/event.js";
 import { wholeNumber } from "../arguments.js";
 import { eventLine, terminalColumns } from "../event-line.js";
 import { failure } from "../exit.js";
-import { newCommand, perform, type Session, withConnection } from "../session.js";
+import { newCommand } from "../own-command.js";
+import { perform, type Session, withConnection } from "../session.js";
 
 interface HistoryOptions {
   readonly limit: number;

@@ -7,9 +7,10 @@ import { derivedId } from "../../model/ids.js";
 import type { Imported } from "../../project/import-events.js";
 import { parseJson, readInput } from "../arguments.js";
 import { CliError, failure } from "../exit.js";
+import { newCommand } from "../own-command.js";
 import { Progress } from "../progress.js";
 import { counted } from "../quantities.js";
-import { newCommand, perform, type Session, withConnection } from "../session.js";
+import { perform, type Session, withConnection } from "../session.js";
 
 interface ImportOptions {
   readonly keepPartitions?: boolean;

@@ -5,9 +5,10 @@ import { pause, systemClock } from "../../model/clock.js";
 import { span } from "../arguments.js";
 import type { Backend } from "../backend.js";
 import { tableLines } from "../output.js";
+import { newCommand } from "../own-command.js";
 import { count, duration } from "../quantities.js";
 import { Screen } from "../screen.js";
-import { newCommand, perform, type Session, withConnection } from "../session.js";
+import { perform, type Session, withConnection } from "../session.js";
 import { GROUP_COLUMNS } from "./groups.js";
 
 interface LagOptions {

@@ -6,8 +6,10 @@ import { z } from "zod";
 import { type LintOptions, lintProject } from "../../schema/lint/lint.js";
 import { githubAnnotations, reportText } from "../../schema/lint/report-text.js";
 import { hubTarget } from "../../schema/lint/targets.js";
-import { CliError, EXIT, usageError } from "../exit.js";
-import { newCommand, perform, type Session, withConnection } from "../session.js";
+import { CliError, usageError } from "../exit.js";
+import { EXIT } from "../exit-codes.js";
+import { newCommand } from "../own-command.js";
+import { perform, type Session, withConnection } from "../session.js";
 
 interface LintFlags {
   readonly tsconfig?: string;

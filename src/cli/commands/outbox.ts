@@ -4,8 +4,9 @@ import type { OutboxRow, OutboxStats } from "../../ports/outbox.js";
 import { gather } from "../arguments.js";
 import { demandConsent } from "../consent.js";
 import { factLines, tableLines } from "../output.js";
+import { newCommand } from "../own-command.js";
 import { count, counted, duration } from "../quantities.js";
-import { newCommand, perform, type Session, withConnection, withConsent } from "../session.js";
+import { perform, type Session, withConnection, withConsent } from "../session.js";
 
 interface RequeueOptions {
   readonly id?: readonly string[];

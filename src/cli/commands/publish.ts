@@ -4,8 +4,9 @@ import { Readable } from "node:stream";
 import type { Command } from "commander";
 import { gather, gatherPairs, parseJson, readInput, time, wholeNumber } from "../arguments.js";
 import type { Backend } from "../backend.js";
+import { newCommand } from "../own-command.js";
 import { counted } from "../quantities.js";
-import { newCommand, perform, type Session, withConnection } from "../session.js";
+import { perform, type Session, withConnection } from "../session.js";
 
 interface PublishOptions {
   readonly key?: string;

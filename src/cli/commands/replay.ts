@@ -3,8 +3,9 @@ import type { Command } from "commander";
 import type { Copied } from "../../project/replay.js";
 import { gather, PLACES, type Place, place, positiveNumber, time } from "../arguments.js";
 import { demandConsent } from "../consent.js";
+import { newCommand } from "../own-command.js";
 import { counted } from "../quantities.js";
-import { newCommand, perform, type Session, withConnection, withConsent } from "../session.js";
+import { perform, type Session, withConnection, withConsent } from "../session.js";
 
 interface ReplayOptions {
   readonly from: Place;

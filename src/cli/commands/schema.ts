@@ -7,7 +7,8 @@ import type { Compat } from "../../schema/schema-version.js";
 import { parseJson, readText, wholeNumber } from "../arguments.js";
 import type { Backend } from "../backend.js";
 import { failure } from "../exit.js";
-import { newCommand, perform, type Session, withConnection, withConsent } from "../session.js";
+import { newCommand } from "../own-command.js";
+import { perform, type Session, withConnection, withConsent } from "../session.js";
 
 interface SchemaOptions {
   readonly version?: number;

@@ -5,7 +5,8 @@ import type { HubOptions } from "../../hub/server.js";
 import { pause, systemClock } from "../../model/clock.js";
 import { defineTopic, type TopicOptions } from "../../model/topic.js";
 import { type ConfigFlags, type HubConfig, loadConfig } from "../hub-config.js";
-import { newCommand, perform, type Session } from "../session.js";
+import { newCommand } from "../own-command.js";
+import { perform, type Session } from "../session.js";
 import { chooseStore } from "../store-choice.js";
 
 export function serveCommand(): Command {

@@ -11,7 +11,8 @@ import type { EventRecord } from "../../model/event.js";
 import { PLACES, type Place, place, span, wholeNumber } from "../arguments.js";
 import { eventLine, terminalColumns } from "../event-line.js";
 import { usageError } from "../exit.js";
-import { newCommand, perform, type Session, withConnection } from "../session.js";
+import { newCommand } from "../own-command.js";
+import { perform, type Session, withConnection } from "../session.js";
 
 interface SubscribeOptions {
   readonly group: string;

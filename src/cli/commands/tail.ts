@@ -6,7 +6,8 @@ import type { EventRecord } from "../../model/event.js";
 import { PLACES, type Place, place, placeText, wholeNumber } from "../arguments.js";
 import type { Backend } from "../backend.js";
 import { eventLine, terminalColumns } from "../event-line.js";
-import { newCommand, perform, type Session, withConnection } from "../session.js";
+import { newCommand } from "../own-command.js";
+import { perform, type Session, withConnection } from "../session.js";
 
 interface TailOptions {
   readonly from: Place;

@@ -4,8 +4,9 @@ import { Acl } from "../../hub/acl.js";
 import { gather, readText, span } from "../arguments.js";
 import { failure, usageError } from "../exit.js";
 import { factLines } from "../output.js";
+import { newCommand } from "../own-command.js";
 import { duration } from "../quantities.js";
-import { newCommand, perform, type Session, withJson } from "../session.js";
+import { perform, type Session, withJson } from "../session.js";
 
 interface SecretOptions {
   readonly secretFile?: string;

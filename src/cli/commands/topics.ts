@@ -3,8 +3,9 @@ import type { Command } from "commander";
 import type { TopicConfig } from "../../model/topic.js";
 import type { PartitionHead } from "../../ports/log.js";
 import { factLines, tableLines } from "../output.js";
+import { newCommand } from "../own-command.js";
 import { count, dataSize, duration } from "../quantities.js";
-import { newCommand, perform, type Session, withConnection } from "../session.js";
+import { perform, type Session, withConnection } from "../session.js";
 
 interface TopicRow extends TopicConfig {
   readonly events: number;

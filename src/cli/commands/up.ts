@@ -10,7 +10,8 @@ import { BusError } from "../../model/errors.js";
 import { consoleIsBuilt, signInLink } from "../console-link.js";
 import { DataFolder } from "../data-folder.js";
 import { failure } from "../exit.js";
-import { newCommand, perform, type Session } from "../session.js";
+import { newCommand } from "../own-command.js";
+import { perform, type Session } from "../session.js";
 import { chooseStore, redacted } from "../store-choice.js";
 import { RecentTrouble, WatchedMachine } from "../watched-machine.js";
 

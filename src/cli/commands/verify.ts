@@ -3,8 +3,9 @@ import type { Command } from "commander";
 import type { VerifiedGroup } from "../../project/verify.js";
 import { failure } from "../exit.js";
 import { tableLines } from "../output.js";
+import { newCommand } from "../own-command.js";
 import { count, counted } from "../quantities.js";
-import { newCommand, perform, type Session, withConnection } from "../session.js";
+import { perform, type Session, withConnection } from "../session.js";
 
 interface VerifyOptions {
   readonly topic: string;

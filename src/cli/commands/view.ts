@@ -7,9 +7,10 @@ import type { ViewPage, ViewRecord } from "../../project/view.js";
 import { gatherPairs, time, wholeNumber } from "../arguments.js";
 import { demandConsent } from "../consent.js";
 import { finished } from "../jobs.js";
+import { newCommand } from "../own-command.js";
 import { Progress } from "../progress.js";
 import { count, counted } from "../quantities.js";
-import { newCommand, perform, type Session, withConnection, withConsent } from "../session.js";
+import { perform, type Session, withConnection, withConsent } from "../session.js";
 
 interface ListOptions {
   readonly where?: Readonly<Record<string, string>>;

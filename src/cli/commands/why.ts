@@ -2,8 +2,9 @@
 import type { Command } from "commander";
 import type { WhyReport } from "../../bus/admin.js";
 import { tableLines } from "../output.js";
+import { newCommand } from "../own-command.js";
 import { count } from "../quantities.js";
-import { newCommand, perform, type Session, withConnection } from "../session.js";
+import { perform, type Session, withConnection } from "../session.js";
 
 interface WhyOptions {
   readonly topic?: string;
