@@ -4,6 +4,7 @@
  *
  * The first line that is wrong ends it, with its number in the error; what came before it is in.
  */
+import { addToList } from "../model/add-to-list.js";
 import { BusError } from "../model/errors.js";
 import type { PublishedRecord, PublishItem } from "../model/event-bus.js";
 import { derivedId } from "../model/ids.js";
@@ -155,9 +156,7 @@ class Importer {
     const byTopic = new Map<string, Pending[]>();
     for (const pending of batch) {
       const name = topicName(pending.topic);
-      const list = byTopic.get(name);
-      if (list === undefined) byTopic.set(name, [pending]);
-      else list.push(pending);
+      addToList(byTopic, name, pending);
     }
     for (const list of byTopic.values()) await this.#publish(list);
     this.#counts.lines = last.line;

@@ -5,6 +5,7 @@
  * An entry that fails is tried again with backoff, and after `maxAttempts` is dead until a person requeues it. A crash
  * between publish and mark publishes again under the same id, which adds nothing (P3).
  */
+import { addToList } from "../model/add-to-list.js";
 import { type Clock, systemClock } from "../model/clock.js";
 import { BusError, describeThrown } from "../model/errors.js";
 import type { PublishItem, PublishOptions } from "../model/event-bus.js";
@@ -219,9 +220,7 @@ function inKeyOrder(claims: readonly OutboxClaim[]): OutboxClaim[][] {
       topicOf = new Map();
     }
     if (key !== undefined) topicOf.set(key, topic);
-    const ofTopic = wave.get(topic);
-    if (ofTopic === undefined) wave.set(topic, [claim]);
-    else ofTopic.push(claim);
+    addToList(wave, topic, claim);
   }
   return [...all, ...wave.values()];
 }
@@ -231,9 +230,7 @@ function groupByKey(claims: readonly OutboxClaim[]): Map<string, OutboxClaim[]> 
   const groups = new Map<string, OutboxClaim[]>();
   for (const claim of claims) {
     const name = claim.key === undefined ? `id ${claim.id}` : `key ${claim.key}`;
-    const group = groups.get(name);
-    if (group === undefined) groups.set(name, [claim]);
-    else group.push(claim);
+    addToList(groups, name, claim);
   }
   return groups;
 }

@@ -1,4 +1,5 @@
 /** Writes of a transactional projector, gathered until its commit. Reads see the writes that came before them. */
+import { addToList } from "../model/add-to-list.js";
 import { BusError } from "../model/errors.js";
 import { type JsonObject, jsonBody } from "../model/json.js";
 import type { Documents, DocumentWrite, Unit, ViewDocument } from "../ports/documents.js";
@@ -190,9 +191,7 @@ class GatheredView implements TransactionView {
     if (expected !== undefined) this.#expected.delete(key);
     const gathered = expected === undefined ? write : { ...write, expected };
     this.writes.push(gathered);
-    const earlier = this.#byKey.get(key);
-    if (earlier === undefined) this.#byKey.set(key, [gathered]);
-    else earlier.push(gathered);
+    addToList(this.#byKey, key, gathered);
     const seen = this.#seen.get(key);
     if (seen !== undefined) this.#seen.set(key, this.#after(seen, write));
   }

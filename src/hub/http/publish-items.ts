@@ -3,6 +3,7 @@
  * listener can use them. Nothing is published unless the caller may publish all of it.
  */
 import type { Bus } from "../../bus/bus.js";
+import { addToList } from "../../model/add-to-list.js";
 import { BusError, type ErrorCode } from "../../model/errors.js";
 import type {
   Place,
@@ -148,9 +149,7 @@ export async function publishAll(
   const byTopic = new Map<string, number[]>();
   items.forEach(({ topic }, index) => {
     desk.allow(caller, topic);
-    const indexes = byTopic.get(topic);
-    if (indexes === undefined) byTopic.set(topic, [index]);
-    else indexes.push(index);
+    addToList(byTopic, topic, index);
   });
   for (const [topic, indexes] of byTopic) desk.take(caller, topic, indexes.length);
   const results = new Array<Placed>(items.length);

@@ -3,6 +3,7 @@
  * that nobody asks about pays nothing. A key whose events were spread over partitions by hand is kept by seq, then
  * partition.
  */
+import { addToList } from "../../model/add-to-list.js";
 import type { HistoryOptions } from "../../ports/log.js";
 import type { Kept } from "./partition-log.js";
 
@@ -13,9 +14,7 @@ export class KeyIndex {
     for (const partition of partitions) {
       for (const event of partition) {
         if (event.key === undefined) continue;
-        const list = this.#lists.get(event.key);
-        if (list === undefined) this.#lists.set(event.key, [event]);
-        else list.push(event);
+        addToList(this.#lists, event.key, event);
       }
     }
     for (const list of this.#lists.values()) list.sort(byPlace);

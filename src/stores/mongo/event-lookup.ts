@@ -3,6 +3,7 @@
  * is a leftover of an interrupted removal, or of a writer that came too late; it counts as gone.
  */
 import { type ClientSession, type Document, ObjectId, type ReadConcernLevel } from "mongodb";
+import { addToList } from "../../model/add-to-list.js";
 import type { Seq, StoredEvent } from "../../model/event.js";
 import { bsonText, plainText } from "./bson-json.js";
 import type { EventDocument, RangePart } from "./collections.js";
@@ -183,9 +184,7 @@ function byPlace(documents: readonly EventDocument[]): Iterable<EventDocument[]>
   const groups = new Map<string, EventDocument[]>();
   for (const document of documents) {
     const name = `${document.topic}/${document.partition}`;
-    const group = groups.get(name);
-    if (group === undefined) groups.set(name, [document]);
-    else group.push(document);
+    addToList(groups, name, document);
   }
   return groups.values();
 }

@@ -1,5 +1,6 @@
 /** Who is in groups and who owns what, of many groups by two reads. */
 import type { Document } from "mongodb";
+import { addToList } from "../../model/add-to-list.js";
 import { type GroupRef, type GroupState, type Lease, START_CURSOR } from "../../ports/groups.js";
 import type { Collections, CursorDocument, MemberDocument } from "./collections.js";
 import { cursorOf, groupName } from "./cursor-document.js";
@@ -25,9 +26,7 @@ export async function readStates(
   const byGroup = new Map<string, CursorDocument[]>();
   for (const document of found) {
     const name = groupName(document);
-    const documents = byGroup.get(name);
-    if (documents === undefined) byGroup.set(name, [document]);
-    else documents.push(document);
+    addToList(byGroup, name, document);
   }
   const joined = membersByGroup(living);
   const alive = new Set(living.map(({ _id }) => _id));
@@ -43,9 +42,7 @@ type Joined = Required<Pick<MemberDocument, "_id" | "groups">>;
 function clauses(refs: readonly GroupRef[]): Document[] {
   const topics = new Map<string, string[]>();
   for (const { topic, group } of refs) {
-    const ofGroup = topics.get(group);
-    if (ofGroup === undefined) topics.set(group, [topic]);
-    else ofGroup.push(topic);
+    addToList(topics, group, topic);
   }
   return [...topics].map(([group, names]) => ({ topic: { $in: names }, group }));
 }
@@ -54,9 +51,7 @@ function membersByGroup(living: readonly Joined[]): Map<string, string[]> {
   const joined = new Map<string, string[]>();
   for (const { _id, groups } of living) {
     for (const name of groups) {
-      const members = joined.get(name);
-      if (members === undefined) joined.set(name, [_id]);
-      else members.push(_id);
+      addToList(joined, name, _id);
     }
   }
   return joined;

@@ -3,6 +3,7 @@
  * it is to judge: a batch that a late writer put below it never counted, at no moment.
  */
 import type { ClientSession, FindOptions, ObjectId, ReadConcernLevel } from "mongodb";
+import { addToList } from "../../../model/add-to-list.js";
 import type { Seq, StoredEvent } from "../../../model/event.js";
 import { ID_BYTES, readUuid } from "../../id-key.js";
 import { bsonText } from "../bson-json.js";
@@ -220,9 +221,7 @@ function holdsOne(uuids: Uint8Array, wanted: ReadonlySet<string>): boolean {
 function byTopic(documents: readonly BatchDocument[]): Map<string, BatchDocument[]> {
   const groups = new Map<string, BatchDocument[]>();
   for (const document of documents) {
-    const group = groups.get(document.topic);
-    if (group === undefined) groups.set(document.topic, [document]);
-    else group.push(document);
+    addToList(groups, document.topic, document);
   }
   return groups;
 }
