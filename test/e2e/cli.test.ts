@@ -1,6 +1,5 @@
 /** The command line as programs and people use it: data on stdout, words on stderr, exit codes that mean something. */
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ensureBuilt, run, shell, start } from "../support/cli.js";
@@ -370,52 +369,5 @@ describe("promethean token and context", () => {
     expect((await run(["topics", "orders.placed"], { env, cwd: scene.folder })).code).toBe(0);
     expect((await run(["context", "ls"], { env })).out).not.toContain("all");
     expect((await run(["context", "rm", "here"], { env })).code).toBe(0);
-  });
-});
-
-describe("promethean serve", () => {
-  it("serves with a file and secrets of its own, turns strangers away, and ends with 0 on SIGTERM", async () => {
-    const folder = mkdtempSync(join(tmpdir(), "promethean-serve-"));
-    writeFileSync(join(folder, "secret"), SECRET);
-    writeFileSync(
-      join(folder, "hub.yaml"),
-      "store: bus.db\nexclusive: true\nport: 0\nauth: { jwt: { secretFile: secret } }\ntopics: [{ name: shop.orders, partitions: 3 }]\n",
-    );
-    const hub = start(["serve", "--config", "hub.yaml"], { cwd: folder });
-    try {
-      await eventually(() => hub.err.includes("listening"), "the hub listens", 60_000);
-      const url = /"url":"([^"]+)"/.exec(hub.err)?.[1] ?? "";
-      const minted = await run(
-        ["token", "mint", "--subject", "a", "--scope", "read:**", "--secret-file", "secret"],
-        { cwd: folder },
-      );
-      const listed = await run(["topics", "--json", "--url", url, "--token", minted.out.trim()]);
-      expect(JSON.parse(listed.out)).toMatchObject([{ name: "shop.orders", partitions: 3 }]);
-      expect((await run(["topics", "--url", url])).code).toBe(4);
-      const second = await run(["topics", "--store", "bus.db"], { cwd: folder });
-      expect(second.err).toContain("is open elsewhere with `exclusive`");
-      expect(second.code).toBeGreaterThan(0);
-      const printed = await run(["config", "print", "--config", "hub.yaml"], { cwd: folder });
-      expect(printed.out).toContain('secret: "***"');
-      expect(printed.out).not.toContain(SECRET);
-      hub.child.kill("SIGTERM");
-      expect((await hub.ended).code).toBe(0);
-      for (const line of hub.err.trim().split("\n")) expect(() => JSON.parse(line)).not.toThrow();
-      expect(readFileSync(join(folder, "bus.db")).length).toBeGreaterThan(0);
-    } finally {
-      hub.child.kill("SIGKILL");
-      await hub.ended;
-      rmSync(folder, { recursive: true, force: true });
-    }
-  });
-
-  it("names the key that is wrong, and refuses to be open to the world", async () => {
-    const env = { PROMETHEAN_STORE: "x.db", PROMETHEAN_ADMIN_TOKEN: "short" };
-    const short = await run(["config", "check"], { env });
-    expect(short.code).toBe(5);
-    expect(short.err).toContain("auth.tokens.0.token");
-    const open = await run(["config", "check"], { env: { PROMETHEAN_STORE: "x.db" } });
-    expect(open).toMatchObject({ code: 5 });
-    expect(open.err).toContain("PROMETHEAN_ADMIN_TOKEN");
   });
 });
