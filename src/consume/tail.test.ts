@@ -218,6 +218,21 @@ describe("reading", () => {
     expect(bench.tail.read(late(), 5, 9)).toBeInstanceOf(Promise);
   });
 
+  it("lets go of the last events as soon as the last reader has got them, though nothing is published after them", async () => {
+    const bench = new Bench();
+    const [quick, slow] = [0, 1].map(() => bench.tail.listen("t.a", 0, () => undefined)) as [
+      TailReader,
+      TailReader,
+    ];
+    bench.tail.appended((await bench.append(4)).events);
+    expect(bench.tail.read(quick, 0, 9)).toMatchObject({ through: 4, atHead: true });
+    expect(bench.tail.read(slow, 0, 2)).toMatchObject({ through: 2 });
+    expect(bench.tail.read(slow, 2, 9)).toMatchObject({ events: [{ seq: 3 }, { seq: 4 }], atHead: true });
+    expect(bench.tail.read(slow, 4, 9)).toMatchObject({ events: [], atHead: true });
+    const late = bench.tail.listen("t.a", 0, () => undefined);
+    expect(bench.tail.read(late, 3, 9)).toBeInstanceOf(Promise);
+  });
+
   it("lets go at once of what readers take as soon as they hear of it, read from the log or published here", async () => {
     const bench = new Bench();
     const seen: number[] = [];

@@ -80,6 +80,8 @@ export class Tail {
     if (after >= tail.from && after < tail.through) {
       const page = keptPage(tail, after, Math.min(limit, KEPT_PAGE));
       reader.through = page.through;
+      // At once: a partition that falls silent now would keep its last events until it grows again.
+      if (page.through === tail.through) this.#letGoOfRead(tail);
       return page;
     }
     if (after === tail.through && after >= tail.head && after > 0 && !isDoubtful(tail))
@@ -101,8 +103,6 @@ export class Tail {
     // A process that only publishes keeps nothing: what outlives a few appends costs the collector most.
     if (tail.readers.size > 0) for (const event of events) this.#keep(tail, event);
     this.#hear(tail, (events.at(-1) as StoredEvent).seq);
-    // Most readers take events as soon as they hear of them.
-    this.#letGoOfRead(tail);
   }
 
   /** Somebody says the log has grown to `head`. */
