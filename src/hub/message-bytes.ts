@@ -1,10 +1,11 @@
 /**
- * Frames as the bytes of one message, for sockets of Node's. Left to itself, Node joins texts, measures them, and takes
+ * Frames as the bytes of one message, for sockets of Node's, and messages as they come off them. Left to itself, Node joins texts, measures them, and takes
  * fresh memory of three bytes a character for each write; here they are written once, into buffers that go round.
  *
  * Where no byte has to be masked, what WebSocket puts before a message is written here too: message and all of that are one
  * piece for the system, and a lone answer is on its way sooner than `ws` has put its two together.
  */
+import { isUtf8 } from "node:buffer";
 import type { Duplex } from "node:stream";
 import type { WebSocket } from "ws";
 
@@ -106,10 +107,19 @@ function takeBuffer(mostBytes: number): Buffer {
   return kept.pop() ?? Buffer.allocUnsafeSlow(BUFFER_BYTES);
 }
 
-/** What `ws` does not say in its types: the line under it, and at which end of it this is. */
+/** What `ws` does not say in its types: the line under it, at which end of it this is, and what puts messages together. */
 interface Insides {
   readonly _socket: Duplex | null;
   readonly _isServer: boolean;
+  readonly _receiver: Receiver;
+}
+
+interface Receiver {
+  readonly _state: number;
+  readonly _bufferedBytes: number;
+  readonly _fragmented: number;
+  readonly _maxPayload: number;
+  write(chunk: Buffer): boolean;
 }
 
 function sendBuffer(
@@ -178,6 +188,44 @@ function writeFrames(buffer: Buffer, frames: readonly string[]): number {
   }
   buffer[at] = CLOSE_BRACKET;
   return at + 1;
+}
+
+/**
+ * Calls back with each message of a socket, once it is open. Most come in one piece, as a text that is not masked, and nothing else
+ * with them: these need not go through the stream in which `ws` puts messages together. Everything else does.
+ */
+export function onMessage(socket: WebSocket, take: (data: Buffer, isBinary: boolean) => void): void {
+  const { _receiver: receiver, _isServer: isServer } = socket as unknown as Insides;
+  const write = receiver.write;
+  receiver.write = (chunk) => {
+    const from = isIdle(receiver) ? textFrom(chunk, isServer) : 0;
+    const isTooLong = receiver._maxPayload > 0 && chunk.length - from > receiver._maxPayload;
+    if (from === 0 || isTooLong) return write.call(receiver, chunk);
+    const text = chunk.subarray(from);
+    if (!isUtf8(text)) return write.call(receiver, chunk);
+    take(text, false);
+    return true;
+  };
+  socket.on("message", take);
+}
+
+/** It holds no part of a message: the next byte begins one. */
+function isIdle({ _state, _bufferedBytes, _fragmented }: Receiver): boolean {
+  return _state === 0 && _bufferedBytes === 0 && _fragmented === 0;
+}
+
+/** Where the text begins in a chunk that is one whole message, and not masked or by zeros; 0 if it is anything else. */
+function textFrom(chunk: Buffer, isServer: boolean): number {
+  const length = (chunk[1] as number) & ~MASKED;
+  if (chunk[0] !== WHOLE_TEXT || length === EIGHT_BYTES || isServer !== (chunk[1] as number) >= MASKED)
+    return 0;
+  const isLong = length === TWO_BYTES;
+  const keyAt = isLong ? 4 : 2;
+  const from = isServer ? keyAt + KEY_BYTES : keyAt;
+  const size = isLong ? ((chunk[2] as number) << 8) | (chunk[3] as number) : length;
+  if (from + size !== chunk.length) return 0;
+  for (let at = keyAt; at < from; at++) if (chunk[at] !== 0) return 0;
+  return from;
 }
 
 function ignore(): void {}

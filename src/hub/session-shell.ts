@@ -2,7 +2,7 @@
  * The shell around a session: one WebSocket, its subscriptions on the bus, its timers. Deliveries are leases that the
  * client settles by frames; a closed socket gives all of them back at once, and nothing is lost.
  */
-import type { RawData, WebSocket } from "ws";
+import type { WebSocket } from "ws";
 import type { Bus } from "../bus/bus.js";
 import type { Tracing } from "../bus/tracing.js";
 import type { Delivered } from "../consume/context.js";
@@ -14,6 +14,7 @@ import type { Authenticator, Caller } from "./auth.js";
 import { Feed } from "./feed.js";
 import { checkFrame, parseMessage } from "./frames.js";
 import type { HubLimits } from "./limits.js";
+import { onMessage } from "./message-bytes.js";
 import { Outgoing } from "./outgoing.js";
 import { PayloadTexts } from "./payload-text.js";
 import { problemOf, retryAfterSeconds } from "./problem.js";
@@ -88,7 +89,7 @@ export class SessionShell {
       onFull: () => this.#holdBack(),
       onRoom: () => this.#goOn(),
     });
-    socket.on("message", (data, isBinary) => this.#receive(data, isBinary));
+    onMessage(socket, (data, isBinary) => this.#receive(data, isBinary));
     socket.on("close", () => this.#ended());
     socket.on("error", () => socket.terminate());
     if (caller === null) {
@@ -120,8 +121,8 @@ export class SessionShell {
     this.#socket.close(CloseCode.restart, "the hub restarts");
   }
 
-  #receive(data: RawData, isBinary: boolean): void {
-    const publishes = isBinary ? null : readPublishes(data as Buffer);
+  #receive(data: Buffer, isBinary: boolean): void {
+    const publishes = isBinary ? null : readPublishes(data);
     if (publishes === null) this.#receiveAny(data, isBinary);
     else this.#receivePublishes(publishes);
   }
@@ -136,7 +137,7 @@ export class SessionShell {
     this.#isAlone = false;
   }
 
-  #receiveAny(data: RawData, isBinary: boolean): void {
+  #receiveAny(data: Buffer, isBinary: boolean): void {
     const text = isBinary ? "" : data.toString();
     const frames = parseMessage(text);
     if (frames === null) {
@@ -146,7 +147,7 @@ export class SessionShell {
     }
     if (text.charCodeAt(0) === 0x5b) this.#out.takeArrays();
     const nowMs = this.#options.bus.clock.steady();
-    let texts: PayloadTexts | null = new PayloadTexts(data as Buffer);
+    let texts: PayloadTexts | null = new PayloadTexts(data);
     for (const value of frames) {
       const { type, payload } = (value ?? {}) as Partial<PublishFrame>;
       // Publishers send publishes; in a message of several kinds the texts are not looked for.

@@ -72,6 +72,19 @@ export class Leaf {
   }
 }
 
+/** Encodes one draft at a place in a buffer that has room for it and gives the layout; undefined if it has not. */
+export function encodeAt(
+  target: Buffer,
+  at: number,
+  draft: EventDraft,
+  json: JsonWriter,
+): readonly number[] | undefined {
+  const encoder = new Encoder(target, at, 1, TARGET_BYTES, json);
+  encoder.add(draft);
+  const layout = encoder.finish();
+  return encoder.target === target ? layout : undefined;
+}
+
 /** Bytes that the drafts will take, with something to spare; only texts that are mostly not ASCII take more. */
 function sizeOf(drafts: readonly EventDraft[]): number {
   let size = drafts.length * ID_BYTES + 64;

@@ -1,7 +1,7 @@
 /** How the parts of a store reach its file: reads on this thread's connection, writes in the writing thread. */
 import { BusError } from "../../model/errors.js";
-import type { Seq } from "../../model/event.js";
-import type { AnswerOf, ArgumentOf, OperationName, Request } from "./protocol.js";
+import type { EventDraft, Seq } from "../../model/event.js";
+import type { AnswerOf, ArgumentOf, OperationName } from "./protocol.js";
 import type { Reader } from "./reader.js";
 import type { LongReads, ReaderThread } from "./reader-thread.js";
 import type { Connection } from "./sqlite.js";
@@ -73,14 +73,9 @@ export class Access {
     else this.#file.writer.ask(call, transfer);
   }
 
-  /** Whether an append of about so many bytes may be written before anything else is done. */
-  canWriteNow(bytes: number): boolean {
-    return this.#file?.writer.canWriteNow(bytes) === true;
-  }
-
-  /** The seq of its first event, which is on disk; undefined if it has to be asked for. */
-  writeNow(request: Request): Seq | undefined {
-    return this.#file?.writer.writeNow(request);
+  /** The seq of an event that is on disk now; undefined if it has to be asked for. */
+  writeNow(topic: string, partition: number, draft: EventDraft): Seq | undefined {
+    return this.#file?.writer.writeNow(topic, partition, draft);
   }
 
   get #open(): OpenFile {

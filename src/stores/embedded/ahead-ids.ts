@@ -5,7 +5,6 @@
 import { LAYOUT } from "../batch-encoder.js";
 import { ID_BYTES, uuidTimeMs } from "../id-key.js";
 import { countOf } from "./ahead-record.js";
-import type { AppendRequest } from "./protocol.js";
 import { RecentIds } from "./recent-ids.js";
 
 /** Which numbers of a layout tell where the ids of a batch are. */
@@ -20,9 +19,8 @@ export class AheadIds {
     this.#recent.restart(sinceMs);
   }
 
-  /** Remembers the ids of an append that is going to be made; says whether they are all new. */
-  add({ buffer, layout }: AppendRequest): boolean {
-    const bytes = new Uint8Array(buffer);
+  /** Remembers the ids of batches that are going to be appended; says whether they are all new. */
+  add(bytes: Uint8Array, layout: readonly number[]): boolean {
     let found = 0;
     for (let i = 0; i < layout.length; i += LAYOUT) {
       const end = layout[i + IDS_TO] as number;

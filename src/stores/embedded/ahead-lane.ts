@@ -3,7 +3,7 @@
  * waits until the store has it.
  */
 import type { BusError } from "../../model/errors.js";
-import type { Seq } from "../../model/event.js";
+import type { EventDraft, Seq } from "../../model/event.js";
 import type { Ahead } from "./ahead.js";
 import type { Request } from "./protocol.js";
 
@@ -32,10 +32,20 @@ export class AheadLane {
   /** As `Ahead.write`; the thread hears of it before long. */
   write(requests: readonly Request[]): Seq[] | undefined {
     const seqs = this.ahead.write(requests);
-    if (seqs === undefined) return undefined;
+    if (seqs !== undefined) this.#tellSoon();
+    return seqs;
+  }
+
+  /** As `Ahead.writeOne`, in the same way. */
+  writeOne(topic: string, partition: number, draft: EventDraft): Seq | undefined {
+    const seq = this.ahead.writeOne(topic, partition, draft);
+    if (seq !== undefined) this.#tellSoon();
+    return seq;
+  }
+
+  #tellSoon(): void {
     if (this.ahead.isMuch) this.tell();
     else this.#timer ??= setTimeout(this.tell, APPLY_AFTER_MS).unref();
-    return seqs;
   }
 
   /** Tells the thread of everything that it has not been told of. */

@@ -2,17 +2,28 @@
  * Records of the file ahead: appends that were promised their seqs and synced before the store file had them. One record is
  * what was written and synced together:
  *
- *   crc u32 · length u32 · salt f64 · serial f64 · length of the head u32 · head, as JSON · bytes of the batches
+ *   crc u32 · length u32 · salt f64 · serial f64 · length of the head u32 · head · bytes of the batches
  *
  * The checksum covers all that stands behind it. The salt tells the records of one opening of the store from those of
- * others, the serial grows by one with each record.
+ * others, the serial grows by one with each record. The head says of each append where it goes, and where its batches lie
+ * behind the head:
+ *
+ *   1 u8, then for each append: length of the topic u16 · topic · partition u32 · first seq f64 · batches u16 · layout of each, f64
+ *
+ * Earlier builds wrote the same as JSON. Numbers as text take as long as the rest of the record.
  */
 import { crc32 } from "node:zlib";
-import type { Seq } from "../../model/event.js";
-import { LAYOUT } from "../batch-encoder.js";
+import type { EventDraft, Seq } from "../../model/event.js";
+import { encodeAt, LAYOUT } from "../batch-encoder.js";
+import type { JsonWriter } from "../batch-json.js";
 import type { AppendRequest } from "./protocol.js";
 
 const FIXED_BYTES = 28;
+/** With which a head begins that is not JSON. */
+const IN_BYTES = 1;
+/** Behind the topic in a head, before the layouts. */
+const PLACE_BYTES = 14;
+const LAYOUT_BYTES = LAYOUT * 8;
 
 /** An append and the seq that its first event was promised. */
 export interface PromisedAppend {
@@ -27,7 +38,7 @@ export interface AheadRecord {
   readonly end: number;
 }
 
-type Head = readonly [topic: string, partition: number, firstSeq: Seq, layout: readonly number[]][];
+type AppendHead = readonly [topic: string, partition: number, firstSeq: Seq, layout: readonly number[]];
 
 /** Bytes of an append's batches: they lie one behind the other. */
 export function bytesOf({ layout }: Pick<AppendRequest, "layout">): number {
@@ -49,30 +60,94 @@ export function countOf({ layout }: Pick<AppendRequest, "layout">): number {
 export function writeRecord(
   target: Buffer,
   appends: readonly PromisedAppend[],
-  o: { readonly salt: number; readonly serial: number },
+  salt: number,
+  serial: number,
 ): number {
-  let at = 0;
-  const head: Head = appends.map(({ request, firstSeq }) => {
-    const { topic, partition } = request;
-    const layout = moved(request.layout, at - (request.layout[1] ?? 0));
-    at += bytesOf(request);
-    return [topic, partition, firstSeq, layout];
-  });
-  const text = JSON.stringify(head);
-  if (FIXED_BYTES + text.length * 3 + at > target.length) return 0;
-  const headBytes = target.write(text, FIXED_BYTES, "utf8");
-  let end = FIXED_BYTES + headBytes;
-  for (const { request } of appends) {
-    const bytes = bytesOf(request);
-    target.set(new Uint8Array(request.buffer, request.layout[1], bytes), end);
-    end += bytes;
+  if (mostBytes(appends) > target.length) return 0;
+  let at = FIXED_BYTES;
+  target[at++] = IN_BYTES;
+  let bytes = 0;
+  for (const { request, firstSeq } of appends) {
+    const { topic, partition, layout } = request;
+    at = writePlace(target, at, topic, partition, firstSeq, layout.length / LAYOUT);
+    at = writeLayout(target, at, layout, bytes - (layout[1] ?? 0));
+    bytes += bytesOf(request);
   }
+  const headEnd = at;
+  for (const { request } of appends) {
+    target.set(new Uint8Array(request.buffer, request.layout[1], bytesOf(request)), at);
+    at += bytesOf(request);
+  }
+  return seal(target, headEnd, at, salt, serial);
+}
+
+/**
+ * Begins a record of one event, which is encoded where it will stand. The layout of its batch, as it lies in `target`, tells all
+ * that `sealOne` needs; undefined if there is not room enough.
+ */
+export function beginOne(
+  target: Buffer,
+  topic: string,
+  partition: number,
+  firstSeq: Seq,
+  draft: EventDraft,
+  json: JsonWriter,
+): readonly number[] | undefined {
+  const most = FIXED_BYTES + 3 + topic.length * 3 + PLACE_BYTES + LAYOUT_BYTES;
+  if (most * 2 > target.length) return undefined;
+  target[FIXED_BYTES] = IN_BYTES;
+  const layoutAt = writePlace(target, FIXED_BYTES + 1, topic, partition, firstSeq, 1);
+  const headEnd = layoutAt + LAYOUT_BYTES;
+  const layout = encodeAt(target, headEnd, draft, json);
+  if (layout !== undefined) writeLayout(target, layoutAt, layout, -headEnd);
+  return layout;
+}
+
+/** Completes what `beginOne` began, and returns its length. */
+export function sealOne(target: Buffer, layout: readonly number[], salt: number, serial: number): number {
+  return seal(target, layout[1] as number, layout[4] as number, salt, serial);
+}
+
+function seal(target: Buffer, headEnd: number, end: number, salt: number, serial: number): number {
   target.writeUInt32LE(end, 4);
-  target.writeDoubleLE(o.salt, 8);
-  target.writeDoubleLE(o.serial, 16);
-  target.writeUInt32LE(headBytes, 24);
+  target.writeDoubleLE(salt, 8);
+  target.writeDoubleLE(serial, 16);
+  target.writeUInt32LE(headEnd - FIXED_BYTES, 24);
   target.writeUInt32LE(crc32(target.subarray(4, end)), 0);
   return end;
+}
+
+/** A record of these has no more. */
+function mostBytes(appends: readonly PromisedAppend[]): number {
+  let bytes = FIXED_BYTES + 1;
+  for (const { request } of appends)
+    bytes += 2 + request.topic.length * 3 + PLACE_BYTES + request.layout.length * 8 + bytesOf(request);
+  return bytes;
+}
+
+/** Returns where the layouts of its batches begin. */
+function writePlace(
+  target: Buffer,
+  from: number,
+  topic: string,
+  partition: number,
+  firstSeq: Seq,
+  batches: number,
+): number {
+  const topicBytes = target.write(topic, from + 2, "utf8");
+  target.writeUInt16LE(topicBytes, from);
+  const at = from + 2 + topicBytes;
+  target.writeUInt32LE(partition, at);
+  target.writeDoubleLE(firstSeq, at + 4);
+  target.writeUInt16LE(batches, at + 12);
+  return at + PLACE_BYTES;
+}
+
+/** Of batches that lie `by` bytes further on. Returns where it ends. */
+function writeLayout(target: Buffer, from: number, layout: readonly number[], by: number): number {
+  for (let i = 0; i < layout.length; i++)
+    target.writeDoubleLE((layout[i] as number) + (isOffset(i) ? by : 0), from + i * 8);
+  return from + layout.length * 8;
 }
 
 /** The record of that salt, and serial, that stands at a place; undefined if there is none, or none that is whole. */
@@ -89,22 +164,44 @@ export function readRecord(
   if (source.readDoubleLE(start + 8) !== salt || found !== (serial ?? found)) return undefined;
   if (crc32(source.subarray(start + 4, end)) !== source.readUInt32LE(start)) return undefined;
   const headEnd = start + FIXED_BYTES + source.readUInt32LE(start + 24);
-  const head = JSON.parse(source.toString("utf8", start + FIXED_BYTES, headEnd)) as Head;
-  const appends = head.map(([topic, partition, firstSeq, layout]) => ({
-    request: {
-      topic,
-      partition,
-      buffer: source.buffer as ArrayBuffer,
-      layout: moved(layout, source.byteOffset + headEnd),
-      check: "none" as const,
-      fence: undefined,
-    },
-    firstSeq,
-  }));
+  const appends = readHead(source, start + FIXED_BYTES, headEnd).map(
+    ([topic, partition, firstSeq, layout]) => ({
+      request: {
+        topic,
+        partition,
+        buffer: source.buffer as ArrayBuffer,
+        layout: moved(layout, source.byteOffset + headEnd),
+        check: "none" as const,
+        fence: undefined,
+      },
+      firstSeq,
+    }),
+  );
   return { serial: found, appends, end };
+}
+
+function readHead(source: Buffer, start: number, end: number): readonly AppendHead[] {
+  if (source[start] !== IN_BYTES) return JSON.parse(source.toString("utf8", start, end));
+  const appends: AppendHead[] = [];
+  for (let at = start + 1; at < end; ) {
+    const topicEnd = at + 2 + source.readUInt16LE(at);
+    const topic = source.toString("utf8", at + 2, topicEnd);
+    const numbers = source.readUInt16LE(topicEnd + 12) * LAYOUT;
+    at = topicEnd + PLACE_BYTES;
+    const from = at;
+    const layout = Array.from({ length: numbers }, (_, i) => source.readDoubleLE(from + i * 8));
+    appends.push([topic, source.readUInt32LE(topicEnd), source.readDoubleLE(topicEnd + 4), layout]);
+    at += numbers * 8;
+  }
+  return appends;
 }
 
 /** A layout of the same batches that lie `by` bytes further on. */
 function moved(layout: readonly number[], by: number): number[] {
-  return layout.map((number, i) => (i % LAYOUT === 0 || i % LAYOUT === LAYOUT - 1 ? number : number + by));
+  return layout.map((number, i) => (isOffset(i) ? number + by : number));
+}
+
+/** Whether this number of a layout is a place in the buffer. */
+function isOffset(i: number): boolean {
+  return i % LAYOUT !== 0 && i % LAYOUT !== LAYOUT - 1;
 }

@@ -5,6 +5,7 @@ import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { systemClock } from "../../model/clock.js";
 import { BusError } from "../../model/errors.js";
+import type { EventDraft } from "../../model/event.js";
 import { JsonBody } from "../../model/json.js";
 import { Leaf } from "../batch-encoder.js";
 import { Ahead } from "./ahead.js";
@@ -53,9 +54,13 @@ class Place {
     for (const [partition, ids] of from.entries()) this.promised[partition]?.push(...ids);
   }
 
-  request(partition: number, ids: readonly string[], text = "some text"): Request {
+  draft(id: string, text = "some text"): EventDraft {
     const body = JsonBody.ofText(JSON.stringify(text));
-    const drafts = ids.map((id) => ({ id, ts: 1, key: "k", meta: undefined, body, freshId: false }));
+    return { id, ts: 1, key: "k", meta: undefined, body, freshId: false };
+  }
+
+  request(partition: number, ids: readonly string[], text?: string): Request {
+    const drafts = ids.map((id) => this.draft(id, text));
     const argument = { topic: "t", partition, ...this.#leaf.encode(drafts), check: "all", fence: undefined };
     return { number: ++this.#number, name: "append", argument };
   }
@@ -72,6 +77,18 @@ class Place {
     this.promised[partition]?.push(...ids);
   }
 
+  /** As `append`, of one event that is encoded in its record. */
+  appendOne(partition: number, id: string, text?: string): void {
+    const seq = this.#ahead.writeOne("t", partition, this.draft(id, text));
+    if (seq === undefined) {
+      this.append(partition, [id], text);
+      return;
+    }
+    this.wentAhead++;
+    expect(seq).toBe((this.promised[partition]?.length ?? 0) + 1);
+    this.promised[partition]?.push(id);
+  }
+
   #byThread(request: Request): AppendAnswer {
     this.#ahead.note([request]);
     this.apply();
@@ -81,7 +98,9 @@ class Place {
   }
 
   /** What the thread answers to an append that must not go ahead. */
-  refusedAhead(request: Request): AppendAnswer {
+  refusedAhead(request: Request, draft?: EventDraft): AppendAnswer {
+    const { topic, partition } = request.argument as ArgumentOf<"append">;
+    if (draft !== undefined) expect(this.#ahead.writeOne(topic, partition, draft)).toBeUndefined();
     expect(this.#ahead.write([request])).toBeUndefined();
     return this.#byThread(request);
   }
@@ -145,6 +164,7 @@ describe("appends ahead of the store", () => {
         weight: 8,
         arbitrary: fc.record({ append: fc.nat(PARTITIONS - 1), count: fc.integer({ min: 1, max: 4 }) }),
       },
+      { weight: 4, arbitrary: fc.record({ appendOne: fc.nat(PARTITIONS - 1) }) },
       { weight: 2, arbitrary: fc.constant("apply" as const) },
       { weight: 1, arbitrary: fc.constant("kill" as const) },
       { weight: 1, arbitrary: fc.constant("takeOver" as const) },
@@ -161,7 +181,8 @@ describe("appends ahead of the store", () => {
             wentAhead += place.wentAhead;
             place.close();
             place = next;
-          } else place.append(one.append, newIds(one.count));
+          } else if ("appendOne" in one) place.appendOne(one.appendOne, systemClock.newId());
+          else place.append(one.append, newIds(one.count));
         }
         expect(await logsOf(place.killed())).toEqual(place.promised);
         place.close();
@@ -234,10 +255,11 @@ describe("appends ahead of the store", () => {
       [ahead, 2],
       [byThread, 1],
     ] as const) {
-      const { duplicates } = place.refusedAhead(place.request(0, [id]));
+      const { duplicates } = place.refusedAhead(place.request(0, [id]), place.draft(id));
       expect(duplicates).toMatchObject([{ index: 0, event: { seq } }]);
     }
-    expect(place.refusedAhead(place.request(0, ["an id of another kind"])).firstSeq).toBe(3);
+    const other = "an id of another kind";
+    expect(place.refusedAhead(place.request(0, [other]), place.draft(other)).firstSeq).toBe(3);
     place.close();
   });
 
@@ -278,6 +300,16 @@ describe("appends ahead of the store", () => {
     });
     // The first is by the thread, which tells the head; then 8, 16 and 32 lie between two that went ahead.
     expect(wentAhead.flatMap((went, n) => (went ? [n] : []))).toEqual([1, 10, 27]);
+    place.close();
+  });
+
+  it("an event that is too large for a record goes by the thread", () => {
+    const place = new Place(join(folder, "bus.db"));
+    place.append(0, newIds(1));
+    for (const chars of [9_000, 40_000]) place.appendOne(0, systemClock.newId(), "x".repeat(chars));
+    expect(place.wentAhead).toBe(0);
+    place.appendOne(0, systemClock.newId());
+    expect(place.wentAhead).toBe(1);
     place.close();
   });
 

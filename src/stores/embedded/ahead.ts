@@ -8,10 +8,11 @@
  * quick: after a slow sync the thread, which may wait, has its turn for a while.
  */
 import { closeSync, fdatasyncSync, openSync, writeSync } from "node:fs";
-import type { Seq } from "../../model/event.js";
+import type { EventDraft, Seq } from "../../model/event.js";
+import { JsonWriter } from "../batch-json.js";
 import { AHEAD_BYTES, aheadPath } from "./ahead-file.js";
 import { AheadIds } from "./ahead-ids.js";
-import { bytesOf, lastSeqOf, type PromisedAppend, writeRecord } from "./ahead-record.js";
+import { beginOne, bytesOf, lastSeqOf, type PromisedAppend, sealOne, writeRecord } from "./ahead-record.js";
 import type { AheadStart, AppendAnswer, AppendRequest, Request } from "./protocol.js";
 
 /** What is worth it: events and bytes of appends that are written together. */
@@ -31,6 +32,7 @@ export class Ahead {
   readonly #salt: number;
   readonly #ids: AheadIds;
   readonly #record = Buffer.allocUnsafeSlow(MAX_BYTES * 4);
+  readonly #json = new JsonWriter();
   readonly #heads = new Map<string, Map<number, Seq>>();
   #serial = 0;
   #applied = 0;
@@ -71,7 +73,7 @@ export class Ahead {
   /** The writing thread is going to be asked for these. */
   note(requests: readonly Request[]): void {
     for (const { name, argument } of requests) {
-      if (name === "append") this.#ids.add(argument as AppendRequest);
+      if (name === "append") this.#noteIds(argument as AppendRequest);
       // From then on appends to the partition are refused.
       else if (name === "markDamage") this.#heads.clear();
     }
@@ -95,22 +97,26 @@ export class Ahead {
    * and nothing was done. Throws if the device failed: nobody knows what is on disk then.
    */
   write(requests: readonly Request[]): Seq[] | undefined {
-    const fd = this.#fd;
-    if (fd === undefined || requests.length > MAX_APPENDS || this.#unappliedBytes >= MAX_UNAPPLIED_BYTES)
-      return undefined;
-    if (this.#resting > 0) {
-      this.#resting--;
-      return undefined;
-    }
+    if (requests.length > MAX_APPENDS || !this.#isReady()) return undefined;
     const appends = this.#promise(requests);
-    if (appends === undefined) return undefined;
-    const length = writeRecord(this.#record, appends, { salt: this.#salt, serial: this.#serial + 1 });
-    if (length === 0 || !this.#makeRoom(length)) return undefined;
-    this.#put(fd, length);
-    return appends.map((append) => {
-      this.#setHead(append.request, lastSeqOf(append));
-      return append.firstSeq;
-    });
+    if (appends === undefined || !this.#put(appends)) return undefined;
+    return appends.map(({ firstSeq }) => firstSeq);
+  }
+
+  /** As `write`, of one event: encoded in its record. */
+  writeOne(topic: string, partition: number, draft: EventDraft): Seq | undefined {
+    const heads = this.#heads.get(topic);
+    const head = heads?.get(partition);
+    if (heads === undefined || head === undefined || !this.#isReady()) return undefined;
+    const record = this.#record;
+    const layout = beginOne(record, topic, partition, head + 1, draft, this.#json);
+    if (layout === undefined || bytesOf({ layout }) > MAX_BYTES) return undefined;
+    if (!this.#ids.add(record, layout) && !draft.freshId) return undefined;
+    const length = sealOne(record, layout, this.#salt, this.#serial + 1);
+    if (!this.#makeRoom(length)) return undefined;
+    this.#sync(length);
+    heads.set(partition, head + 1);
+    return head + 1;
   }
 
   close(): void {
@@ -134,8 +140,12 @@ export class Ahead {
   }
 
   #isPlain(request: AppendRequest): boolean {
-    const areNew = this.#ids.add(request);
+    const areNew = this.#noteIds(request);
     return (areNew || request.check === "none") && request.fence === undefined && request.layout.length > 0;
+  }
+
+  #noteIds({ buffer, layout }: AppendRequest): boolean {
+    return this.#ids.add(new Uint8Array(buffer), layout);
   }
 
   #makeRoom(length: number): boolean {
@@ -145,7 +155,25 @@ export class Ahead {
     return true;
   }
 
-  #put(fd: number, length: number): void {
+  /** Whether there is a file with room, and no need to leave the disk alone. */
+  #isReady(): boolean {
+    if (this.#fd === undefined || this.#unappliedBytes >= MAX_UNAPPLIED_BYTES) return false;
+    if (this.#resting === 0) return true;
+    this.#resting--;
+    return false;
+  }
+
+  /** Writes and syncs them; false, with nothing done, if there is no room. */
+  #put(appends: readonly PromisedAppend[]): boolean {
+    const length = writeRecord(this.#record, appends, this.#salt, this.#serial + 1);
+    if (length === 0 || !this.#makeRoom(length)) return false;
+    this.#sync(length);
+    for (const append of appends) this.#setHead(append.request, lastSeqOf(append));
+    return true;
+  }
+
+  #sync(length: number): void {
+    const fd = this.#fd as number;
     const startMs = performance.now();
     writeSync(fd, this.#record, 0, length, this.#at);
     fdatasyncSync(fd);

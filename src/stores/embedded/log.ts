@@ -56,18 +56,13 @@ export class EmbeddedLog implements Log {
   }
 
   appendNow(topic: string, partition: number, draft: EventDraft): AppendResult | undefined {
-    if (!this.#access.canWriteNow(draft.body.size)) return undefined;
-    const drafts = listOfOne(draft);
-    const appending = new Appending(
-      topic,
-      partition,
-      drafts,
-      this.#leaf.encode(drafts),
-      undefined,
-      this.#access.wake,
-    );
-    const firstSeq = this.#access.writeNow(appending);
-    return firstSeq === undefined ? undefined : appending.result(firstSeq);
+    const seq = this.#access.writeNow(topic, partition, draft);
+    if (seq === undefined) return undefined;
+    this.#access.wake.send({ type: "appended", topic, partition, head: seq });
+    return {
+      events: listOfOne(new StoredEvent(topic, partition, seq, draft)),
+      duplicates: NO_DUPLICATES,
+    };
   }
 
   read(topic: string, partition: number, options: ReadOptions): Promise<Page> {
@@ -230,14 +225,14 @@ class Appending implements Call, AppendRequest {
 
   resolve(answer: AppendAnswer | Seq): void {
     try {
-      this.settle(this.result(answer));
+      this.settle(this.#result(answer));
     } catch (error) {
       this.reject(error);
     }
   }
 
   /** What became of it, of which others are told. */
-  result(answer: AppendAnswer | Seq): AppendResult {
+  #result(answer: AppendAnswer | Seq): AppendResult {
     const drafts = this.#drafts;
     const { topic, partition } = this;
     const { firstSeq, duplicates = NONE } = typeof answer === "number" ? { firstSeq: answer } : answer;

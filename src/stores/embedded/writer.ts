@@ -5,8 +5,7 @@
 
 import type { Worker } from "node:worker_threads";
 import { BusError, describeThrown } from "../../model/errors.js";
-import type { Seq } from "../../model/event.js";
-import { listOfOne } from "../../model/list-of-one.js";
+import type { EventDraft, Seq } from "../../model/event.js";
 import { Numbered } from "../../model/numbered.js";
 import { soon } from "../../model/soon.js";
 import { Ahead } from "./ahead.js";
@@ -85,24 +84,22 @@ export class Writer implements Replied {
     this.#waiting.add(call.number, call);
   }
 
-  /** Whether nobody else is to be written before, or together with, an append of about so many bytes. */
-  canWriteNow(bytes: number): boolean {
-    const isFree = this.#state === "open" && !this.#sentThisTurn && this.#waiting.size === 0;
-    return isFree && this.#lane?.ahead.fits(bytes) === true;
-  }
-
   /**
-   * Writes an append to the file ahead, the first of its turn: what else is asked for in that turn goes together when it ends.
-   * Gives the seq of its first event; undefined if the thread has to be asked, with nothing done.
+   * Writes an event to the file ahead, the first of its turn: what else is asked for in that turn goes together when it ends.
+   * Gives its seq; undefined if the thread has to be asked, with nothing done.
    */
-  writeNow(request: Request): Seq | undefined {
+  writeNow(topic: string, partition: number, draft: EventDraft): Seq | undefined {
+    const lane = this.#lane;
+    // Nobody else is to be written before it, or together with it.
+    const isFree = this.#state === "open" && !this.#sentThisTurn && this.#waiting.size === 0;
+    if (!isFree || lane?.ahead.fits(draft.body.size) !== true) return undefined;
     try {
-      const seqs = this.#lane?.write(listOfOne(request));
-      if (seqs !== undefined) this.#beginTurn();
-      return seqs?.[0];
+      const seq = lane.writeOne(topic, partition, draft);
+      if (seq !== undefined) this.#beginTurn();
+      return seq;
     } catch (cause) {
       // As below: nobody knows whether it is on disk, and the next thread looks.
-      this.#lane?.ahead.close();
+      lane.ahead.close();
       void this.#worker.terminate();
       throw unknown(`${this.#path} could not be written to`, cause);
     }
