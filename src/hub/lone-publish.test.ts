@@ -52,6 +52,17 @@ describe("one publish at a time", () => {
     expect(messages.slice(1)).toEqual(Array.from({ length: 20 }, () => ["PLACED"]));
   });
 
+  it("an answer of any length arrives whole, and behind what was said before it", async () => {
+    const topic = `t.${"x".repeat(190)}`;
+    for (let n = 1; n <= 5; n++) {
+      send({ type: "PING", corr: `ping-${n}` });
+      send({ type: "PUBLISH", corr: n, id: `id-${n}`, topic, payload: n });
+      await heard(`"seq":${n},"corrs":[${n}]`);
+    }
+    expect(messages.slice(1).flat()).toEqual(Array.from({ length: 5 }, () => ["PONG", "PLACED"]).flat());
+    expect(texts.filter((text) => text.includes(topic))).toHaveLength(5);
+  });
+
   it("an answer takes the event along, if it goes to the same client", async () => {
     send({ type: "SUBSCRIBE", corr: "s", topic: "t.a", group: "g", opts: { from: "latest" } });
     await heard('"corr":"s"');

@@ -83,6 +83,17 @@ export function sendMessage(socket: WebSocket, message: Message, whenSent: () =>
   sendBuffer(socket, buffer, end, false, whenSent);
 }
 
+/** Sends a frame that is of ASCII alone, as a server: a text, for which Node needs no buffer. For sockets that are open. */
+export function sendAscii(socket: WebSocket, frame: string, whenSent: () => void): void {
+  const { _socket: line } = socket as unknown as Insides;
+  const size = frame.length;
+  const head =
+    size < TWO_BYTES
+      ? String.fromCharCode(WHOLE_TEXT, size)
+      : String.fromCharCode(WHOLE_TEXT, TWO_BYTES, size >> 8, size & 255);
+  (line as Duplex).write(head + frame, "latin1", whenSent);
+}
+
 /**
  * Sends `[frame,frame,…]`; `chars` is how long the frames are together. `keyless`: the line takes messages under a key of
  * zeros, which changes nothing. `whenSent` is called once, whatever comes of it.

@@ -9,8 +9,8 @@ import type { WebSocket } from "ws";
 import type { StoredEvent } from "../model/event.js";
 import type { Place } from "../model/event-bus.js";
 import { EventsRun } from "./events-run.js";
-import { Message, sendMessage } from "./message-bytes.js";
-import { PlacedRun } from "./publish-frame.js";
+import { Message, sendAscii, sendMessage } from "./message-bytes.js";
+import { PlacedRun, placedOne } from "./publish-frame.js";
 
 /** A message ends behind the frame, or the event of a run, with which it has more. */
 const MAX_MESSAGE_CHARS = 65_536;
@@ -72,6 +72,18 @@ export class Outgoing {
     this.#flushSoon();
   }
 
+  /** As `sendPlaced`, without waiting for the end of the turn: nothing is to go along with it. */
+  sendPlacedNow(corr: number, topic: string, place: Place): void {
+    const isEmpty = this.#message.frames === 0 && this.#run === null && this.#placed === null;
+    if (isEmpty && this.#takesArrays && this.#socket.readyState === this.#socket.OPEN) {
+      sendAscii(this.#socket, placedOne(corr, topic, place), this.#written);
+      this.#lookForRoom();
+    } else {
+      this.sendPlaced(corr, topic, place);
+      this.flush();
+    }
+  }
+
   /** `lease`: its number in a run, for whoever takes arrays; null if it goes in a frame of its own. */
   sendEvent(around: Around, lease: number | null, event: StoredEvent): void {
     if (lease === null) {
@@ -128,11 +140,14 @@ export class Outgoing {
     if (this.#socket.readyState !== this.#socket.OPEN) return;
     if (singles.length > 0) this.#write(singles);
     else sendMessage(this.#socket, message, this.#written);
-    if (!this.#full && this.#socket.bufferedAmount > this.#options.maxBufferBytes) {
-      this.#full = true;
-      this.#options.onFull();
-    }
+    this.#lookForRoom();
   };
+
+  #lookForRoom(): void {
+    if (this.#full || this.#socket.bufferedAmount <= this.#options.maxBufferBytes) return;
+    this.#full = true;
+    this.#options.onFull();
+  }
 
   #write(messages: readonly string[]): void {
     const raw = (this.#socket as unknown as { _socket?: { cork(): void; uncork(): void } })._socket;

@@ -20,6 +20,11 @@ export function placedText(corr: Corr | undefined, topic: string, place: Place, 
   return `{"type":"OK",${to}"result":{"id":${JSON.stringify(id)},"topic":"${topic}","partition":${partition},"seq":${seq}${again}}}`;
 }
 
+/** What a run of one answer says. */
+export function placedOne(corr: number, topic: string, { partition, seq }: Place): string {
+  return `{"type":"PLACED","topic":"${topic}","partition":${partition},"seq":${seq},"corrs":[${corr}]}`;
+}
+
 /** Answers to publishes whose events stand one behind the other: one frame. */
 export class PlacedRun {
   readonly #topic: string;

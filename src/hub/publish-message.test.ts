@@ -5,6 +5,7 @@ import { z } from "zod";
 import { type HubFixture, hubFixture } from "../../test/support/hub-fixture.js";
 import { PromClient } from "../client/index.js";
 import { defineTopic } from "../model/topic.js";
+import { publishOptions } from "./publish-frame.js";
 import { readPublishes } from "./publish-message.js";
 
 const read = (text: string) => readPublishes(Buffer.from(text));
@@ -16,13 +17,13 @@ describe("a message of publishes", () => {
     const publish = { type: "PUBLISH", corr: 1, topic: "t", payload: undefined };
     expect(read(frame('{"a":[1]}'))).toEqual({
       isArray: false,
-      all: [{ frame: publish, text: '{"a":[1]}' }],
+      all: [{ frame: publish, options: {}, text: '{"a":[1]}' }],
     });
     expect(read(`[${frame("1")},${frame('"ü"', ',"key":"€"')}]`)).toEqual({
       isArray: true,
       all: [
-        { frame: publish, text: "1" },
-        { frame: { ...publish, key: "€" }, text: '"ü"' },
+        { frame: publish, options: {}, text: "1" },
+        { frame: { ...publish, key: "€" }, options: { key: "€" }, text: '"ü"' },
       ],
     });
   });
@@ -50,6 +51,23 @@ describe("a message of publishes", () => {
       '"id":"a""key":"b"',
       '"ids":"a"',
     ],
+    ...[
+      "",
+      ',"key":"k"',
+      ',"key":""',
+      ',"key":"€"',
+      ',"key":"a\\nb"',
+      ',"key":"a',
+      ',"key":7',
+      ',"kez":"k"',
+    ].map((more) => `"corr":12,"id":"a-b","topic":"t.a"${more}`),
+    ...['"corr":012,"id":"a","topic":"t"', '"corr":1,"id":"ü","topic":"t"', '"corr":1,"id":"a","topic":"ü"'],
+    ...[
+      '"corr":1,"id":"a\tb","topic":"t"',
+      '"corr":1,"id":"a","topic":"t\\""',
+      '"corr":1,"id":"a","topic":7',
+    ],
+    ...['"corr":1,"id":"a","topic":"t","id":"b"', '"corr":1,"id":"a","topic":"t","key":"k","key":"l"'],
   ])("has a head that says what JSON.parse says of it, or is no JSON: %s", (members) => {
     const text = `{"type":"PUBLISH",${members},"payload":1}`;
     const parsed = ((): unknown => {
@@ -81,9 +99,9 @@ describe("a message of publishes", () => {
     const one = fc.record(
       {
         corr: fc.oneof(fc.nat(), fc.maxSafeInteger(), fc.double({ noNaN: true }), fc.string()),
-        id: fc.oneof(fc.uuid(), fc.string(), fc.nat()),
-        topic: fc.string(),
-        key: fc.oneof(fc.string({ unit: "binary" }), fc.constant(null)),
+        id: fc.oneof({ weight: 4, arbitrary: fc.uuid() }, fc.string(), fc.nat()),
+        topic: fc.oneof(fc.constantFrom("t.a", "t.b", "t.ab"), fc.string()),
+        key: fc.oneof(fc.constant("k"), fc.string({ unit: "binary" }), fc.constant(null)),
         partition: fc.nat(),
         headers: fc.dictionary(fc.constantFrom("a", "payload", '"payload":'), fc.string()),
         payload: fc.jsonValue({ maxDepth: 5 }),
@@ -99,6 +117,7 @@ describe("a message of publishes", () => {
         if (found === null) return;
         const told = found.all.map(({ frame, text }) => ({ ...frame, payload: JSON.parse(text) as unknown }));
         expect(told).toEqual(JSON.parse(JSON.stringify(frames)));
+        for (const { frame, options } of found.all) expect(options).toEqual(publishOptions(frame));
       }),
       { numRuns: 500 },
     );

@@ -2,37 +2,53 @@
  * Messages that hold nothing but publishes, each with its payload as the last member, as our client writes them. The payloads are
  * looked over, not parsed: most are stored in the text they came in, and nobody here wants to know more of them.
  */
+import type { PublishOptions } from "../model/event-bus.js";
 import { NOT_GOOD, valueEnd } from "./compact-json.js";
+import type { PublishFrame } from "./protocol.js";
+import { publishOptions } from "./publish-frame.js";
 
-const BEGINNING = '{"type":"PUBLISH",';
-const BEGINNING_BYTES = Buffer.from(BEGINNING);
+const BEGINNING = Buffer.from('{"type":"PUBLISH",');
 const PAYLOAD = Buffer.from(',"payload":');
+const QUOTE = 0x22;
 const COMMA = 0x2c;
+const ZERO = 0x30;
+const NINE = 0x39;
 const OPEN_BRACKET = 0x5b;
+const BACKSLASH = 0x5c;
 const CLOSE_BRACKET = 0x5d;
 const CLOSE_BRACE = 0x7d;
+const SPACE = 0x20;
+const DELETE = 0x7f;
+
+export interface ReadPublish {
+  /** Its payload is undefined, and nothing else of it was looked at. */
+  readonly frame: PublishFrame;
+  /** What of it is for the bus. */
+  readonly options: PublishOptions;
+  /** Of the payload. */
+  readonly text: string;
+}
 
 export interface PublishMessage {
   readonly isArray: boolean;
-  /** Each frame with a payload of undefined, and the payload's text. */
-  readonly all: readonly { readonly frame: object; readonly text: string }[];
+  readonly all: readonly ReadPublish[];
 }
 
 /** Null if it is not such a message, or has something rare in it: then it is to be parsed. */
 export function readPublishes(bytes: Buffer): PublishMessage | null {
   const isArray = bytes[0] === OPEN_BRACKET;
-  const all: { frame: object; text: string }[] = [];
+  const all: ReadPublish[] = [];
   let at = isArray ? 1 : 0;
-  if (!begins(bytes, at)) return null;
   for (;;) {
-    const nameAt = bytes.indexOf(PAYLOAD, at);
-    if (nameAt < 0) return null;
-    const from = nameAt + PAYLOAD.length;
+    if (!has(bytes, at, BEGINNING)) return null;
+    const plain = plainHead(bytes, at + BEGINNING.length);
+    const frame = plain ?? parsedHead(bytes, at);
+    if (frame === null) return null;
+    const options = plain === null ? publishOptions(frame) : plainOptions(plain);
+    const from = payloadFrom;
     const to = valueEnd(bytes, from);
     if (to === NOT_GOOD || bytes[to] !== CLOSE_BRACE) return null;
-    const frame = headOf(bytes, at, nameAt);
-    if (frame === null) return null;
-    all.push({ frame, text: bytes.toString("utf8", from, to) });
+    all.push({ frame, options, text: bytes.toString("utf8", from, to) });
     at = to + 1;
     const isMore = isArray && bytes[at] === COMMA;
     if (isMore) at++;
@@ -40,8 +56,8 @@ export function readPublishes(bytes: Buffer): PublishMessage | null {
   }
 }
 
-function begins(bytes: Buffer, at: number): boolean {
-  for (let i = 0; i < BEGINNING_BYTES.length; i++) if (bytes[at + i] !== BEGINNING_BYTES[i]) return false;
+function has(bytes: Buffer, at: number, part: Buffer): boolean {
+  for (let i = 0; i < part.length; i++) if (bytes[at + i] !== part[i]) return false;
   return true;
 }
 
@@ -49,89 +65,98 @@ function isEnd(bytes: Buffer, at: number, isArray: boolean): boolean {
   return isArray ? bytes[at] === CLOSE_BRACKET && at + 1 === bytes.length : at === bytes.length;
 }
 
+/** Where the payload begins whose head was read last. */
+let payloadFrom = 0;
+
 /**
  * The members before the payload. If they are JSON with a brace behind them they were not cut off inside of something else, so that
  * the payload is a member of this very frame.
  */
-function headOf(bytes: Buffer, from: number, to: number): object | null {
-  const head = bytes.toString("utf8", from, to);
-  if (!head.startsWith(BEGINNING)) return null;
-  return plainHead(head, BEGINNING.length) ?? parsedHead(head);
-}
-
-function parsedHead(head: string): object | null {
+function parsedHead(bytes: Buffer, from: number): PublishFrame | null {
+  const nameAt = bytes.indexOf(PAYLOAD, from);
+  if (nameAt < 0) return null;
+  payloadFrom = nameAt + PAYLOAD.length;
   try {
-    const frame = JSON.parse(`${head}}`) as Record<string, unknown>;
+    const frame = JSON.parse(`${bytes.toString("utf8", from, nameAt)}}`) as Record<string, unknown>;
     if ("payload" in frame) return null;
-    frame.payload = undefined;
-    return frame;
+    frame["payload"] = undefined;
+    return frame as unknown as PublishFrame;
   } catch {
     return null;
   }
 }
 
-const CORR = '"corr":';
-const ID = '"id":"';
-const TOPIC = '"topic":"';
-const KEY = '"key":"';
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const SPACE = 0x20;
-const ZERO = 0x30;
-const NINE = 0x39;
+const CORR = Buffer.from('"corr":');
+const ID = Buffer.from(',"id":"');
+const TOPIC = Buffer.from(',"topic":"');
+const KEY = Buffer.from(',"key":"');
 /** So few that a number keeps all of them. */
 const MOST_DIGITS = 15;
 
 /**
- * What most publishes say before their payload: a number and a few texts without escapes, each once. Taken out here, for a parser
+ * What our client says before a payload: a number and a few texts, of ASCII and without escapes. Taken out here, for a parser
  * makes more of it than there is. Null if there is anything else.
  */
-function plainHead(head: string, from: number): object | null {
-  let corr: number | undefined;
-  let id: string | undefined;
-  let topic: string | undefined;
+function plainHead(bytes: Buffer, from: number): PublishFrame | null {
+  if (!has(bytes, from, CORR)) return null;
+  let at = digitsEnd(bytes, from + CORR.length);
+  if (at === NOT_GOOD || !has(bytes, at, ID)) return null;
+  const corr = numberIn(bytes, from + CORR.length, at);
+  const idAt = at + ID.length;
+  at = textEnd(bytes, idAt);
+  if (at === NOT_GOOD || !has(bytes, at, TOPIC)) return null;
+  const id = bytes.toString("latin1", idAt, at - 1);
+  const topicAt = at + TOPIC.length;
+  at = textEnd(bytes, topicAt);
+  if (at === NOT_GOOD) return null;
+  const topic = topicIn(bytes, topicAt, at - 1);
   let key: string | undefined;
-  for (let at = from; ; at++) {
-    let begin = 0;
-    let end = 0;
-    if (corr === undefined && head.startsWith(CORR, at)) {
-      begin = at + CORR.length;
-      end = digitsEnd(head, begin);
-      corr = Number(head.slice(begin, end));
-    } else if (id === undefined && head.startsWith(ID, at)) {
-      begin = at + ID.length;
-      end = textEnd(head, begin);
-      id = head.slice(begin, end - 1);
-    } else if (topic === undefined && head.startsWith(TOPIC, at)) {
-      begin = at + TOPIC.length;
-      end = textEnd(head, begin);
-      topic = head.slice(begin, end - 1);
-    } else if (key === undefined && head.startsWith(KEY, at)) {
-      begin = at + KEY.length;
-      end = textEnd(head, begin);
-      key = head.slice(begin, end - 1);
-    } else return null;
-    if (end === NOT_GOOD) return null;
-    at = end;
-    if (at === head.length) return { type: "PUBLISH", corr, id, topic, key, payload: undefined };
-    if (head.charCodeAt(at) !== COMMA) return null;
+  if (has(bytes, at, KEY)) {
+    const keyAt = at + KEY.length;
+    at = textEnd(bytes, keyAt);
+    if (at === NOT_GOOD) return null;
+    key = bytes.toString("latin1", keyAt, at - 1);
   }
+  if (!has(bytes, at, PAYLOAD)) return null;
+  payloadFrom = at + PAYLOAD.length;
+  return { type: "PUBLISH", corr, id, topic, key, payload: undefined } as PublishFrame;
+}
+
+/** As `publishOptions`, which does not know what there may be. */
+function plainOptions({ id, key }: PublishFrame): PublishOptions {
+  return { id, key } as PublishOptions;
 }
 
 /** Behind the quote that closes a text, or NOT_GOOD. */
-function textEnd(head: string, from: number): number {
-  for (let at = from; at < head.length; at++) {
-    const char = head.charCodeAt(at);
-    if (char === QUOTE) return at + 1;
-    if (char === BACKSLASH || char < SPACE) return NOT_GOOD;
+function textEnd(bytes: Buffer, from: number): number {
+  for (let at = from; at < bytes.length; at++) {
+    const byte = bytes[at] as number;
+    if (byte === QUOTE) return at + 1;
+    if (byte === BACKSLASH || byte < SPACE || byte > DELETE) return NOT_GOOD;
   }
   return NOT_GOOD;
 }
 
 /** Behind a whole number, or NOT_GOOD. */
-function digitsEnd(head: string, from: number): number {
+function digitsEnd(bytes: Buffer, from: number): number {
   let at = from;
-  while (at < head.length && head.charCodeAt(at) >= ZERO && head.charCodeAt(at) <= NINE) at++;
-  const isGood = at > from && at - from <= MOST_DIGITS && (head.charCodeAt(from) !== ZERO || at === from + 1);
+  while ((bytes[at] as number) >= ZERO && (bytes[at] as number) <= NINE) at++;
+  const isGood = at > from && at - from <= MOST_DIGITS && (bytes[from] !== ZERO || at === from + 1);
   return isGood ? at : NOT_GOOD;
+}
+
+function numberIn(bytes: Buffer, from: number, to: number): number {
+  let number = 0;
+  for (let at = from; at < to; at++) number = number * 10 + (bytes[at] as number) - ZERO;
+  return number;
+}
+
+let lastTopic = "";
+
+/** Whoever publishes does so to the same topic again and again: one text, whose hash is known, is found sooner in many maps. */
+function topicIn(bytes: Buffer, from: number, to: number): string {
+  let isSame = to - from === lastTopic.length;
+  for (let i = 0; isSame && i < lastTopic.length; i++) isSame = bytes[from + i] === lastTopic.charCodeAt(i);
+  if (!isSame) lastTopic = bytes.toString("latin1", from, to);
+  return lastTopic;
 }

@@ -8,7 +8,7 @@ import type { Tracing } from "../bus/tracing.js";
 import type { Delivered } from "../consume/context.js";
 import type { CancelTimer } from "../model/clock.js";
 import type { StoredEvent } from "../model/event.js";
-import type { Place, PublishWaiter, SubscribeOptions } from "../model/event-bus.js";
+import type { SubscribeOptions } from "../model/event-bus.js";
 import { soon } from "../model/soon.js";
 import type { Authenticator, Caller } from "./auth.js";
 import { Feed } from "./feed.js";
@@ -25,8 +25,9 @@ import {
   type PublishFrame,
   type SubscribeFrame,
 } from "./protocol.js";
-import { placedText, publishOptions } from "./publish-frame.js";
-import { type PublishMessage, readPublishes } from "./publish-message.js";
+import { publishOptions } from "./publish-frame.js";
+import { type PublishMessage, type ReadPublish, readPublishes } from "./publish-message.js";
+import { Publishes } from "./publishes.js";
 import {
   createSession,
   err,
@@ -36,6 +37,7 @@ import {
   type SessionEvent,
   type SettleFrame,
   stepSession,
+  stopPublish,
 } from "./session.js";
 import { extend, settle } from "./settling.js";
 
@@ -65,16 +67,12 @@ export class SessionShell {
   readonly #options: SessionOptions;
   readonly #session: Session;
   readonly #out: Outgoing;
+  readonly #publishes: Publishes;
   readonly #feeds = new Map<string, Feed>();
   /** Handed out while there was no room to send: sent, in order, as room comes (P13). Events are shared, texts are not. */
   #held: Held[] = [];
   /** The highest number that a lease of a subscription had that is over: none is used twice (P6). */
   #lastLease = 0;
-  /** Whether the message at hand is one publish and nothing else. */
-  #isAlone = false;
-  /** Publishes without an answer, and who waits for there to be none. */
-  #publishing = 0;
-  #onAnswered: (() => void) | null = null;
   #cancelLate: CancelTimer | null = null;
   #cancelExpiry: CancelTimer | null = null;
   #cancelSlow: CancelTimer | null = null;
@@ -88,6 +86,12 @@ export class SessionShell {
       maxBufferBytes: limits.maxSendBufferBytes,
       onFull: () => this.#holdBack(),
       onRoom: () => this.#goOn(),
+    });
+    this.#publishes = new Publishes({
+      bus,
+      out: this.#out,
+      takesPlaced: () => this.#session.takes.has("placed"),
+      complain: (error, corr) => this.#complain(error, corr),
     });
     onMessage(socket, (data, isBinary) => this.#receive(data, isBinary));
     socket.on("close", () => this.#ended());
@@ -109,10 +113,7 @@ export class SessionShell {
   async drain(): Promise<void> {
     this.#session.leaving = true;
     await Promise.all([...this.#feeds.values()].map((feed) => feed.subscription?.stop()));
-    if (this.#publishing > 0)
-      await new Promise<void>((resolve) => {
-        this.#onAnswered = resolve;
-      });
+    await this.#publishes.answered();
   }
 
   /** The hub goes down: the client is told to come back. */
@@ -130,11 +131,21 @@ export class SessionShell {
   #receivePublishes({ all, isArray }: PublishMessage): void {
     if (isArray) this.#out.takeArrays();
     const nowMs = this.#options.bus.clock.steady();
-    this.#isAlone = all.length === 1;
-    for (const { frame, text } of all) this.#receiveFrame(frame, text, nowMs);
+    const isAlone = all.length === 1;
+    for (const one of all) this.#receivePublish(one, nowMs, isAlone);
     // Its client waits for this answer alone. The event may be on its way to this very client: then both go together.
-    if (this.#isAlone) this.#feeds.size === 0 ? this.#out.flush() : soon(this.#out.flush);
-    this.#isAlone = false;
+    if (isAlone) this.#feeds.size === 0 ? this.#out.flush() : soon(this.#out.flush);
+  }
+
+  #receivePublish({ frame, options, text }: ReadPublish, nowMs: number, isAlone: boolean): void {
+    if (typeof frame.topic !== "string" || frame.topic === "") {
+      this.#receiveFrame(frame, text, nowMs);
+      return;
+    }
+    const instead = stopPublish(this.#session, frame, nowMs, text);
+    if (instead !== null) for (const effect of instead) this.#perform(effect);
+    else if (isAlone && this.#feeds.size === 0) this.#publishes.handAwaited(frame, options, text);
+    else this.#publishes.hand(frame, options, text, isAlone);
   }
 
   #receiveAny(data: Buffer, isBinary: boolean): void {
@@ -178,7 +189,7 @@ export class SessionShell {
         this.#expireAt(effect.atMs);
         return;
       case "publish":
-        this.#publish(effect.frame, effect.text);
+        this.#publishes.hand(effect.frame, publishOptions(effect.frame), effect.text);
         return;
       case "subscribe":
         void this.#subscribe(effect.key, effect.frame);
@@ -225,33 +236,6 @@ export class SessionShell {
     this.#cancelExpiry = clock.setTimer(Math.max(0, atMs - clock.now()), () =>
       this.#send({ type: "expired" }),
     );
-  }
-
-  #publish(frame: PublishFrame, text: string | undefined): void {
-    const { topic, payload, corr } = frame;
-    this.#publishing++;
-    const waiter: PublishWaiter = {
-      isAlone: this.#isAlone,
-      done: (place, duplicate) => {
-        this.#placed(corr, topic, place, duplicate);
-        this.#answered();
-      },
-      fail: (error) => {
-        this.#complain(error, corr);
-        this.#answered();
-      },
-    };
-    this.#options.bus.submit(topic, payload, publishOptions(frame), waiter, text);
-  }
-
-  #placed(corr: Corr | undefined, topic: string, place: Place, duplicate: boolean): void {
-    const joins = Number.isFinite(corr) && !duplicate && this.#session.takes.has("placed");
-    if (joins) this.#out.sendPlaced(corr as number, topic, place);
-    else this.#out.send(placedText(corr, topic, place, duplicate));
-  }
-
-  #answered(): void {
-    if (--this.#publishing === 0) this.#onAnswered?.();
   }
 
   async #subscribe(key: string, frame: SubscribeFrame): Promise<void> {

@@ -3,13 +3,14 @@ import { describe, expect, it } from "vitest";
 import { Acl } from "./acl.js";
 import type { Caller } from "./auth.js";
 import { DEFAULT_HUB_LIMITS, type HubLimits } from "./limits.js";
-import type { ClientFrame } from "./protocol.js";
+import type { ClientFrame, PublishFrame } from "./protocol.js";
 import {
   createSession,
   type Session,
   type SessionEffect,
   type SessionEvent,
   stepSession,
+  stopPublish,
 } from "./session.js";
 
 const caller = (scopes: string[], expiresMs = Number.POSITIVE_INFINITY): Caller => ({
@@ -100,6 +101,28 @@ describe("a session", () => {
   it("hands on the text of a payload with its publish", () => {
     const event: SessionEvent = { type: "frame", frame: PUBLISH as ClientFrame, nowMs: 0, text: "1" };
     expect(stepSession(known(), event)).toEqual([{ type: "publish", frame: PUBLISH, text: "1" }]);
+  });
+
+  it("P13: stops a publish by itself for the same reasons as among other frames, and counts it the same", () => {
+    const limits = { framesPerSecond: 2, publishesPerSecondPerTopic: 1 };
+    const states: readonly Partial<Session>[] = [
+      {},
+      { leaving: true },
+      { phase: "ended" },
+      { authenticating: true },
+    ];
+    for (const who of [null, everything, caller(["publish:b"])])
+      for (const state of states) {
+        const one = Object.assign(known(who, limits), state);
+        const other = Object.assign(known(who, limits), state);
+        for (let n = 0; n < 8; n++) {
+          const given = { ...PUBLISH, payload: n } as PublishFrame;
+          const among = stepSession(one, { type: "frame", frame: given, nowMs: n, text: "t" });
+          const alone = stopPublish(other, given, n, "t");
+          expect(alone ?? [{ type: "publish", frame: given, text: "t" }]).toEqual(among);
+        }
+        expect([other.phase, other.refusals, other.waiting]).toEqual([one.phase, one.refusals, one.waiting]);
+      }
   });
 
   it("settles, extends, pauses and ends only what is subscribed to", () => {

@@ -91,6 +91,8 @@ const MAX_REFUSALS = 1_000;
 
 const COME_BACK_MS = 1_000;
 
+const NOTHING: readonly SessionEffect[] = [];
+
 export function createSession(caller: Caller | null, limits: HubLimits, nowMs: number): Session {
   return {
     phase: caller === null ? "greeting" : "ready",
@@ -108,7 +110,7 @@ export function createSession(caller: Caller | null, limits: HubLimits, nowMs: n
 }
 
 export function stepSession(session: Session, event: SessionEvent): readonly SessionEffect[] {
-  if (session.phase === "ended") return [];
+  if (session.phase === "ended") return NOTHING;
   switch (event.type) {
     case "frame":
       return onFrame(session, event.frame, event.nowMs, event.text);
@@ -177,19 +179,31 @@ function welcome(
   return [ok(corr, result), { type: "expireAt", atMs: caller.expiresMs }, ...waited];
 }
 
+/**
+ * What is done about a publish instead of handing it to the bus; null if it is to be handed over. For those who have nothing but
+ * publishes: the effect of a `frame` event is the same.
+ */
+export function stopPublish(
+  session: Session,
+  frame: PublishFrame,
+  nowMs: number,
+  text: string | undefined,
+): readonly SessionEffect[] | null {
+  if (session.phase === "ended") return NOTHING;
+  const held = holdFrame(session, frame, nowMs, text);
+  if (held !== null) return held;
+  if (session.caller === null) return authFirst(session, frame.corr);
+  return refusePublish(session, session.caller, frame, nowMs);
+}
+
 function onFrame(
   session: Session,
   frame: ClientFrame,
   nowMs: number,
   text?: string,
 ): readonly SessionEffect[] {
-  const waitMs = session.frames.take(1, nowMs);
-  if (waitMs > 0) return tooFast(session, frame.corr, waitMs);
-  session.refusals = 0;
-  if (session.authenticating) {
-    session.waiting.push({ frame, text });
-    return [];
-  }
+  const held = holdFrame(session, frame, nowMs, text);
+  if (held !== null) return held;
   if ((frame.type === "AUTH" || frame.type === "PING") && frame.takes !== undefined)
     session.takes = new Set(frame.takes);
   if (frame.type === "AUTH") {
@@ -197,14 +211,29 @@ function onFrame(
     return [{ type: "authenticate", token: frame.token, ...withCorr(frame.corr) }];
   }
   if (frame.type === "PING") return [{ type: "send", frame: { type: "PONG", ...withCorr(frame.corr) } }];
-  if (session.caller === null) {
-    return [
-      err("UNAUTHENTICATED", "send AUTH first", frame.corr),
-      end(session, CloseCode.auth, "AUTH comes first"),
-    ];
-  }
-  if (frame.type === "PUBLISH") return onPublish(session, session.caller, frame, nowMs, text);
+  if (session.caller === null) return authFirst(session, frame.corr);
+  if (frame.type === "PUBLISH")
+    return refusePublish(session, session.caller, frame, nowMs) ?? [{ type: "publish", frame, text }];
   return onRequest(session, session.caller, frame);
+}
+
+/** Frames that come too fast are refused, those behind an AUTH wait; null for all others. */
+function holdFrame(
+  session: Session,
+  frame: ClientFrame,
+  nowMs: number,
+  text: string | undefined,
+): readonly SessionEffect[] | null {
+  const waitMs = session.frames.take(1, nowMs);
+  if (waitMs > 0) return tooFast(session, frame.corr, waitMs);
+  session.refusals = 0;
+  if (!session.authenticating) return null;
+  session.waiting.push({ frame, text });
+  return NOTHING;
+}
+
+function authFirst(session: Session, corr: Corr | undefined): readonly SessionEffect[] {
+  return [err("UNAUTHENTICATED", "send AUTH first", corr), end(session, CloseCode.auth, "AUTH comes first")];
 }
 
 function onRequest(
@@ -242,13 +271,13 @@ function onRequest(
   }
 }
 
-function onPublish(
+/** Null if it may be published. */
+function refusePublish(
   session: Session,
   caller: Caller,
   frame: PublishFrame,
   nowMs: number,
-  text: string | undefined,
-): readonly SessionEffect[] {
+): readonly SessionEffect[] | null {
   if (session.leaving) return [goingDown(frame.corr)];
   if (!caller.acl.allows("publish", frame.topic)) return [forbidden("publish to", frame.topic, frame.corr)];
   let bucket = session.publishes.get(frame.topic);
@@ -257,7 +286,7 @@ function onPublish(
     session.publishes.set(frame.topic, bucket);
   }
   const waitMs = bucket.take(1, nowMs);
-  return waitMs > 0 ? tooFast(session, frame.corr, waitMs) : [{ type: "publish", frame, text }];
+  return waitMs > 0 ? tooFast(session, frame.corr, waitMs) : null;
 }
 
 function onSubscribe(session: Session, caller: Caller, frame: SubscribeFrame): readonly SessionEffect[] {
