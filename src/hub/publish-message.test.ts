@@ -89,6 +89,7 @@ describe("a message of publishes", () => {
     ...[
       '{"type":"PUBLISH","topic":"t","payload":1,"key":"k"}',
       '{"type":"PUBLISH","x","payload":1}',
+      '{"type":"PUBLISH","topic":"t","group":"g","id":"a","type":"ACK","payload":1}',
       frame("1 "),
     ],
   ])("is left to be parsed if it is anything else: %s", (text) => {

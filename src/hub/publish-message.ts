@@ -78,7 +78,7 @@ function parsedHead(bytes: Buffer, from: number): PublishFrame | null {
   payloadFrom = nameAt + PAYLOAD.length;
   try {
     const frame = JSON.parse(`${bytes.toString("utf8", from, nameAt)}}`) as Record<string, unknown>;
-    if ("payload" in frame) return null;
+    if ("payload" in frame || frame["type"] !== "PUBLISH") return null;
     frame["payload"] = undefined;
     return frame as unknown as PublishFrame;
   } catch {
