@@ -28,7 +28,7 @@ export class Lane {
 }
 
 export class LaneSet {
-  readonly #byName = new Map<string, Lane>();
+  #byName = new Map<string, Lane>();
   #home = {};
 
   get size(): number {
@@ -69,6 +69,6 @@ export class LaneSet {
 
   clear(): void {
     this.#home = {};
-    this.#byName.clear();
+    this.#byName = new Map();
   }
 }
