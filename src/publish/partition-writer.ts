@@ -75,6 +75,7 @@ export class PartitionWriter {
     }
     this.#busy = true;
     if (waiter.isAlone === true && this.#lastCount === 1) this.#nextNow(draft);
+    else if (manyAnswered) afterTurn(this.#next);
     // One turn of the microtask queue: a caller that publishes in a loop fills the first batch too.
     else soon(this.#next);
   }
@@ -263,6 +264,7 @@ export class PartitionWriter {
   };
 
   #answerAll(batch: readonly Draft[], { events, duplicates }: AppendResult): void {
+    if (events.length >= MANY) noteManyAnswered();
     for (let i = 0; i < events.length; i++) {
       const draft = batch[i] as Draft;
       const event = events[i] as StoredEvent;
@@ -293,6 +295,19 @@ function runWaiting(): void {
   const now = waiting;
   waiting = [];
   for (const next of now) next();
+}
+
+/** Many were answered in this turn: what they publish next, one after the other, goes together once all have. */
+let manyAnswered = false;
+
+function noteManyAnswered(): void {
+  if (manyAnswered) return;
+  manyAnswered = true;
+  afterTurn(forgetAnswered);
+}
+
+function forgetAnswered(): void {
+  manyAnswered = false;
 }
 
 function nothingAppended(error: unknown): AppendResult {

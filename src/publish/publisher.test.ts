@@ -193,6 +193,19 @@ describe("many at once", () => {
     expect(answers).toHaveLength(80);
   });
 
+  it("who goes on in another topic when many are answered goes there with all the others", async () => {
+    const bench = new PublishingBench();
+    const first = names("a", 40).map((id) => bench.publish(id));
+    const second: Promise<unknown>[] = [];
+    for (const [i, one] of first.entries()) {
+      await one;
+      second.push(bench.publish(`b${i}`, i, { name: "t.b", partitions: 1 }));
+    }
+    await Promise.all(second);
+    await bench.publish("c", 1, { name: "t.c", partitions: 1 });
+    expect(bench.appends).toEqual([names("a", 40), names("b", 40), ["c"]]);
+  });
+
   it("a few are answered at once", async () => {
     const bench = new PublishingBench();
     const answers = await twoLots(bench, 2);
