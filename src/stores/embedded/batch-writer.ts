@@ -8,7 +8,7 @@ import { checksum } from "../batch-codec.js";
 import { type BatchToWrite, posOf } from "./batches.js";
 import { encodeSheet } from "./sheet-codec.js";
 import type { Sheets } from "./sheets.js";
-import type { Connection } from "./sqlite.js";
+import { type Connection, rowsOf, type SqlValue } from "./sqlite.js";
 
 /** A row of this size or more fills a good part of a page: nothing is gained by a sheet. */
 const SMALL_BYTES = 2_048;
@@ -16,6 +16,14 @@ const SMALL_BYTES = 2_048;
 const MIN_PIECES = 8;
 /** A sheet is closed once it has this many bytes: whoever reads a piece loads all of it. */
 const SHEET_BYTES = 65_536;
+
+/** Rows written by one statement, if there are as many. */
+const TOGETHER = 8;
+const INSERT =
+  "INSERT INTO batch (pos, last_seq, count, bytes, max_ts, run_ts, min_idt, max_idt, indexed, crc, ids, data) VALUES";
+const ONE_ROW = `(${posOf("?", "?")}, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+const INSERT_ONE = `${INSERT} ${ONE_ROW}`;
+const INSERT_MANY = `${INSERT} ${rowsOf(TOGETHER, ONE_ROW)}`;
 
 export class BatchWriter {
   readonly #connection: Connection;
@@ -41,12 +49,12 @@ export class BatchWriter {
     const rows = this.#gathered;
     const small = this.#small;
     this.forget();
-    for (const batch of rows) this.insert(batch);
+    this.#insertAll(rows);
     if (small.length >= MIN_PIECES) {
       this.#insertSheets(small);
       return true;
     }
-    for (const batch of small) this.insert(batch);
+    this.#insertAll(small);
     return false;
   }
 
@@ -58,27 +66,19 @@ export class BatchWriter {
 
   /** Writes a row at once. Its checksum is a wrong one if its bytes are known to be damaged: they stay so (P14). */
   insert(batch: BatchToWrite, isSound = true): void {
-    const crc = checksum(batch.part, batch.lastSeq, batch.count, batch);
-    this.#connection
-      .sql(
-        `INSERT INTO batch (pos, last_seq, count, bytes, max_ts, run_ts, min_idt, max_idt, indexed, crc, ids, data)
-         VALUES (${posOf("?1", "?2")}, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)`,
-      )
-      .run(
-        batch.part,
-        batch.firstSeq,
-        batch.lastSeq,
-        batch.count,
-        batch.bytes,
-        batch.maxTs,
-        batch.runTs,
-        batch.minIdt,
-        batch.maxIdt,
-        batch.indexed,
-        isSound ? crc : crc ^ 1,
-        batch.ids,
-        batch.data,
-      );
+    const values: SqlValue[] = [];
+    addColumns(values, batch, isSound);
+    this.#connection.sql(INSERT_ONE).run(...values);
+  }
+
+  #insertAll(batches: readonly BatchToWrite[]): void {
+    let at = 0;
+    for (; at + TOGETHER <= batches.length; at += TOGETHER) {
+      const values: SqlValue[] = [];
+      for (let i = at; i < at + TOGETHER; i++) addColumns(values, batches[i] as BatchToWrite, true);
+      this.#connection.sql(INSERT_MANY).run(...values);
+    }
+    for (; at < batches.length; at++) this.insert(batches[at] as BatchToWrite);
   }
 
   #insertSheets(batches: readonly BatchToWrite[]): void {
@@ -102,4 +102,23 @@ export class BatchWriter {
       .insert(encoded.directory, encoded.data);
     this.#sheets.wrote(id, batches, encoded);
   }
+}
+
+function addColumns(values: SqlValue[], batch: BatchToWrite, isSound: boolean): void {
+  const crc = checksum(batch.part, batch.lastSeq, batch.count, batch);
+  values.push(
+    batch.part,
+    batch.firstSeq,
+    batch.lastSeq,
+    batch.count,
+    batch.bytes,
+    batch.maxTs,
+    batch.runTs,
+    batch.minIdt,
+    batch.maxIdt,
+    batch.indexed,
+    isSound ? crc : crc ^ 1,
+    batch.ids,
+    batch.data,
+  );
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { draft, oneEach, PARTITIONS, SheetPlace } from "../../../test/support/sheet-place.js";
 import { BusError } from "../../model/errors.js";
+import { JsonBody } from "../../model/json.js";
 import { HistoryWalk } from "./key-walk.js";
 import type { AppendAnswer } from "./protocol.js";
 
@@ -14,6 +15,26 @@ describe("small batches of many partitions in one commit", () => {
     expect([place.count("sheet"), place.count("batch")]).toEqual([0, PARTITIONS]);
     expect(place.read(3).map(({ id }) => id)).toEqual(before);
     expect(before).toEqual(drafts.filter((_, i) => i % PARTITIONS === 3).map(({ id }) => id));
+    expect(place.problems()).toEqual([]);
+    place.close();
+  });
+
+  it("P1, P2: too large for a sheet, they are rows at once, each with its own ids and bytes", () => {
+    const place = new SheetPlace();
+    const text = "x".repeat(3_000);
+    // More than one statement holds, some partitions twice, others once.
+    const drafts = Array.from({ length: PARTITIONS * 2 - 1 }, (_, n) =>
+      draft(n, { body: JsonBody.ofText(JSON.stringify({ n, text })) }),
+    );
+    place.group(
+      0,
+      drafts.map((one, n) => place.append(n % PARTITIONS, [one])),
+    );
+    expect([place.count("sheet"), place.count("batch")]).toEqual([0, drafts.length]);
+    for (let p = 0; p < PARTITIONS; p++)
+      expect(place.read(p).map(({ id, seq, body }) => [id, seq, body.text])).toEqual(
+        drafts.filter((_, n) => n % PARTITIONS === p).map(({ id, body }, i) => [id, i + 1, body.text]),
+      );
     expect(place.problems()).toEqual([]);
     place.close();
   });
