@@ -110,6 +110,7 @@ export class PromClient {
       retry: { ...RECONNECT, ...options.retry },
       pingMs: options.pingMs ?? 20_000,
       onFrame: (frame) => this.#receive(frame),
+      onPlaced: (corr, partition, seq) => this.#placedOne(corr, partition, seq),
       onOnline: () => this.#resume(),
       onOffline: () => this.#deliveries.end(),
       onTooLarge: () => this.#giveUpLargest(),
@@ -263,14 +264,15 @@ export class PromClient {
 
   #placed({ corrs, partition, seq }: PlacedFrame): void {
     let at = seq;
-    for (const corr of corrs) {
-      const place = at++;
-      const pending = this.#pending.get(corr);
-      if (pending === undefined || !isPublish(pending)) continue;
-      this.#forget(pending);
-      const { id, topic } = pending.about;
-      pending.resolve({ id, topic, partition, seq: place } satisfies Published);
-    }
+    for (const corr of corrs) this.#placedOne(corr, partition, at++);
+  }
+
+  #placedOne(corr: number, partition: number, seq: number): void {
+    const pending = this.#pending.get(corr);
+    if (pending === undefined || !isPublish(pending)) return;
+    this.#forget(pending);
+    const { id, topic } = pending.about;
+    pending.resolve({ id, topic, partition, seq } satisfies Published);
   }
 
   #again(pending: Pending): void {
@@ -310,8 +312,9 @@ function isPublish(pending: Pending): pending is Pending & { about: Pick<Publish
 function publishHead(about: Pick<Published, "topic" | "id">, options: PublishOptions, corr: number): string {
   const id = options.id === undefined ? `"${about.id}"` : JSON.stringify(options.id);
   let head = `{"type":"PUBLISH","corr":${corr},"id":${id},"topic":${JSON.stringify(about.topic)}`;
+  if (options.key !== undefined) head += `,"key":${JSON.stringify(options.key)}`;
   for (const name of Object.keys(options) as (keyof PublishOptions)[]) {
-    const text = name === "id" ? undefined : JSON.stringify(options[name]);
+    const text = name === "id" || name === "key" ? undefined : JSON.stringify(options[name]);
     if (text !== undefined) head += `,${JSON.stringify(name)}:${text}`;
   }
   return head;

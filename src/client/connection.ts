@@ -22,6 +22,8 @@ export interface ConnectionOptions {
   readonly retry: RetryPolicy;
   readonly pingMs: number;
   readonly onFrame: (frame: ServerFrame) => void;
+  /** What a PLACED frame of one publish says, if the socket has read it. */
+  readonly onPlaced: (corr: number, partition: number, seq: number) => void;
   /** Greeted: from here on frames go through. */
   readonly onOnline: () => void;
   readonly onOffline: () => void;
@@ -158,6 +160,11 @@ export class Connection {
     this.#socket = socket;
     socket.onopen = () => this.#greet(socket, token);
     socket.onmessage = ({ data }) => this.#receive(socket, String(data));
+    socket.onplaced = (corr, partition, seq) => {
+      if (socket !== this.#socket) return;
+      this.#heardMs = Date.now();
+      this.#options.onPlaced(corr, partition, seq);
+    };
     socket.onclose = ({ code }) => this.#socket === socket && this.#lost(code);
     socket.onerror = () => undefined;
   }

@@ -1,11 +1,13 @@
 /** A WebSocket of Node's, by `ws`, as the client wants it. */
 import { WebSocket } from "ws";
 import { onMessage, sendFrames } from "../hub/message-bytes.js";
+import { readPlaced } from "./placed-bytes.js";
 import { isUnseen, type SocketLike } from "./socket.js";
 
 export class NodeSocket implements SocketLike {
   onopen: SocketLike["onopen"] = null;
   onmessage: SocketLike["onmessage"] = null;
+  onplaced: (corr: number, partition: number, seq: number) => void = () => undefined;
   onclose: SocketLike["onclose"] = null;
   onerror: SocketLike["onerror"] = null;
   readonly #socket: WebSocket;
@@ -18,7 +20,9 @@ export class NodeSocket implements SocketLike {
     this.#socket = socket;
     this.#way = { keyless };
     socket.on("open", () => {
-      onMessage(socket, (data) => this.onmessage?.({ data: data.toString() }));
+      onMessage(socket, (data) => {
+        if (!readPlaced(data, this.onplaced)) this.onmessage?.({ data: data.toString() });
+      });
       this.onopen?.();
     });
     socket.on("close", (code, reason) => this.onclose?.({ code, reason: reason.toString() }));

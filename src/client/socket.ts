@@ -7,6 +7,8 @@ export interface SocketLike {
   close(code?: number, reason?: string): void;
   onopen: (() => void) | null;
   onmessage: ((event: { data: unknown }) => void) | null;
+  /** Called instead of `onmessage` with a PLACED frame of one publish, by a socket that reads it itself. */
+  onplaced?: ((corr: number, partition: number, seq: number) => void) | null;
   onclose: ((event: { code: number; reason: string }) => void) | null;
   onerror: ((event: unknown) => void) | null;
 }

@@ -3,6 +3,7 @@
  * looked over, not parsed: most are stored in the text they came in, and nobody here wants to know more of them.
  */
 import type { PublishOptions } from "../model/event-bus.js";
+import { hasAt, numberEnd, numberIn } from "../model/plain-bytes.js";
 import { NOT_GOOD, valueEnd } from "./compact-json.js";
 import type { PublishFrame } from "./protocol.js";
 import { publishOptions } from "./publish-frame.js";
@@ -11,8 +12,6 @@ const BEGINNING = Buffer.from('{"type":"PUBLISH",');
 const PAYLOAD = Buffer.from(',"payload":');
 const QUOTE = 0x22;
 const COMMA = 0x2c;
-const ZERO = 0x30;
-const NINE = 0x39;
 const OPEN_BRACKET = 0x5b;
 const BACKSLASH = 0x5c;
 const CLOSE_BRACKET = 0x5d;
@@ -40,7 +39,7 @@ export function readPublishes(bytes: Buffer): PublishMessage | null {
   const all: ReadPublish[] = [];
   let at = isArray ? 1 : 0;
   for (;;) {
-    if (!has(bytes, at, BEGINNING)) return null;
+    if (!hasAt(bytes, at, BEGINNING)) return null;
     const plain = plainHead(bytes, at + BEGINNING.length);
     const frame = plain ?? parsedHead(bytes, at);
     if (frame === null) return null;
@@ -54,11 +53,6 @@ export function readPublishes(bytes: Buffer): PublishMessage | null {
     if (isMore) at++;
     else return isEnd(bytes, at, isArray) ? { isArray, all } : null;
   }
-}
-
-function has(bytes: Buffer, at: number, part: Buffer): boolean {
-  for (let i = 0; i < part.length; i++) if (bytes[at + i] !== part[i]) return false;
-  return true;
 }
 
 function isEnd(bytes: Buffer, at: number, isArray: boolean): boolean {
@@ -90,34 +84,32 @@ const CORR = Buffer.from('"corr":');
 const ID = Buffer.from(',"id":"');
 const TOPIC = Buffer.from(',"topic":"');
 const KEY = Buffer.from(',"key":"');
-/** So few that a number keeps all of them. */
-const MOST_DIGITS = 15;
 
 /**
  * What our client says before a payload: a number and a few texts, of ASCII and without escapes. Taken out here, for a parser
  * makes more of it than there is. Null if there is anything else.
  */
 function plainHead(bytes: Buffer, from: number): PublishFrame | null {
-  if (!has(bytes, from, CORR)) return null;
-  let at = digitsEnd(bytes, from + CORR.length);
-  if (at === NOT_GOOD || !has(bytes, at, ID)) return null;
+  if (!hasAt(bytes, from, CORR)) return null;
+  let at = numberEnd(bytes, from + CORR.length);
+  if (at < 0 || !hasAt(bytes, at, ID)) return null;
   const corr = numberIn(bytes, from + CORR.length, at);
   const idAt = at + ID.length;
   at = textEnd(bytes, idAt);
-  if (at === NOT_GOOD || !has(bytes, at, TOPIC)) return null;
+  if (at === NOT_GOOD || !hasAt(bytes, at, TOPIC)) return null;
   const id = bytes.toString("latin1", idAt, at - 1);
   const topicAt = at + TOPIC.length;
   at = textEnd(bytes, topicAt);
   if (at === NOT_GOOD) return null;
   const topic = topicIn(bytes, topicAt, at - 1);
   let key: string | undefined;
-  if (has(bytes, at, KEY)) {
+  if (hasAt(bytes, at, KEY)) {
     const keyAt = at + KEY.length;
     at = textEnd(bytes, keyAt);
     if (at === NOT_GOOD) return null;
     key = bytes.toString("latin1", keyAt, at - 1);
   }
-  if (!has(bytes, at, PAYLOAD)) return null;
+  if (!hasAt(bytes, at, PAYLOAD)) return null;
   payloadFrom = at + PAYLOAD.length;
   return { type: "PUBLISH", corr, id, topic, key, payload: undefined } as PublishFrame;
 }
@@ -135,20 +127,6 @@ function textEnd(bytes: Buffer, from: number): number {
     if (byte === BACKSLASH || byte < SPACE || byte > DELETE) return NOT_GOOD;
   }
   return NOT_GOOD;
-}
-
-/** Behind a whole number, or NOT_GOOD. */
-function digitsEnd(bytes: Buffer, from: number): number {
-  let at = from;
-  while ((bytes[at] as number) >= ZERO && (bytes[at] as number) <= NINE) at++;
-  const isGood = at > from && at - from <= MOST_DIGITS && (bytes[from] !== ZERO || at === from + 1);
-  return isGood ? at : NOT_GOOD;
-}
-
-function numberIn(bytes: Buffer, from: number, to: number): number {
-  let number = 0;
-  for (let at = from; at < to; at++) number = number * 10 + (bytes[at] as number) - ZERO;
-  return number;
 }
 
 let lastTopic = "";
