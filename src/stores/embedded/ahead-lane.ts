@@ -8,7 +8,7 @@ import type { Ahead } from "./ahead.js";
 import type { Request } from "./protocol.js";
 
 /** How long appends may stand in the file ahead before the thread is told of them. */
-const APPLY_AFTER_MS = 20;
+const APPLY_AFTER_MS = 50;
 
 interface Waiting {
   readonly serial: number;

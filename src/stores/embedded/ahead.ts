@@ -19,8 +19,8 @@ import type { AheadStart, AppendAnswer, AppendRequest, Request } from "./protoco
 const MAX_APPENDS = 16;
 const MAX_BYTES = 8_192;
 /** Bytes that wait for the writing thread before it is told, and at most. */
-const APPLY_BYTES = 65_536;
-const MAX_UNAPPLIED_BYTES = 131_072;
+const APPLY_BYTES = 131_072;
+const MAX_UNAPPLIED_BYTES = 262_144;
 /** The event loop is not kept longer than this, as a rule: a slower sync sends so many groups through the thread, then twice as many. */
 const SLOW_MS = 2;
 const REST = 8;
