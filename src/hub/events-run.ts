@@ -50,14 +50,23 @@ export class EventsRun {
     const { partition, seq, ts } = this.#first;
     const events = this.#events;
     let text = `${head}${this.#lease},"partition":${partition},"seq":${seq},"ts":${ts}`;
-    text += `,"later":${JSON.stringify(events.map((event) => event.ts - ts))}`;
-    if (!this.#isDense) text += `,"seqs":${JSON.stringify(events.map((event) => event.seq))}`;
-    text += `,"ids":${JSON.stringify(events.map((event) => event.id))}`;
-    if (this.#hasKeys) text += `,"keys":${JSON.stringify(events.map((event) => event.key ?? null))}`;
+    if (events.length === 1) text += this.#partsOfOne();
+    else {
+      text += `,"later":${JSON.stringify(events.map((event) => event.ts - ts))}`;
+      if (!this.#isDense) text += `,"seqs":${JSON.stringify(events.map((event) => event.seq))}`;
+      text += `,"ids":${JSON.stringify(events.map((event) => event.id))}`;
+      if (this.#hasKeys) text += `,"keys":${JSON.stringify(events.map((event) => event.key ?? null))}`;
+    }
     if (this.#hasMetas) text += `,"metas":${JSON.stringify(events.map((event) => event.meta ?? null))}`;
     message.begin(`${text},"payloads":[`);
     message.add(this.#payloads);
     message.add(`]${tail}`);
+  }
+
+  #partsOfOne(): string {
+    const { id, key } = this.#first;
+    const keys = key === undefined ? "" : `,"keys":[${JSON.stringify(key)}]`;
+    return `,"later":[0],"ids":[${JSON.stringify(id)}]${keys}`;
   }
 
   #push(event: StoredEvent): void {
