@@ -19,8 +19,9 @@ const SHEET_BYTES = 65_536;
 
 /** Rows written by one statement, if there are as many. */
 const TOGETHER = 8;
+/** Whatever fails undoes more than the statement: FAIL spares SQLite a copy of each page, to undo the statement alone. */
 const INSERT =
-  "INSERT INTO batch (pos, last_seq, count, bytes, max_ts, run_ts, min_idt, max_idt, indexed, crc, ids, data) VALUES";
+  "INSERT OR FAIL INTO batch (pos, last_seq, count, bytes, max_ts, run_ts, min_idt, max_idt, indexed, crc, ids, data) VALUES";
 const ONE_ROW = `(${posOf("?", "?")}, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 const INSERT_ONE = `${INSERT} ${ONE_ROW}`;
 const INSERT_MANY = `${INSERT} ${rowsOf(TOGETHER, ONE_ROW)}`;
