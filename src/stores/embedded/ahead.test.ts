@@ -291,11 +291,14 @@ describe("appends ahead of the store", () => {
     expect(() => place.apply()).toThrow(/was promised seq 2, but the next one is 7/);
   });
 
-  it("a slow disk is left to the thread, which may wait, for longer and longer", () => {
+  it.each([
+    ["appends", (place: Place) => place.append(0, newIds(1))],
+    ["lone events", (place: Place) => place.appendOne(0, systemClock.newId())],
+  ])("a slow disk is left to the thread, which may wait, for longer and longer: %s", (_, append) => {
     const place = new Place(join(folder, "bus.db"), [], -1);
     const wentAhead = Array.from({ length: 60 }, () => {
       const before = place.wentAhead;
-      place.append(0, newIds(1));
+      append(place);
       return place.wentAhead > before;
     });
     // The first is by the thread, which tells the head; then 8, 16 and 32 lie between two that went ahead.

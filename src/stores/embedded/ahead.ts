@@ -107,7 +107,8 @@ export class Ahead {
   writeOne(topic: string, partition: number, draft: EventDraft): Seq | undefined {
     const heads = this.#heads.get(topic);
     const head = heads?.get(partition);
-    if (heads === undefined || head === undefined || !this.#isReady()) return undefined;
+    // Who is refused here asks again by `write`, and is counted there.
+    if (heads === undefined || head === undefined || this.#resting > 0 || !this.#isReady()) return undefined;
     const record = this.#record;
     const layout = beginOne(record, topic, partition, head + 1, draft, this.#json);
     if (layout === undefined || bytesOf({ layout }) > MAX_BYTES) return undefined;
