@@ -72,11 +72,8 @@ export class Ahead {
 
   /** The writing thread is going to be asked for these. */
   note(requests: readonly Request[]): void {
-    for (const { name, argument } of requests) {
+    for (const { name, argument } of requests)
       if (name === "append") this.#noteIds(argument as AppendRequest);
-      // From then on appends to the partition are refused.
-      else if (name === "markDamage") this.#heads.clear();
-    }
   }
 
   /** An append was answered by the writing thread. */
@@ -85,6 +82,11 @@ export class Ahead {
       typeof answer === "number" ? { firstSeq: answer } : (answer as AppendAnswer);
     if (duplicates === undefined) this.#setHead(request, lastSeqOf({ request, firstSeq }));
     else this.#heads.delete(request.topic);
+  }
+
+  /** Damage was marked: from now on the writing thread refuses appends to that partition, and is to be asked. */
+  forgetHeads(): void {
+    this.#heads.clear();
   }
 
   /** The store has records up to this one. */
@@ -176,7 +178,9 @@ export class Ahead {
   #sync(length: number): void {
     const fd = this.#fd as number;
     const startMs = performance.now();
-    writeSync(fd, this.#record, 0, length, this.#at);
+    // A device that becomes full may take a part of it and say no more.
+    const written = writeSync(fd, this.#record, 0, length, this.#at);
+    if (written !== length) throw new Error(`${written} of ${length} bytes were written`);
     fdatasyncSync(fd);
     this.#serial++;
     this.#at += length;

@@ -11,13 +11,17 @@ import { JsonBody } from "../../model/json.js";
 import { type EmbeddedStore, embeddedStore } from "./index.js";
 
 let isBroken = false;
+/** The device takes half of what is written, as one does that becomes full. */
+let isHalf = false;
 vi.mock("node:fs", async (original) => {
   const fs = await original<typeof import("node:fs")>();
   const fdatasyncSync = (fd: number): void => {
     if (isBroken) throw new Error("EIO: the device is gone");
     fs.fdatasyncSync(fd);
   };
-  return { ...fs, default: { ...fs, fdatasyncSync }, fdatasyncSync };
+  const writeSync = (fd: number, bytes: Buffer, from: number, length: number, at: number): number =>
+    fs.writeSync(fd, bytes, from, isHalf ? length >> 1 : length, at);
+  return { ...fs, default: { ...fs, fdatasyncSync, writeSync }, fdatasyncSync, writeSync };
 });
 
 const draft = (id = systemClock.newId(), text = "1"): EventDraft => ({
@@ -34,7 +38,7 @@ describe("an append that happens at once", () => {
   let store: EmbeddedStore;
 
   beforeEach(async () => {
-    isBroken = false;
+    isBroken = isHalf = false;
     // No sync is slow: after one that is, others are left to the thread for a while.
     vi.spyOn(performance, "now").mockReturnValue(0);
     folder = await mkdtemp(join(tmpdir(), "promethean-now-"));
@@ -104,16 +108,22 @@ describe("an append that happens at once", () => {
     await shared.close();
   });
 
-  it("P1, P3, P15: whose sync failed may have happened; the next thread looks, and repeating it does no harm", async () => {
-    const lost = draft();
-    isBroken = true;
-    expect(() => now(lost)).toThrow(expect.objectContaining({ code: "OUTCOME_UNKNOWN", retryable: true }));
-    expect(now(draft())).toBeUndefined();
-    isBroken = false;
-    vi.restoreAllMocks();
-    const again = async (): Promise<number | undefined> =>
-      (await store.log.append("t", 0, [lost]).catch(() => undefined))?.events[0]?.seq;
-    await expect.poll(again, { timeout: 30_000 }).toBe(2);
-    expect((await idsOf(store)).slice(1)).toEqual([lost.id]);
-  });
+  it.each([
+    ["whose sync failed", () => (isBroken = true)],
+    ["of which half was written", () => (isHalf = true)],
+  ])(
+    "P1, P3, P15: %s may have happened; the next thread looks, and repeating it does no harm",
+    async (_, fails) => {
+      const lost = draft();
+      fails();
+      expect(() => now(lost)).toThrow(expect.objectContaining({ code: "OUTCOME_UNKNOWN", retryable: true }));
+      expect(now(draft())).toBeUndefined();
+      isBroken = isHalf = false;
+      vi.restoreAllMocks();
+      const again = async (): Promise<number | undefined> =>
+        (await store.log.append("t", 0, [lost]).catch(() => undefined))?.events[0]?.seq;
+      await expect.poll(again, { timeout: 30_000 }).toBe(2);
+      expect((await idsOf(store)).slice(1)).toEqual([lost.id]);
+    },
+  );
 });

@@ -193,6 +193,8 @@ export class Writer implements Replied {
     const call = this.#take(number);
     if (call === undefined) return;
     if (call.name === "append") this.#lane?.ahead.learn(call.argument as AppendRequest, answer);
+    // Not before: appends that were under way have told of heads since it was asked.
+    else if (call.name === "markDamage") this.#lane?.ahead.forgetHeads();
     call.resolve(answer);
   }
 

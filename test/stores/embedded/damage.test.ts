@@ -9,7 +9,7 @@ const work = new Workplace();
 const MARK = "the byte that goes bad is in here";
 
 /** Three commits, the second of which holds the mark; then one bit of it turns, while nobody has the file open. */
-async function damaged(): Promise<EmbeddedStore> {
+async function damaged(options: Parameters<Workplace["open"]>[0] = {}): Promise<EmbeddedStore> {
   const store = await work.open({}, { keyed: true });
   const marked = draft(11, { body: jsonBody(MARK, { maxBytes: 1_000, maxDepth: 1 }) });
   await append(store, drafts(10));
@@ -22,7 +22,7 @@ async function damaged(): Promise<EmbeddedStore> {
   expect(at).toBeGreaterThan(0);
   bytes.writeUInt8(bytes.readUInt8(at + 4) ^ 1, at + 4);
   await writeFile(work.path, bytes);
-  return work.open();
+  return work.open(options);
 }
 
 describe("a damaged batch", () => {
@@ -50,6 +50,17 @@ describe("a damaged batch", () => {
     expect(await readAll(store, 1)).toHaveLength(11);
     await store.close();
     await failsWith("STORE_DAMAGED", append(await work.open(), drafts(1)));
+  });
+
+  it("P1, P14: appends stop also where they would go ahead of the store, whatever was under way when the damage was found", async () => {
+    const store = await damaged({ exclusive: true });
+    const underWay = append(store, drafts(1));
+    await failsWith("STORE_DAMAGED", store.log.read(TOPIC, 0, { after: 10, limit: 100 }));
+    expect((await underWay)[0]?.seq).toBe(31);
+    // Asked behind the mark, and answered behind it.
+    await append(store, drafts(1), 1);
+    await failsWith("STORE_DAMAGED", append(store, drafts(1)));
+    expect(await readAll(store, 1)).toHaveLength(11);
   });
 
   it("P14: nothing damaged is served by key, by id or by time either", async () => {
