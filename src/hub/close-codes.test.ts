@@ -44,6 +44,18 @@ describe("a connection is closed with", () => {
     }
   });
 
+  it("4400 as well if it goes on at once: what comes behind such a message is not done", async () => {
+    f = await hubFixture();
+    const { socket, frames, closed, send } = await dial("all");
+    socket.send("{oops");
+    send({ type: "PUBLISH", corr: 1, topic: "t.a", payload: 1 });
+    send({ type: "PUBLISH", corr: 2, topic: "t.a", payload: { n: 1.5e3 } });
+    socket.send("{oops");
+    expect(await closed).toBe(4400);
+    expect(frames).toMatchObject([{ type: "ERR", code: "BAD_REQUEST" }]);
+    expect(await f.bus.store.registry.topics()).toEqual([]);
+  });
+
   it("4401 when something comes before AUTH, and when a token is refused", async () => {
     f = await hubFixture();
     const early = await dial();

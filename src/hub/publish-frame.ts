@@ -7,7 +7,10 @@ export function publishOptions(frame: PublishFrame): PublishOptions {
   const options: Record<string, unknown> = {};
   for (const name in frame) {
     if (name === "type" || name === "topic" || name === "payload" || name === "corr") continue;
-    options[name] = frame[name as keyof PublishFrame];
+    const value = frame[name as keyof PublishFrame];
+    // Plain assignment to that one would give the options members that nobody sees, and that count.
+    if (name === "__proto__") Object.defineProperty(options, name, { value, enumerable: true });
+    else options[name] = value;
   }
   return options;
 }

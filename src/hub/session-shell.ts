@@ -152,8 +152,7 @@ export class SessionShell {
     const text = isBinary ? "" : data.toString();
     const frames = parseMessage(text);
     if (frames === null) {
-      this.#perform(err("BAD_REQUEST", "a message is text: one JSON frame or an array of them", undefined));
-      this.#perform({ type: "close", code: CloseCode.protocol, reason: "not JSON" });
+      this.#send({ type: "unreadable" });
       return;
     }
     if (text.charCodeAt(0) === 0x5b) this.#out.takeArrays();

@@ -3,6 +3,7 @@
  *
  *   greeting --AUTH accepted--> ready --expired, refused, too fast, bye--> ended
  *   greeting --no AUTH in time, refused--> ended
+ *   any --a message that is not JSON--> ended
  *   ready --fenced, re-AUTH that lacks what is subscribed--> ended
  *
  * Every request gets one answer, in the order of completion, with its `corr`. Rights are checked here, before anything
@@ -55,6 +56,8 @@ export type SessionEvent =
       readonly text?: string | undefined;
     }
   | { readonly type: "complaint"; readonly complaint: string; readonly corr?: Corr }
+  /** A message that is not JSON. What comes behind it is not looked at: nobody knows what it was meant to follow. */
+  | { readonly type: "unreadable" }
   | { readonly type: "authenticated"; readonly caller: Caller; readonly corr?: Corr; readonly nowMs: number }
   | { readonly type: "refused"; readonly corr?: Corr }
   /** The token is fine, but its subject has as many connections as it may. */
@@ -116,6 +119,11 @@ export function stepSession(session: Session, event: SessionEvent): readonly Ses
       return onFrame(session, event.frame, event.nowMs, event.text);
     case "complaint":
       return [err("BAD_REQUEST", event.complaint, event.corr)];
+    case "unreadable":
+      return [
+        err("BAD_REQUEST", "a message is text: one JSON frame or an array of them", undefined),
+        end(session, CloseCode.protocol, "not JSON"),
+      ];
     case "authenticated":
       return welcome(session, event);
     case "refused":
