@@ -127,6 +127,61 @@ describe("the client", () => {
     await bus.close();
   });
 
+  it("P3: refuses options that would speak for the frame: another topic, another's answer; the line stays as it is", async () => {
+    const bus = await createBus({ store: memoryStore() });
+    const hub = await startHub({ bus, auth: { tokens: { t: { scopes: ["*:*"] } } } });
+    const client = new PromClient(hub.url, { token: "t" });
+    await client.connect();
+    const statuses: string[] = [];
+    client.onStatus((status) => statuses.push(status));
+    for (const name of ["type", "corr", "topic"])
+      await expect(client.publish("t.a", 1, { [name]: "t.b" })).rejects.toMatchObject({
+        code: "INVALID_OPTION",
+      });
+    for (const option of [
+      { key: () => "k" },
+      { id: Symbol("id") },
+      { key: null },
+      JSON.parse('{"__proto__":{"key":"k"}}'),
+    ])
+      await expect(client.publish("t.a", 1, option)).rejects.toMatchObject({ code: "INVALID_OPTION" });
+    const item = { payload: "said", key: "k" };
+    expect(await client.publish("t.a", "said here", item)).toMatchObject({ topic: "t.a", seq: 1 });
+    expect((await bus.store.log.read("t.a", 0, { after: 0, limit: 9 })).events[0]?.record.payload).toBe(
+      "said here",
+    );
+    expect(statuses).toEqual([]);
+    await client.close();
+    await hub.close();
+    await bus.close();
+  });
+
+  it.each(["<html>", "", "null", "[1]", '[{"type":"PONG"},null]'])(
+    "P3: leaves a line that says %j for another one, with what was not answered",
+    async (text) => {
+      const bus = await createBus({ store: memoryStore() });
+      const hub = await startHub({ bus, auth: { tokens: { t: { scopes: ["*:*"] } } } });
+      const sockets: WebSocket[] = [];
+      const client = new PromClient(hub.url, {
+        token: "t",
+        retry: { baseMs: 1, maxMs: 5 },
+        makeSocket: (url) => {
+          const socket = new WebSocket(url);
+          sockets.push(socket);
+          return socket as unknown as SocketLike;
+        },
+      });
+      await client.connect();
+      const published = client.publish("t.a", 1);
+      (sockets[0] as unknown as SocketLike).onmessage?.({ data: text });
+      expect(await published).toMatchObject({ seq: 1 });
+      expect(sockets).toHaveLength(2);
+      await client.close();
+      await hub.close();
+      await bus.close();
+    },
+  );
+
   it.each([
     ["ws://127.0.0.1:1/ws", true],
     ["ws://localhost/ws", true],

@@ -310,14 +310,26 @@ function isPublish(pending: Pending): pending is Pending & { about: Pick<Publish
 
 /** All of a publish but its payload, still open: put together, since each publish needs one. */
 function publishHead(about: Pick<Published, "topic" | "id">, options: PublishOptions, corr: number): string {
-  const id = options.id === undefined ? `"${about.id}"` : JSON.stringify(options.id);
+  const id = options.id === undefined ? `"${about.id}"` : textOrNull(options.id);
   let head = `{"type":"PUBLISH","corr":${corr},"id":${id},"topic":${JSON.stringify(about.topic)}`;
-  if (options.key !== undefined) head += `,"key":${JSON.stringify(options.key)}`;
+  if (options.key !== undefined) head += `,"key":${textOrNull(options.key)}`;
   for (const name of Object.keys(options) as (keyof PublishOptions)[]) {
-    const text = name === "id" || name === "key" ? undefined : JSON.stringify(options[name]);
+    if (WRITTEN.has(name)) continue;
+    if (OF_THE_FRAME.has(name)) throw new BusError("INVALID_OPTION", `publish knows no option "${name}"`);
+    const text = JSON.stringify(options[name]);
     if (text !== undefined) head += `,${JSON.stringify(name)}:${text}`;
   }
   return head;
+}
+
+/** Options that stand elsewhere in a frame; a payload among them counts nowhere. */
+const WRITTEN: ReadonlySet<string> = new Set(["id", "key", "payload"]);
+/** What a frame says of itself. Said again by an option it would count as that says: another topic, another's answer. */
+const OF_THE_FRAME: ReadonlySet<string> = new Set(["type", "corr", "topic"]);
+
+/** What JSON has no text for is null: the hub says what is wrong, and the message stays one that can be read. */
+function textOrNull(value: unknown): string {
+  return JSON.stringify(value) ?? "null";
 }
 
 /** Of what JSON has no text for (undefined, a function) there is none: the hub says what is wrong. */

@@ -5,7 +5,7 @@
  *   any --close, or a token that is refused--> closed
  */
 
-import { CLIENT_TAKES, type ClientFrame, type ServerFrame } from "../hub/protocol.js";
+import { CLIENT_TAKES, type ClientFrame, CloseCode, type ServerFrame } from "../hub/protocol.js";
 import { BusError } from "../model/errors.js";
 import { backoffMs, type RetryPolicy } from "../model/retry.js";
 import { AckRun, type Leased, type LeaseMark } from "./ack-run.js";
@@ -182,8 +182,12 @@ export class Connection {
   #receive(socket: SocketLike, text: string): void {
     if (socket !== this.#socket) return;
     this.#heardMs = Date.now();
-    const message = JSON.parse(text) as ServerFrame | ServerFrame[];
-    for (const frame of Array.isArray(message) ? message : [message]) {
+    for (const frame of framesIn(text)) {
+      if (!isFrame(frame)) {
+        // Not from a hub, or not as it was sent. What had no answer is sent again on the next line.
+        this.#drop(CloseCode.protocol, "not understood");
+        return;
+      }
       if ("corr" in frame && frame.corr === GREETING) {
         if (frame.type === "OK") this.#greeted(frame.result);
       } else this.#options.onFrame(frame);
@@ -241,4 +245,18 @@ export class Connection {
     this.#status = status;
     this.#options.onStatus(status, error);
   }
+}
+
+/** What a message holds: frames, if a hub sent it. Of one that is not JSON, something that is no frame. */
+function framesIn(text: string): readonly unknown[] {
+  try {
+    const message: unknown = JSON.parse(text);
+    return Array.isArray(message) ? message : [message];
+  } catch {
+    return [undefined];
+  }
+}
+
+function isFrame(value: unknown): value is ServerFrame {
+  return typeof value === "object" && value !== null;
 }
