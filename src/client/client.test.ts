@@ -1,3 +1,4 @@
+import { SignJWT } from "jose";
 import { describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { createBus } from "../bus/create-bus.js";
@@ -58,6 +59,37 @@ describe("the client", () => {
     const client = new PromClient(hub.url, { token: "wrong" });
     await expect(client.connect()).rejects.toMatchObject({ code: "CLOSED" });
     await expect(client.publish("t.a", 1)).rejects.toMatchObject({ code: "CLOSED" });
+    await hub.close();
+    await bus.close();
+  });
+
+  it("P3: asks for another token when its own has run out, and goes on; one that has no other is told so", async () => {
+    const secret = "a secret of more than thirty-two characters";
+    const bus = await createBus({ store: memoryStore() });
+    const hub = await startHub({ bus, auth: { jwt: { secret } } });
+    const token = (life: string): Promise<string> =>
+      new SignJWT({ scopes: ["*:*"], sub: "ada" })
+        .setProtectedHeader({ alg: "HS256" })
+        .setExpirationTime(life)
+        .sign(Buffer.from(secret));
+    const short = await token("4s");
+    let asked = 0;
+    const renewing = new PromClient(hub.url, {
+      getToken: () => (++asked === 1 ? short : token("1h")),
+      retry: { baseMs: 1, maxMs: 5 },
+    });
+    const fixed = new PromClient(hub.url, { token: short, retry: { baseMs: 1, maxMs: 5 } });
+    const ended = new Promise((resolve) => {
+      fixed.onStatus((status, error) => status === "closed" && resolve(error));
+    });
+    await Promise.all([renewing.connect(), fixed.connect()]);
+    const seen: unknown[] = [];
+    await renewing.subscribe("t.a", "g", ({ payload }) => void seen.push(payload), { from: "earliest" });
+    expect(await ended).toMatchObject({ code: "CLOSED", message: "the hub refused the token" });
+    await expect.poll(() => [asked, renewing.status]).toEqual([2, "online"]);
+    expect(await renewing.publish("t.a", 1)).toMatchObject({ seq: 1 });
+    await expect.poll(() => seen).toEqual([1]);
+    await renewing.close();
     await hub.close();
     await bus.close();
   });

@@ -1,7 +1,7 @@
 /**
  * One lasting connection made of many: opens a socket, greets, and opens another when it is lost.
  *
- *   offline --open--> connecting --AUTH ok--> online --lost--> offline (and again, after a wait)
+ *   offline --open--> connecting --AUTH ok--> online --lost, token ran out--> offline (and again, after a wait)
  *   any --close, or a token that is refused--> closed
  */
 
@@ -32,8 +32,8 @@ export interface ConnectionOptions {
   readonly onStatus: (status: Status, error?: BusError) => void;
 }
 
-/** The hub refuses for good: trying again with the same token is pointless. */
-const REFUSED_CODES: ReadonlySet<number> = new Set([4401, 4403]);
+/** The hub refuses for good, unless it had recognised the token: then that ran out, and there may be another one. */
+const REFUSED_CODES: ReadonlySet<number> = new Set([CloseCode.auth, CloseCode.forbidden]);
 /** By which a WebSocket says that a message was too large. */
 const TOO_LARGE = 1009;
 /**
@@ -59,6 +59,8 @@ export class Connection {
   #acks: AckRun | null = null;
   /** The hub has said that it takes many acks in one frame. */
   #takesIds = false;
+  /** The hub has recognised the token that it was greeted with. */
+  #isRecognised = false;
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
@@ -199,6 +201,7 @@ export class Connection {
   #greeted(hub: unknown): void {
     const { takes } = (hub ?? {}) as { readonly takes?: readonly string[] };
     this.#takesIds = takes?.includes("ids") === true;
+    this.#isRecognised = true;
     this.#online();
   }
 
@@ -228,10 +231,12 @@ export class Connection {
     this.#outgoingChars = 0;
     this.#acks = null;
     this.#takesIds = false;
+    const ranOut = this.#isRecognised && code === CloseCode.auth;
+    this.#isRecognised = false;
     this.#options.onOffline();
     if (this.#status === "closed") return;
     if (code === TOO_LARGE) this.#options.onTooLarge();
-    if (REFUSED_CODES.has(code)) {
+    if (REFUSED_CODES.has(code) && !ranOut) {
       this.#setStatus("closed", new BusError("CLOSED", "the hub refused the token"));
       return;
     }
