@@ -60,6 +60,8 @@ interface Pending {
   readonly corr: number;
   readonly text: string;
   readonly about: About;
+  /** It is asked again as long as the hub cannot do it. */
+  readonly insists: boolean;
   readonly resolve: (result: unknown) => void;
   readonly reject: (error: BusError) => void;
 }
@@ -180,7 +182,10 @@ export class PromClient {
   async unsubscribe(topic: string, group: string): Promise<void> {
     if (!this.#leave(keyOf(topic, group)) || this.status !== "online") return;
     const frame = { type: "UNSUBSCRIBE", topic, group } satisfies ClientFrame;
-    await this.#request((corr) => JSON.stringify({ ...frame, corr }));
+    await this.#request((corr) => JSON.stringify({ ...frame, corr })).catch((error: unknown) => {
+      // Asked again on another connection, which never had it, or has it no more.
+      if (!BusError.is(error) || error.code !== "NOT_FOUND") throw error;
+    });
   }
 
   /** False if there is no such subscription. */
@@ -201,11 +206,16 @@ export class PromClient {
       const corr = ++this.#corr;
       const text = textOf(corr);
       this.#demandRoom(text.length);
-      this.#pending.add(corr, { corr, text, about, resolve, reject });
-      this.#bufferedChars += text.length;
+      const insists = typeof about === "object" && about !== null;
+      this.#await({ corr, text, about, insists, resolve, reject });
       if (this.status === "online") this.#connection.sendText(text);
       else this.#connection.open();
     });
+  }
+
+  #await(pending: Pending): void {
+    this.#pending.add(pending.corr, pending);
+    this.#bufferedChars += pending.text.length;
   }
 
   #demandRoom(chars: number): void {
@@ -220,8 +230,16 @@ export class PromClient {
     this.#deliveries = new Deliveries(this.#connection);
     const pending = this.#pending.all();
     const asked = new Set<unknown>(pending.map(({ about }) => about));
-    for (const [key, { frame }] of this.#feeds) if (!asked.has(key)) this.#connection.send(frame);
+    for (const [key, { frame }] of this.#feeds) if (!asked.has(key)) this.#comeBack(key, frame);
     for (const { text } of pending) this.#connection.sendText(text);
+  }
+
+  /** Nobody waits for it, and there is always room for it: a subscriber was promised that. */
+  #comeBack(key: string, frame: Feed["frame"]): void {
+    const corr = ++this.#corr;
+    const text = JSON.stringify({ ...frame, corr });
+    this.#await({ corr, text, about: key, insists: true, resolve: ignore, reject: ignore });
+    this.#connection.sendText(text);
   }
 
   /**
@@ -253,7 +271,7 @@ export class PromClient {
     if (frame.type === "PONG" || typeof frame.corr !== "number") return;
     const pending = this.#pending.get(frame.corr);
     if (pending === undefined) return;
-    if (frame.type === "ERR" && isPublish(pending) && WAIT_AND_RETRY.has(frame.code)) {
+    if (frame.type === "ERR" && pending.insists && WAIT_AND_RETRY.has(frame.code)) {
       setTimeout(() => this.#again(pending), frame.retry_after_ms ?? 200);
       return;
     }
@@ -276,8 +294,10 @@ export class PromClient {
   }
 
   #again(pending: Pending): void {
-    if (this.#pending.get(pending.corr) !== undefined && this.status === "online")
-      this.#connection.sendText(pending.text);
+    const { corr, about, text } = pending;
+    if (this.#pending.get(corr) === undefined) return;
+    if (typeof about === "string" && !this.#feeds.has(about)) this.#forget(pending);
+    else if (this.status === "online") this.#connection.sendText(text);
   }
 
   #deliver(frame: DeliveringFrame): void {
@@ -346,6 +366,8 @@ function unwritable(cause: unknown): BusError {
   const why = `the payload cannot be written as JSON: ${describeThrown(cause)}`;
   return new BusError("INVALID_PAYLOAD", why, { cause });
 }
+
+function ignore(): void {}
 
 function closed(): BusError {
   return new BusError("CLOSED", "this client is closed");
