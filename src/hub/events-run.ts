@@ -3,12 +3,15 @@
  * write, to send and to parse than an object for each, and few calls make the text of all of it but the payloads.
  */
 import type { StoredEvent } from "../model/event.js";
+import { quoted } from "../model/quoted.js";
 import type { Message } from "./message-bytes.js";
 import type { Around } from "./outgoing.js";
 import { Payloads } from "./payloads.js";
 
 /** About what an event's ts and the marks around its parts take. */
 const MARKS_CHARS = 12;
+/** Events of a run whose parts are put together one by one. */
+const FEW = 4;
 
 export class EventsRun {
   readonly #around: Around;
@@ -50,7 +53,7 @@ export class EventsRun {
     const { partition, seq, ts } = this.#first;
     const events = this.#events;
     let text = `${head}${this.#lease},"partition":${partition},"seq":${seq},"ts":${ts}`;
-    if (events.length === 1) text += this.#partsOfOne();
+    if (events.length <= FEW && this.#isDense) text += this.#partsOfFew();
     else {
       text += `,"later":${JSON.stringify(events.map((event) => event.ts - ts))}`;
       if (!this.#isDense) text += `,"seqs":${JSON.stringify(events.map((event) => event.seq))}`;
@@ -63,10 +66,19 @@ export class EventsRun {
     message.add(`]${tail}`);
   }
 
-  #partsOfOne(): string {
-    const { id, key } = this.#first;
-    const keys = key === undefined ? "" : `,"keys":[${JSON.stringify(key)}]`;
-    return `,"later":[0],"ids":[${JSON.stringify(id)}]${keys}`;
+  /** As for many: what goes alone is waited for, and lists take long to begin with. */
+  #partsOfFew(): string {
+    let later = "";
+    let ids = "";
+    let keys = "";
+    let comma = "";
+    for (const { id, key, ts } of this.#events) {
+      later += `${comma}${ts - this.#first.ts}`;
+      ids += `${comma}${quoted(id)}`;
+      if (this.#hasKeys) keys += `${comma}${key === undefined ? "null" : quoted(key)}`;
+      comma = ",";
+    }
+    return `,"later":[${later}],"ids":[${ids}]${this.#hasKeys ? `,"keys":[${keys}]` : ""}`;
   }
 
   #push(event: StoredEvent): void {

@@ -16,7 +16,7 @@ beforeEach(async () => {
 });
 afterEach(() => pair.close());
 
-/** What runs now has run; the turn has not ended. */
+/** Everything that a callback of Node's leads to has run. */
 const runOut = (): Promise<void> =>
   new Promise((resolve) => process.nextTick(() => process.nextTick(resolve)));
 
@@ -26,15 +26,15 @@ async function arrived(messages: number): Promise<string[]> {
 }
 
 describe("what goes out on a WebSocket", () => {
-  it("in a turn goes together, in its order; what comes in the next one by itself", async () => {
+  it("for one and the same reason goes together, in its order; what comes later by itself", async () => {
     outgoing.send("1");
-    await Promise.resolve();
+    for (let i = 0; i < 10; i++) await Promise.resolve();
     outgoing.send("2");
     await runOut();
     outgoing.send("3");
-    expect(await arrived(1)).toEqual(["[1,2,3]"]);
+    expect(await arrived(2)).toEqual(["[1,2]", "3"]);
     outgoing.send("4");
-    expect(await arrived(2)).toEqual(["[1,2,3]", "4"]);
+    expect(await arrived(3)).toEqual(["[1,2]", "3", "4"]);
   });
 
   it("does not wait for the end of a turn that has more than a message holds", async () => {

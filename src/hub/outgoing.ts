@@ -1,6 +1,6 @@
 /**
- * What goes out on a WebSocket: frames of one turn travel in one write (and in one message, for clients that take
- * arrays), and a reader that does not keep up is noticed: `onFull` when too much waits, `onRoom` when it has gone.
+ * What goes out on a WebSocket: frames that one callback of Node's leads to travel in one write (and in one message, for
+ * clients that take arrays), and a reader that does not keep up is noticed: `onFull` when too much waits, `onRoom` when it has gone.
  *
  * Events that follow each other and have the same surroundings are one frame, for clients that take that, and so are answers to
  * publishes that stand one behind the other: a frame stays open until something else is sent.
@@ -8,6 +8,7 @@
 import type { WebSocket } from "ws";
 import type { StoredEvent } from "../model/event.js";
 import type { Place } from "../model/event-bus.js";
+import { soon } from "../model/soon.js";
 import { EventsRun } from "./events-run.js";
 import { Message, sendAscii, sendMessage } from "./message-bytes.js";
 import { PlacedRun, placedOne } from "./publish-frame.js";
@@ -119,9 +120,12 @@ export class Outgoing {
     if (this.#message.size + this.#singleChars + open > MAX_MESSAGE_CHARS) this.flush();
     else if (!this.#scheduled) {
       this.#scheduled = true;
-      setImmediate(this.#endTurn);
+      soon(this.#endTick);
     }
   }
+
+  /** Behind all promises that are settled by now: the loop's other callbacks are not waited for. */
+  readonly #endTick = (): void => process.nextTick(this.#endTurn);
 
   readonly #endTurn = (): void => {
     this.#scheduled = false;

@@ -9,7 +9,6 @@ import type { Delivered } from "../consume/context.js";
 import type { CancelTimer } from "../model/clock.js";
 import type { StoredEvent } from "../model/event.js";
 import type { SubscribeOptions } from "../model/event-bus.js";
-import { soon } from "../model/soon.js";
 import type { Authenticator, Caller } from "./auth.js";
 import { Feed } from "./feed.js";
 import { checkFrame, parseMessage } from "./frames.js";
@@ -134,7 +133,7 @@ export class SessionShell {
     const isAlone = all.length === 1;
     for (const one of all) this.#receivePublish(one, nowMs, isAlone);
     // Its client waits for this answer alone. The event may be on its way to this very client: then both go together.
-    if (isAlone) this.#feeds.size === 0 ? this.#out.flush() : soon(this.#out.flush);
+    if (isAlone && this.#feeds.size === 0) this.#out.flush();
   }
 
   #receivePublish({ frame, options, text }: ReadPublish, nowMs: number, isAlone: boolean): void {

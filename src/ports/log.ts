@@ -75,7 +75,7 @@ export interface Log {
    * Optional. As `append`, if that needs nobody else and takes no longer than a short sync (P1): it has happened when this
    * returns. Undefined if it has to be asked for by `append`; nothing was done then.
    */
-  appendNow?(topic: string, partition: number, draft: EventDraft): AppendResult | undefined;
+  appendNow?(topic: string, partition: number, drafts: readonly EventDraft[]): AppendResult | undefined;
 
   /**
    * Optional. The draft waits while an append is under way: a driver may make what it will need of it meanwhile. Most

@@ -50,8 +50,6 @@ export class PartitionWriter {
   /** The batch that is being appended, and since when, on the steady clock. */
   #batch: Draft[] = [];
   #triedMs = 0;
-  /** How many were in the batch before. */
-  #lastCount = 1;
   #appending = false;
   /** An append that is over, and whose publishers are told once the next one is on its way. */
   #unanswered: { readonly batch: readonly Draft[]; readonly result: AppendResult } | undefined;
@@ -74,32 +72,20 @@ export class PartitionWriter {
       return;
     }
     this.#busy = true;
-    if (waiter.isAlone === true && this.#lastCount === 1) this.#nextNow(draft);
-    else if (manyAnswered) afterTurn(this.#next);
-    // One turn of the microtask queue: a caller that publishes in a loop fills the first batch too.
-    else soon(this.#next);
-  }
-
-  /** One that is alone, as the one before it was, has nobody to wait for. */
-  #nextNow(draft: Draft): void {
-    const result = this.#appendNow(draft);
-    if (result === undefined) {
-      soon(this.#next);
-      return;
-    }
-    this.#batch = this.#takeBatch();
-    this.#appended(result);
+    if (manyAnswered) afterTurn(this.#next);
+    else if (waiter.isAlone === true) this.#next(true);
+    else afterCalls(this.#next);
   }
 
   /** Undefined if nothing was done. */
-  #appendNow(draft: Draft): AppendResult | undefined {
+  #appendNow(batch: readonly Draft[]): AppendResult | undefined {
     const { log, clock } = this.#options;
     if (log.appendNow === undefined) return undefined;
     this.#triedMs = clock.steady();
     // The store tells of the growth before it returns.
     this.#appending = true;
     try {
-      return log.appendNow(this.#topic, this.#partition, draft);
+      return log.appendNow(this.#topic, this.#partition, batch);
     } catch (error) {
       return nothingAppended(error);
     } finally {
@@ -130,10 +116,13 @@ export class PartitionWriter {
   // Among a thousand partitions each event is a batch: the good path is made of callbacks that exist once, not of
   // functions that wait.
 
-  readonly #next = (): void => {
+  /** `isAlone`: no other partition has anything to append now, so that nothing is to go together. */
+  readonly #next = (isAlone: boolean): void => {
     if (this.#queue.length > 0) {
       this.#batch = this.#takeBatch();
-      this.#append(this.#batch).then(this.#appended, this.#failed);
+      const done = isAlone && this.#batch.length < MANY ? this.#appendNow(this.#batch) : undefined;
+      if (done !== undefined) this.#appended(done);
+      else this.#append(this.#batch).then(this.#appended, this.#failed);
       return;
     }
     this.#busy = false;
@@ -173,12 +162,11 @@ export class PartitionWriter {
   readonly #goOn = (): void => {
     const count = this.#batch.length;
     const enough = this.#queue.length >= count;
-    this.#lastCount = count;
     this.#batch = [];
     if (!enough || count < MANY) this.#answer();
     if (!enough) afterTurn(this.#next);
     else {
-      this.#next();
+      this.#next(false);
       if (this.#unanswered !== undefined) afterTurn(this.#answer);
     }
   };
@@ -280,13 +268,30 @@ export class PartitionWriter {
   }
 }
 
-let waiting: (() => void)[] = [];
+type Next = (isAlone: boolean) => void;
+
+let called: Next[] = [];
+let waiting: Next[] = [];
+
+/** Calls `next` when the calls that are being made are over: a caller that publishes in a loop fills the first batch too. */
+function afterCalls(next: Next): void {
+  if (called.length === 0) {
+    called = listOfOne(next);
+    soon(runCalled);
+  } else called.push(next);
+}
+
+function runCalled(): void {
+  const now = called;
+  called = [];
+  runAll(now);
+}
 
 /**
  * Calls `next` once everything that can run now has run. All who wait go on together: what the writers of a thousand
  * partitions hand to the store then reaches it at once.
  */
-function afterTurn(next: () => void): void {
+function afterTurn(next: Next): void {
   if (waiting.length === 0) setImmediate(runWaiting);
   waiting.push(next);
 }
@@ -294,7 +299,12 @@ function afterTurn(next: () => void): void {
 function runWaiting(): void {
   const now = waiting;
   waiting = [];
-  for (const next of now) next();
+  runAll(now);
+}
+
+function runAll(all: readonly Next[]): void {
+  const isAlone = all.length === 1;
+  for (const next of all) next(isAlone);
 }
 
 /** Many were answered in this turn: what they publish next, one after the other, goes together once all have. */

@@ -9,6 +9,20 @@ import { BusError } from "../model/errors.js";
 import { jumpHash } from "../model/partition.js";
 import type { Fault } from "../testing/faulty-store/index.js";
 
+/** On a store that appends at once whatever does not say no, and what it has appended so. */
+function benchWithNow(): { bench: PublishingBench; now: string[][] } {
+  const now: string[][] = [];
+  let seq = 0;
+  const bench = new PublishingBench({
+    appendNow: (topic, partition, drafts) => {
+      if (drafts.some(({ id }) => id.startsWith("no"))) return undefined;
+      now.push(drafts.map(({ id }) => id));
+      return { events: drafts.map(() => storedEvent(++seq, { topic, partition })), duplicates: new Set() };
+    },
+  });
+  return { bench, now };
+}
+
 describe("natural group commit", () => {
   it("what is published in one turn goes together", async () => {
     const bench = new PublishingBench();
@@ -36,35 +50,34 @@ describe("natural group commit", () => {
   });
 
   it("one that comes alone is in the log before publish returns, if the store can do that", async () => {
-    const now: string[] = [];
-    const bench = new PublishingBench({
-      appendNow: (topic, partition, { id }) => {
-        if (id.startsWith("no")) return undefined;
-        const event = storedEvent(now.push(id), { topic, partition });
-        return { events: [event], duplicates: new Set() };
-      },
-    });
+    const { now, bench } = benchWithNow();
+    // What others have published is over.
+    await settled();
     const first = bench.publishAlone("a");
-    expect([now, bench.announced, bench.publisher.queued]).toEqual([["a"], [1], 0]);
+    expect([now, bench.announced, bench.publisher.queued]).toEqual([[["a"]], [1], 0]);
     // The turn is not over: whoever comes in it goes with others.
-    const second = bench.publishAlone("b");
-    const third = bench.publishAlone("c");
-    await Promise.all([first, second, third]);
-    expect([now, bench.appends]).toEqual([["a"], [["b", "c"]]]);
-    // Several came together: most likely several come again.
+    const others = ["b", "c"].map((id) => bench.publishAlone(id));
+    expect(now).toEqual([["a"]]);
+    await Promise.all([first, ...others]);
     await settled();
-    await bench.publishAlone("d");
+    await bench.publishAlone("no-d");
     await settled();
-    expect([now, bench.appends.at(-1)]).toEqual([["a"], ["d"]]);
-    await bench.publish("e");
+    await bench.publishAlone("e");
+    expect([now, bench.appends]).toEqual([[["a"], ["b", "c"], ["e"]], [["no-d"]]]);
+  });
+
+  it("a few that no other partition has anything to go with are in the log when their turn ends, many are asked for", async () => {
+    const { now, bench } = benchWithNow();
+    const publish = (ids: readonly string[]) => Promise.all(ids.map((id) => bench.publish(id)));
+    await publish(["a", "b"]);
+    expect([now, bench.appends]).toEqual([[["a", "b"]], []]);
     await settled();
-    await bench.publishAlone("no-f");
+    // Of two partitions: one write serves both.
+    await Promise.all([bench.publish("c"), bench.publish("d", 1, { name: "t.b", partitions: 1 })]);
     await settled();
-    await bench.publishAlone("g");
-    expect([now, bench.appends.slice(2)]).toEqual([
-      ["a", "g"],
-      [["e"], ["no-f"]],
-    ]);
+    const many = Array.from({ length: 16 }, (_, i) => `m${i}`);
+    await publish(many);
+    expect([now, bench.appends]).toEqual([[["a", "b"]], [["c"], ["d"], many]]);
   });
 
   it("P1, P3: one that came alone and has an unknown outcome is tried again under its id", async () => {

@@ -72,15 +72,15 @@ export class Leaf {
   }
 }
 
-/** Encodes one draft at a place in a buffer that has room for it and gives the layout; undefined if it has not. */
+/** Encodes drafts at a place in a buffer that has room for them and gives the layout; undefined if it has not. */
 export function encodeAt(
   target: Buffer,
   at: number,
-  draft: EventDraft,
+  drafts: readonly EventDraft[],
   json: JsonWriter,
 ): readonly number[] | undefined {
-  const encoder = new Encoder(target, at, 1, TARGET_BYTES, json);
-  encoder.add(draft);
+  const encoder = new Encoder(target, at, drafts.length, TARGET_BYTES, json);
+  for (const draft of drafts) encoder.add(draft);
   const layout = encoder.finish();
   return encoder.target === target ? layout : undefined;
 }

@@ -74,8 +74,8 @@ export class Access {
   }
 
   /** The seq of an event that is on disk now; undefined if it has to be asked for. */
-  writeNow(topic: string, partition: number, draft: EventDraft): Seq | undefined {
-    return this.#file?.writer.writeNow(topic, partition, draft);
+  writeNow(topic: string, partition: number, drafts: readonly EventDraft[]): Seq | undefined {
+    return this.#file?.writer.writeNow(topic, partition, drafts);
   }
 
   get #open(): OpenFile {

@@ -37,8 +37,8 @@ export class AheadLane {
   }
 
   /** As `Ahead.writeOne`, in the same way. */
-  writeOne(topic: string, partition: number, draft: EventDraft): Seq | undefined {
-    const seq = this.ahead.writeOne(topic, partition, draft);
+  writeOne(topic: string, partition: number, drafts: readonly EventDraft[]): Seq | undefined {
+    const seq = this.ahead.writeOne(topic, partition, drafts);
     if (seq !== undefined) this.#tellSoon();
     return seq;
   }

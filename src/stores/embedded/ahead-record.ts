@@ -82,7 +82,7 @@ export function writeRecord(
 }
 
 /**
- * Begins a record of one event, which is encoded where it will stand. The layout of its batch, as it lies in `target`, tells all
+ * Begins a record of one append, a batch that is encoded where it will stand. Its layout, as it lies in `target`, tells all
  * that `sealOne` needs; undefined if there is not room enough.
  */
 export function beginOne(
@@ -90,7 +90,7 @@ export function beginOne(
   topic: string,
   partition: number,
   firstSeq: Seq,
-  draft: EventDraft,
+  drafts: readonly EventDraft[],
   json: JsonWriter,
 ): readonly number[] | undefined {
   const most = FIXED_BYTES + 3 + topic.length * 3 + PLACE_BYTES + LAYOUT_BYTES;
@@ -98,8 +98,9 @@ export function beginOne(
   target[FIXED_BYTES] = IN_BYTES;
   const layoutAt = writePlace(target, FIXED_BYTES + 1, topic, partition, firstSeq, 1);
   const headEnd = layoutAt + LAYOUT_BYTES;
-  const layout = encodeAt(target, headEnd, draft, json);
-  if (layout !== undefined) writeLayout(target, layoutAt, layout, -headEnd);
+  const layout = encodeAt(target, headEnd, drafts, json);
+  if (layout?.length !== LAYOUT) return undefined;
+  writeLayout(target, layoutAt, layout, -headEnd);
   return layout;
 }
 

@@ -77,16 +77,17 @@ class Place {
     this.promised[partition]?.push(...ids);
   }
 
-  /** As `append`, of one event that is encoded in its record. */
-  appendOne(partition: number, id: string, text?: string): void {
-    const seq = this.#ahead.writeOne("t", partition, this.draft(id, text));
+  /** As `append`, encoded in its record. */
+  appendOne(partition: number, ids: readonly string[], text?: string): void {
+    const drafts = ids.map((id) => this.draft(id, text));
+    const seq = this.#ahead.writeOne("t", partition, drafts);
     if (seq === undefined) {
-      this.append(partition, [id], text);
+      this.append(partition, ids, text);
       return;
     }
     this.wentAhead++;
     expect(seq).toBe((this.promised[partition]?.length ?? 0) + 1);
-    this.promised[partition]?.push(id);
+    this.promised[partition]?.push(...ids);
   }
 
   #byThread(request: Request): AppendAnswer {
@@ -100,7 +101,7 @@ class Place {
   /** What the thread answers to an append that must not go ahead. */
   refusedAhead(request: Request, draft?: EventDraft): AppendAnswer {
     const { topic, partition } = request.argument as ArgumentOf<"append">;
-    if (draft !== undefined) expect(this.#ahead.writeOne(topic, partition, draft)).toBeUndefined();
+    if (draft !== undefined) expect(this.#ahead.writeOne(topic, partition, [draft])).toBeUndefined();
     expect(this.#ahead.write([request])).toBeUndefined();
     return this.#byThread(request);
   }
@@ -164,7 +165,10 @@ describe("appends ahead of the store", () => {
         weight: 8,
         arbitrary: fc.record({ append: fc.nat(PARTITIONS - 1), count: fc.integer({ min: 1, max: 4 }) }),
       },
-      { weight: 4, arbitrary: fc.record({ appendOne: fc.nat(PARTITIONS - 1) }) },
+      {
+        weight: 4,
+        arbitrary: fc.record({ appendOne: fc.nat(PARTITIONS - 1), count: fc.integer({ min: 1, max: 4 }) }),
+      },
       { weight: 2, arbitrary: fc.constant("apply" as const) },
       { weight: 1, arbitrary: fc.constant("kill" as const) },
       { weight: 1, arbitrary: fc.constant("takeOver" as const) },
@@ -181,7 +185,7 @@ describe("appends ahead of the store", () => {
             wentAhead += place.wentAhead;
             place.close();
             place = next;
-          } else if ("appendOne" in one) place.appendOne(one.appendOne, systemClock.newId());
+          } else if ("appendOne" in one) place.appendOne(one.appendOne, newIds(one.count));
           else place.append(one.append, newIds(one.count));
         }
         expect(await logsOf(place.killed())).toEqual(place.promised);
@@ -293,7 +297,7 @@ describe("appends ahead of the store", () => {
 
   it.each([
     ["appends", (place: Place) => place.append(0, newIds(1))],
-    ["lone events", (place: Place) => place.appendOne(0, systemClock.newId())],
+    ["lone events", (place: Place) => place.appendOne(0, newIds(1))],
   ])("a slow disk is left to the thread, which may wait, for longer and longer: %s", (_, append) => {
     const place = new Place(join(folder, "bus.db"), [], -1);
     const wentAhead = Array.from({ length: 60 }, () => {
@@ -309,9 +313,9 @@ describe("appends ahead of the store", () => {
   it("an event that is too large for a record goes by the thread", () => {
     const place = new Place(join(folder, "bus.db"));
     place.append(0, newIds(1));
-    for (const chars of [9_000, 40_000]) place.appendOne(0, systemClock.newId(), "x".repeat(chars));
+    for (const chars of [9_000, 40_000]) place.appendOne(0, newIds(1), "x".repeat(chars));
     expect(place.wentAhead).toBe(0);
-    place.appendOne(0, systemClock.newId());
+    place.appendOne(0, newIds(1));
     expect(place.wentAhead).toBe(1);
     place.close();
   });

@@ -65,9 +65,12 @@ export class Ahead {
     return this.#unappliedBytes >= APPLY_BYTES;
   }
 
-  /** Whether an append of about so many bytes may be small enough. */
-  fits(bytes: number): boolean {
-    return this.#fd !== undefined && bytes <= MAX_BYTES;
+  /** Whether an append of these may be small enough. */
+  fits(drafts: readonly EventDraft[]): boolean {
+    if (this.#fd === undefined || drafts.length > MAX_APPENDS) return false;
+    let bytes = 0;
+    for (const { body } of drafts) bytes += body.size;
+    return bytes <= MAX_BYTES;
   }
 
   /** The writing thread is going to be asked for these. */
@@ -105,20 +108,20 @@ export class Ahead {
     return appends.map(({ firstSeq }) => firstSeq);
   }
 
-  /** As `write`, of one event: encoded in its record. */
-  writeOne(topic: string, partition: number, draft: EventDraft): Seq | undefined {
+  /** As `write`, of one append: encoded in its record. */
+  writeOne(topic: string, partition: number, drafts: readonly EventDraft[]): Seq | undefined {
     const heads = this.#heads.get(topic);
     const head = heads?.get(partition);
     // Who is refused here asks again by `write`, and is counted there.
     if (heads === undefined || head === undefined || this.#resting > 0 || !this.#isReady()) return undefined;
     const record = this.#record;
-    const layout = beginOne(record, topic, partition, head + 1, draft, this.#json);
+    const layout = beginOne(record, topic, partition, head + 1, drafts, this.#json);
     if (layout === undefined || bytesOf({ layout }) > MAX_BYTES) return undefined;
-    if (!this.#ids.add(record, layout) && !draft.freshId) return undefined;
+    if (!this.#ids.add(record, layout) && !areFresh(drafts)) return undefined;
     const length = sealOne(record, layout, this.#salt, this.#serial + 1);
     if (!this.#makeRoom(length)) return undefined;
     this.#sync(length);
-    heads.set(partition, head + 1);
+    heads.set(partition, head + drafts.length);
     return head + 1;
   }
 
@@ -199,6 +202,11 @@ export class Ahead {
     if (heads === undefined) this.#heads.set(topic, new Map([[partition, head]]));
     else heads.set(partition, head);
   }
+}
+
+function areFresh(drafts: readonly EventDraft[]): boolean {
+  for (const { freshId } of drafts) if (!freshId) return false;
+  return true;
 }
 
 /** The last seq promised to earlier ones of the same group. */

@@ -56,7 +56,7 @@ describe("an append that happens at once", () => {
   });
 
   const now = (one: EventDraft, partition = 0): number | undefined =>
-    store.log.appendNow?.("t", partition, one)?.events[0]?.seq;
+    store.log.appendNow?.("t", partition, [one])?.events[0]?.seq;
   const idsOf = async ({ log }: EmbeddedStore): Promise<string[]> =>
     (await log.read("t", 0, { after: 0, limit: 100 })).events.map(({ id }) => id);
 
@@ -87,6 +87,49 @@ describe("an append that happens at once", () => {
     expect(now(draft())).toBe(4);
   });
 
+  it("P1, P2: of several is one append, all of them or none", async () => {
+    const [a, b, c] = [draft(), draft(), draft()];
+    expect(store.log.appendNow?.("t", 0, [a, b])?.events.map(({ seq, id }) => [seq, id])).toEqual([
+      [2, a.id],
+      [3, b.id],
+    ]);
+    await turn();
+    // One of them may be there.
+    expect(store.log.appendNow?.("t", 0, [c, a])).toBeUndefined();
+    await turn();
+    // One of them is there twice, and was seen a moment ago.
+    expect(store.log.appendNow?.("t", 0, [c, c])).toBeUndefined();
+    expect((await store.log.append("t", 0, [c])).events[0]?.seq).toBe(4);
+    expect((await idsOf(store)).slice(1)).toEqual([a.id, b.id, c.id]);
+  });
+
+  it("P2: goes past a cursor that is being written, and not past an append", async () => {
+    const ref = { topic: "t", group: "g", partition: 0 };
+    const cursor = { floor: 1, settled: [], attempts: [], mark: 1, unclean: 0 };
+    await store.groups.start(ref, [0]);
+    await store.groups.open(
+      { member: "m", host: "here.example", pid: 1, processStart: "then" },
+      { nowMs: 0, ttlMs: 60_000 },
+    );
+    const { epoch = 0 } = (await store.groups.claim(ref, "m", { nowMs: 0 })) ?? {};
+    await turn();
+    const written = store.groups.commit(ref, epoch, cursor);
+    await turn();
+    expect(now(draft())).toBe(2);
+    await written;
+    let isAsked = true;
+    const drafts = Array.from({ length: 2_000 }, () => draft(undefined, `"${"x".repeat(1_000)}"`));
+    const asked = store.log.append("t", 0, drafts).then(({ events }) => {
+      isAsked = false;
+      return events[0]?.seq;
+    });
+    await turn();
+    // Its turn is over, and the thread is busy with it, most likely.
+    expect(isAsked && now(draft()) !== undefined).toBe(false);
+    expect(await asked).toBe(3);
+    expect((await store.groups.state(ref, { nowMs: 0 }))?.leases[0]?.cursor.floor).toBe(1);
+  });
+
   it("P3: is refused for an id that may be there, and nothing was done then", async () => {
     const [first = ""] = await idsOf(store);
     expect(now(draft(first))).toBeUndefined();
@@ -103,7 +146,7 @@ describe("an append that happens at once", () => {
     await shared.registry.defineTopic({ name: "t", partitions: 1 });
     await shared.log.append("t", 0, [draft()]);
     await turn();
-    expect(shared.log.appendNow?.("t", 0, draft())).toBeUndefined();
+    expect(shared.log.appendNow?.("t", 0, [draft()])).toBeUndefined();
     expect(await idsOf(shared)).toHaveLength(1);
     await shared.close();
   });

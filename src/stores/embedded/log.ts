@@ -1,7 +1,6 @@
 /** The log: reads here, in bounded pages; appends and removals in the writing thread, as encoded bytes. */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { type EventDraft, type Seq, StoredEvent } from "../../model/event.js";
-import { listOfOne } from "../../model/list-of-one.js";
 import type { Fence } from "../../ports/groups.js";
 import type { AppendResult, HistoryOptions, Log, Page, PartitionHead, ReadOptions } from "../../ports/log.js";
 import { BatchCursor } from "../batch-codec.js";
@@ -55,14 +54,11 @@ export class EmbeddedLog implements Log {
     });
   }
 
-  appendNow(topic: string, partition: number, draft: EventDraft): AppendResult | undefined {
-    const seq = this.#access.writeNow(topic, partition, draft);
-    if (seq === undefined) return undefined;
-    this.#access.wake.send({ type: "appended", topic, partition, head: seq });
-    return {
-      events: listOfOne(new StoredEvent(topic, partition, seq, draft)),
-      duplicates: NO_DUPLICATES,
-    };
+  appendNow(topic: string, partition: number, drafts: readonly EventDraft[]): AppendResult | undefined {
+    const firstSeq = this.#access.writeNow(topic, partition, drafts);
+    if (firstSeq === undefined) return undefined;
+    this.#access.wake.send({ type: "appended", topic, partition, head: firstSeq + drafts.length - 1 });
+    return appended(topic, partition, drafts, firstSeq, NONE);
   }
 
   read(topic: string, partition: number, options: ReadOptions): Promise<Page> {

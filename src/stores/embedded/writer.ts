@@ -12,12 +12,23 @@ import { Ahead } from "./ahead.js";
 import { AheadLane } from "./ahead-lane.js";
 import { type PackedError, unpackError } from "./errors.js";
 import { PlaceNumbers, packRequests, type Replied, unpackReplies } from "./messages.js";
-import type { AheadStart, AppendRequest, FromWriter, Request, ToWriter, WriterOptions } from "./protocol.js";
+import type {
+  AheadStart,
+  AppendRequest,
+  FromWriter,
+  OperationName,
+  Request,
+  ToWriter,
+  WriterOptions,
+} from "./protocol.js";
 import { startWorker } from "./worker-start.js";
 
 /** Calls, and bytes handed over with them, that may wait for their answer at once (P13). */
 const MAX_WAITING = 100_000;
 const MAX_WAITING_BYTES = 256 * 1_048_576;
+
+/** What the thread may be busy with while appends go past it: it gives no seqs, and refuses no append from then on. */
+const BESIDE: ReadonlySet<OperationName> = new Set(["commit", "beat"]);
 
 /** A request and who waits for its answer: exactly one of the two is called, once, and must not throw. */
 export interface Call extends Request {
@@ -49,6 +60,8 @@ export class Writer implements Replied {
   #sentThisTurn = false;
   #number = 0;
   #waitingBytes = 0;
+  /** Of those that wait, how many an append must not overtake. */
+  #inTheWay = 0;
   #state: "open" | "closed" | "lost" = "open";
   #lane: AheadLane | undefined;
   /** Whether the thread keeps the process alive, as it does from its start. */
@@ -82,19 +95,20 @@ export class Writer implements Replied {
     if (transfer !== undefined) this.#transfer.add(transfer);
     this.#outgoing.push(call);
     this.#waiting.add(call.number, call);
+    if (!BESIDE.has(call.name)) this.#inTheWay++;
   }
 
   /**
-   * Writes an event to the file ahead, the first of its turn: what else is asked for in that turn goes together when it ends.
-   * Gives its seq; undefined if the thread has to be asked, with nothing done.
+   * Writes an append to the file ahead, the first of its turn: what else is asked for in that turn goes together when it ends.
+   * Gives its first seq; undefined if the thread has to be asked, with nothing done.
    */
-  writeNow(topic: string, partition: number, draft: EventDraft): Seq | undefined {
+  writeNow(topic: string, partition: number, drafts: readonly EventDraft[]): Seq | undefined {
     const lane = this.#lane;
     // Nobody else is to be written before it, or together with it.
-    const isFree = this.#state === "open" && !this.#sentThisTurn && this.#waiting.size === 0;
-    if (!isFree || lane?.ahead.fits(draft.body.size) !== true) return undefined;
+    const isFree = this.#state === "open" && !this.#sentThisTurn && this.#inTheWay === 0;
+    if (!isFree || lane?.ahead.fits(drafts) !== true) return undefined;
     try {
-      const seq = lane.writeOne(topic, partition, draft);
+      const seq = lane.writeOne(topic, partition, drafts);
       if (seq !== undefined) this.#beginTurn();
       return seq;
     } catch (cause) {
@@ -246,7 +260,7 @@ export class Writer implements Replied {
 
   /** Writes them to the file ahead and answers them; false if they are for the thread. */
   #goAhead(lane: AheadLane, requests: readonly Call[]): boolean {
-    if (this.#waiting.size > requests.length) return false;
+    if (this.#inTheWay > requests.length) return false;
     let seqs: Seq[] | undefined;
     try {
       seqs = lane.write(requests);
@@ -262,7 +276,9 @@ export class Writer implements Replied {
 
   #take(number: number): Call | undefined {
     const waiting = this.#waiting.take(number);
-    this.#waitingBytes -= waiting?.bytes ?? 0;
+    if (waiting === undefined) return undefined;
+    this.#waitingBytes -= waiting.bytes;
+    if (!BESIDE.has(waiting.name)) this.#inTheWay--;
     return waiting;
   }
 
@@ -273,6 +289,7 @@ export class Writer implements Replied {
   #end(events: WriterEvents, cause: unknown): void {
     this.#lane?.end(this.#gone());
     this.#waitingBytes = 0;
+    this.#inTheWay = 0;
     for (const call of this.#waiting.takeAll()) {
       call.reject(unknown(`the writing thread of ${this.#path} ended before it answered`, cause));
     }
