@@ -117,7 +117,7 @@ export class Bus implements EventBus {
    */
   publish<T>(
     topic: TopicRef<T>,
-    payload: T,
+    payload: NoInfer<T>,
     options: PublishOptions = NO_OPTIONS,
   ): Promise<PublishedRecord<T>> {
     return this.#layers.publish(topic, payload, options);
@@ -139,7 +139,10 @@ export class Bus implements EventBus {
   }
 
   /** Publishes many events of one topic; resolves when all are durable. Fails if one fails; `details.failed` says which. */
-  async publishMany<T>(topic: TopicRef<T>, items: readonly PublishItem<T>[]): Promise<PublishedRecord<T>[]> {
+  async publishMany<T>(
+    topic: TopicRef<T>,
+    items: readonly PublishItem<NoInfer<T>>[],
+  ): Promise<PublishedRecord<T>[]> {
     if (!Array.isArray(items) || items.some((item) => typeof item !== "object" || item === null))
       throw new BusError("INVALID_OPTION", "publishMany takes an array of { payload, … }");
     return this.#layers.publishMany(topic, items);

@@ -110,7 +110,7 @@ describe("publish", () => {
     const payload = { list: [1, 2], inner: { a: 1 } };
     const headers = { h: "1" };
     const tags = ["t"];
-    const publishing = bus.publish("t.a", payload, { headers, tags });
+    const publishing = bus.publish<typeof payload>("t.a", payload, { headers, tags });
     payload.inner.a = 2;
     payload.list.push(3);
     headers.h = "2";

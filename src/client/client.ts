@@ -144,7 +144,7 @@ export class PromClient {
     });
   }
 
-  publish<T>(topic: TopicRef<T>, payload: T, options: PublishOptions = {}): Promise<Published> {
+  publish<T>(topic: TopicRef<T>, payload: NoInfer<T>, options: PublishOptions = {}): Promise<Published> {
     const about = { topic: topicName(topic), id: options.id ?? systemClock.newId() };
     return this.#request(
       (corr) => `${publishHead(about, options, corr)}${payloadMember(payload)}}`,
@@ -152,7 +152,7 @@ export class PromClient {
     ) as Promise<Published>;
   }
 
-  async publishMany<T>(topic: TopicRef<T>, items: readonly PublishItem<T>[]): Promise<Published[]> {
+  async publishMany<T>(topic: TopicRef<T>, items: readonly PublishItem<NoInfer<T>>[]): Promise<Published[]> {
     return Promise.all(items.map(({ payload, ...options }) => this.publish(topic, payload, options)));
   }
 

@@ -76,7 +76,11 @@ export interface DeliveryContext {
   /** The right to this partition; writes that carry it fail once somebody else owns it (P7). */
   readonly fence: { readonly partition: number; readonly epoch: number };
   /** Publishes with an id derived from (group, this event, call number): a redelivery never doubles it (P9). */
-  emit<T>(topic: TopicRef<T>, payload: T, options?: Omit<PublishOptions, "id">): Promise<PublishedRecord<T>>;
+  emit<T>(
+    topic: TopicRef<T>,
+    payload: NoInfer<T>,
+    options?: Omit<PublishOptions, "id">,
+  ): Promise<PublishedRecord<T>>;
   /** Moves the ack deadline to `ms` from now. Throws LEASE_LOST if it passed. */
   extend(ms: number): void;
   /** Settles it now, in its attempt; LEASE_LOST in `err` if that is over (P6). */
@@ -91,7 +95,7 @@ export interface BatchContext extends Omit<DeliveryContext, "attempt" | "ack" | 
   emitFor<T>(
     event: EventRecord,
     topic: TopicRef<T>,
-    payload: T,
+    payload: NoInfer<T>,
     options?: Omit<PublishOptions, "id">,
   ): Promise<PublishedRecord<T>>;
 }
@@ -150,7 +154,8 @@ export interface ReadPosition {
 
 /** The small bus of the first days; the full one has more. */
 export interface EventBus {
-  publish<T>(topic: TopicRef<T>, payload: T, options?: PublishOptions): Promise<PublishedRecord<T>>;
+  /** The topic alone says what `T` is: a payload that lacks a member is an error, not another `T`. */
+  publish<T>(topic: TopicRef<T>, payload: NoInfer<T>, options?: PublishOptions): Promise<PublishedRecord<T>>;
   subscribe<T = unknown>(
     topic: TopicRef<T> | readonly string[],
     group: string,

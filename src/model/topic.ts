@@ -44,11 +44,16 @@ export function asksForKeys({ keyed, compaction }: TopicConfig): boolean {
   return keyed === true || compaction === true;
 }
 
-/** A validator of the Zod kind; anything with this method will do. */
-export interface PayloadSchema<T> {
+/**
+ * A validator of the Zod kind; anything with this method will do. `Read` is what it makes of a payload, `T` what it takes
+ * and what is stored: with defaults and transforms they differ.
+ */
+export interface PayloadSchema<Read, T = Read> {
   safeParse(
     value: unknown,
-  ): { success: true; data: T } | { success: false; error: { issues: readonly SchemaIssue[] } };
+  ): { success: true; data: Read } | { success: false; error: { issues: readonly SchemaIssue[] } };
+  /** Where a validator says what it takes (Standard Schema, as Zod has it): for types alone. */
+  readonly "~standard"?: { readonly types?: { readonly input: T } | undefined };
 }
 
 export interface SchemaIssue {
@@ -56,7 +61,7 @@ export interface SchemaIssue {
   readonly message: string;
 }
 
-export interface TopicOptions<T> {
+export interface TopicOptions<T, Read = T> {
   readonly partitions?: number;
   readonly retentionMs?: number;
   /** The same as `retentionMs`, in days. */
@@ -69,13 +74,14 @@ export interface TopicOptions<T> {
   readonly keyed?: boolean;
   /** Default: "documents". */
   readonly layout?: TopicLayout;
-  /** Checked at publish, and the source of the payload's type. */
-  readonly schema?: PayloadSchema<T>;
+  /** Checked at publish, and the source of the payload's type: what it takes, for that is what is stored. */
+  readonly schema?: PayloadSchema<Read, T>;
   /** The key of a payload, where the publisher gives none. A method, so that any definition is a TopicDefinition. */
-  key?(payload: T): string | undefined;
+  key?(payload: Read): string | undefined;
 }
 
-export interface TopicDefinition<T = unknown> extends TopicOptions<T> {
+/** `T` is the payload as it is published and stored, `Read` as `subscribeNormalized` hands it over. */
+export interface TopicDefinition<T = unknown, Read = unknown> extends TopicOptions<T, Read> {
   readonly name: string;
 }
 
@@ -83,13 +89,21 @@ export interface TopicDefinition<T = unknown> extends TopicOptions<T> {
 export type TopicRef<T = unknown> = string | TopicDefinition<T>;
 
 /**
- * Names a topic and what is known of it, typed by its schema.
+ * Names a topic and what is known of it, typed by its schema. Where it is compacted, `null` is a payload, too: a tombstone.
  *
  * @example
  * const Heartbeat = defineTopic("heartbeat.received", { schema: z.object({ pid: z.number() }), partitions: 4 });
  * await bus.publish(Heartbeat, { pid: 42 });
  */
-export function defineTopic<T = unknown>(name: string, options: TopicOptions<T> = {}): TopicDefinition<T> {
+export function defineTopic<Read = unknown, T = Read>(
+  name: string,
+  options: TopicOptions<T, Read> & { readonly compaction: true },
+): TopicDefinition<T | null, Read | null>;
+export function defineTopic<Read = unknown, T = Read>(
+  name: string,
+  options?: TopicOptions<T, Read>,
+): TopicDefinition<T, Read>;
+export function defineTopic<T>(name: string, options: TopicOptions<T> = {}): TopicDefinition<T> {
   checkTopicName(name);
   return Object.freeze({ ...options, name });
 }

@@ -22,8 +22,11 @@ export interface Host {
   readonly store: Store;
   readonly clock: Clock;
   readonly tasks: TaskBoard;
-  publish<T>(topic: TopicRef<T>, payload: T, options?: PublishOptions): Promise<PublishedRecord<T>>;
-  publishMany<T>(topic: TopicRef<T>, items: readonly PublishItem<T>[]): Promise<PublishedRecord<T>[]>;
+  publish<T>(topic: TopicRef<T>, payload: NoInfer<T>, options?: PublishOptions): Promise<PublishedRecord<T>>;
+  publishMany<T>(
+    topic: TopicRef<T>,
+    items: readonly PublishItem<NoInfer<T>>[],
+  ): Promise<PublishedRecord<T>[]>;
   subscribe<T = unknown>(
     topic: TopicRef<T>,
     group: string,

@@ -12,7 +12,7 @@ export interface TransactionContext extends Pick<BatchContext, "topic" | "group"
   emitFor<T>(
     event: EventRecord,
     topic: TopicRef<T>,
-    payload: T,
+    payload: NoInfer<T>,
     options?: Omit<PublishOptions, "id">,
   ): Promise<PublishedRecord<T> | null>;
 }

@@ -2,7 +2,7 @@
 import type { EventRecord } from "../model/event.js";
 import type { Handler, Stop, SubscribeOptions } from "../model/event-bus.js";
 import type { Meters } from "../model/meter.js";
-import type { TopicRef } from "../model/topic.js";
+import type { TopicDefinition, TopicRef } from "../model/topic.js";
 import { type NormalizeOptions, normalizeEvent } from "./upcast.js";
 import { knownVersion } from "./versioned-topic.js";
 
@@ -29,7 +29,7 @@ export type NormalizedOptions = NormalizeOptions & SubscribeOptions;
  */
 export function subscribeNormalized<T = unknown>(
   bus: Subscribable,
-  topic: TopicRef<T>,
+  topic: string | TopicDefinition<unknown, T>,
   group: string,
   handler: Handler<T>,
   options: NormalizedOptions,
@@ -42,7 +42,7 @@ export function subscribeNormalized<T = unknown>(
     ...(unversioned !== undefined && { unversioned }),
   };
   const { meters } = bus;
-  return bus.subscribe<T>(
+  return bus.subscribe(
     topic,
     group,
     (event, ctx) => {

@@ -1,0 +1,96 @@
+/** What the compiler knows of payloads. These tests fail in `tsc -b`: types are gone when they run. */
+import { describe, expect, expectTypeOf, it } from "vitest";
+import { z } from "zod";
+import { defineTopic, type TopicDefinition } from "../model/topic.js";
+import { SchemaRegistry } from "../schema/registry.js";
+import { subscribeNormalized } from "../schema/subscribe-normalized.js";
+import { memoryStore } from "../stores/memory/index.js";
+import { createBus } from "./create-bus.js";
+
+const Order = z.object({ order: z.number(), currency: z.string().default("EUR"), placed: z.coerce.date() });
+type Written = { order: number; currency?: string | undefined; placed: unknown };
+type Read = { order: number; currency: string; placed: Date };
+
+const Placed = defineTopic("orders.placed", {
+  schema: Order,
+  key: (read) => {
+    expectTypeOf(read).toEqualTypeOf<Read>();
+    return `${read.currency}-${read.placed.getUTCFullYear()}`;
+  },
+});
+
+describe("the types of payloads", () => {
+  it("are what is stored, for who publishes and who subscribes: defaults and transforms are ways of reading", async () => {
+    const bus = await createBus({ store: memoryStore(), topics: [Placed] });
+    const published = await bus.publish(Placed, { order: 7, placed: "2024-05-01" });
+    expectTypeOf(published.payload).toEqualTypeOf<Written>();
+    expect(published).toMatchObject({ key: "EUR-2024", payload: { order: 7, placed: "2024-05-01" } });
+    const payload = await new Promise((handled) => {
+      void bus.subscribe(
+        Placed,
+        "mailer",
+        (event) => {
+          expectTypeOf(event.payload).toEqualTypeOf<Written>();
+          handled(event.payload);
+        },
+        { from: "earliest" },
+      );
+    });
+    expect(payload).toEqual({ order: 7, placed: "2024-05-01" });
+    await bus.close();
+  });
+
+  it("are what the schema makes of it for who subscribes normalised", async () => {
+    const bus = await createBus({ store: memoryStore(), topics: [Placed] });
+    const schemas = new SchemaRegistry();
+    schemas.register({ topic: Placed, version: 1, schema: Order });
+    await bus.publish(Placed, { order: 7, placed: "2024-05-01" });
+    const payload = await new Promise((handled) => {
+      void subscribeNormalized(
+        bus,
+        Placed,
+        "mailer",
+        (event) => {
+          expectTypeOf(event.payload).toEqualTypeOf<Read>();
+          handled(event.payload);
+        },
+        { schemas, from: "earliest" },
+      );
+    });
+    expect(payload).toEqual({ order: 7, currency: "EUR", placed: new Date("2024-05-01") });
+    await bus.close();
+  });
+
+  it("come from the topic alone: what lacks a member, says more or is unknown does not fit", async () => {
+    const Point = defineTopic<{ x: number; y: number }>("points");
+    const bus = await createBus({ store: memoryStore(), topics: [Point] });
+    const less = { x: 1 };
+    // @ts-expect-error it lacks y
+    await bus.publish(Point, less);
+    // @ts-expect-error a point has no z
+    await bus.publish(Point, { x: 1, y: 2, z: 3 });
+    // @ts-expect-error it may be anything
+    await bus.publish(Point, JSON.parse("{}") as unknown);
+    // @ts-expect-error nothing is no point
+    await bus.publish(Point, null);
+    // @ts-expect-error it lacks y
+    await bus.publishMany(Point, [{ payload: less }]);
+    await bus.publish("points", less);
+    expect((await bus.topics()).map(({ name }) => name)).toEqual(["points"]);
+    await bus.close();
+  });
+
+  it("have null in them where the topic is compacted: a tombstone", async () => {
+    const State = defineTopic("state", { schema: z.object({ cpu: z.number() }), compaction: true });
+    expectTypeOf(State).toEqualTypeOf<TopicDefinition<{ cpu: number } | null, { cpu: number } | null>>();
+    const bus = await createBus({ store: memoryStore(), topics: [State] });
+    expect(await bus.publish(State, null, { key: "a" })).toMatchObject({ payload: null });
+    await bus.close();
+  });
+
+  it("are those that a validator of one's own gives", () => {
+    const mine = { safeParse: (value: unknown) => ({ success: true as const, data: value as { a: 1 } }) };
+    expectTypeOf(defineTopic("mine", { schema: mine })).toEqualTypeOf<TopicDefinition<{ a: 1 }, { a: 1 }>>();
+    expectTypeOf(defineTopic("any")).toEqualTypeOf<TopicDefinition<unknown, unknown>>();
+  });
+});
