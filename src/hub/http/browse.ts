@@ -6,7 +6,7 @@ import type { HubContext } from "../context.js";
 import { HubError } from "../problem.js";
 import { addRoute, type HubApp, type HubRequest, may, readableTopic } from "./base.js";
 import { type BrowsePage, browseLog, type Order, type Stretch } from "./browse-log.js";
-import { Count, Partition, parsePosition } from "./positions.js";
+import { Count, checkPartition, Partition, parsePosition } from "./positions.js";
 
 const DEFAULT_LIMIT = 50;
 const DEFAULT_SCAN = 10_000;
@@ -134,8 +134,7 @@ async function stretchesOf(hub: HubContext, topic: string, query: BrowseQuery): 
   const { log } = hub.bus.store;
   const { partition, from, until } = query;
   const heads = await log.heads(topic);
-  if (partition !== undefined && partition >= heads.length)
-    throw new HubError("BAD_REQUEST", `${topic} has partitions 0 to ${heads.length - 1}`);
+  if (partition !== undefined) checkPartition(topic, partition, heads.length);
   const lower = await floorsAt(log, topic, parsePosition(from ?? "earliest"));
   const upper = until === undefined ? undefined : await floorsAt(log, topic, parsePosition(until));
   return heads

@@ -10,7 +10,7 @@ import type { Caller } from "../auth.js";
 import type { HubContext } from "../context.js";
 import { HubError } from "../problem.js";
 import { addRoute, type HubApp, readableTopic } from "./base.js";
-import { Partition, parsePosition } from "./positions.js";
+import { checkPartition, Partition, parsePosition } from "./positions.js";
 import { type StreamLife, serverSentEvents, streamLife } from "./streams.js";
 
 const HEARTBEAT_MS = 15_000;
@@ -48,13 +48,14 @@ export function eventRoutes(app: HubApp, hub: HubContext): void {
     },
     async (c, { query }) => {
       const { topic, key, partition } = query;
-      await readableTopic(c, hub, topic);
+      const { partitions } = await readableTopic(c, hub, topic);
       const cursor = c.req.header("last-event-id") ?? query.cursor;
       const place =
         cursor === undefined || cursor === ""
           ? parsePosition(query.from ?? "latest")
           : { floors: decodeCursor(cursor, topic) };
       const floors = await floorsAt(hub.bus.store.log, topic, place);
+      if (partition !== undefined) checkPartition(topic, partition, partitions);
       const body = eventStream(hub, c.get("caller"), { topic, floors, key, partition }, streams);
       return serverSentEvents(body);
     },

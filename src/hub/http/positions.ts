@@ -44,3 +44,9 @@ export function positionOf(body: z.output<typeof PositionBody>): Position {
 export const Count = (max: number) => z.coerce.number().int().min(1).max(max);
 export const Flag = z.enum(["true", "false"]).transform((text) => text === "true");
 export const Partition = z.coerce.number().int().min(0);
+
+/** BAD_REQUEST for one that the topic does not have. */
+export function checkPartition(topic: string, partition: number, partitions: number): void {
+  if (partition >= partitions)
+    throw new HubError("BAD_REQUEST", `${topic} has partitions 0 to ${partitions - 1}, not ${partition}`);
+}

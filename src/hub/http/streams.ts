@@ -1,4 +1,5 @@
 /** Answers that go on: each ends with its reader, with its caller's token, and with the hub. */
+import type { HttpBindings } from "@hono/node-server";
 import type { Caller } from "../auth.js";
 import type { HubContext } from "../context.js";
 
@@ -43,28 +44,38 @@ export function serverSentEvents(body: ReadableStream<Uint8Array>): Response {
 
 const CHUNK_CHARS = 65_536;
 
-/** Texts as a body, gathered into chunks; the next is made when there is room for it. */
-export function textStream(texts: AsyncGenerator<string>, life: StreamLife): ReadableStream<Uint8Array> {
+type Outgoing = HttpBindings["outgoing"];
+
+/**
+ * Texts as a body, gathered into chunks; the next is made when there is room for it. Fails before there is an answer if the first
+ * text cannot be had. What fails, or has to end, later is broken off: the reader must see that it is not whole.
+ */
+export async function textStream(
+  texts: AsyncGenerator<string>,
+  life: StreamLife,
+  outgoing: Outgoing,
+): Promise<ReadableStream<Uint8Array>> {
   const encoder = new TextEncoder();
+  let gathered = await firstOf(texts, life);
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
         try {
-          let gathered = "";
           while (gathered.length < CHUNK_CHARS) {
             const { value, done } = await texts.next();
             if (!done) gathered += value;
             else break;
           }
+          if (life.signal.aborted) throw new Error("its time is over");
           if (gathered !== "") controller.enqueue(encoder.encode(gathered));
           else {
             controller.close();
             life.end();
           }
-        } catch (error) {
-          // Too late for a status: the reader must see that it is not whole.
-          controller.error(error);
+          gathered = "";
+        } catch {
           life.end();
+          await breakOff(outgoing);
         }
       },
       async cancel() {
@@ -74,4 +85,20 @@ export function textStream(texts: AsyncGenerator<string>, life: StreamLife): Rea
     },
     { highWaterMark: 1 },
   );
+}
+
+async function firstOf(texts: AsyncGenerator<string>, life: StreamLife): Promise<string> {
+  try {
+    const { value, done } = await texts.next();
+    return done ? "" : value;
+  } catch (error) {
+    life.end();
+    throw error;
+  }
+}
+
+/** The server takes a body that fails before its headers are out for one that ended: they go out first, with what is there. */
+async function breakOff(outgoing: Outgoing): Promise<void> {
+  while (!outgoing.headersSent && !outgoing.destroyed) await new Promise(setImmediate);
+  outgoing.destroy();
 }

@@ -8,7 +8,16 @@ import type { HubContext } from "../context.js";
 import { HubError } from "../problem.js";
 import { addRoute, demand, type HubApp, type HubRequest, readableTopic } from "./base.js";
 import { mediaType } from "./body.js";
-import { Count, Flag, Partition, PositionBody, parsePosition, parseTime, positionOf } from "./positions.js";
+import {
+  Count,
+  checkPartition,
+  Flag,
+  Partition,
+  PositionBody,
+  parsePosition,
+  parseTime,
+  positionOf,
+} from "./positions.js";
 import { publishLines } from "./publish.js";
 import { PublishDesk } from "./publish-items.js";
 import { streamLife, textStream } from "./streams.js";
@@ -40,8 +49,9 @@ export function transferRoutes(app: HubApp, hub: HubContext): void {
       contentType: "application/x-ndjson",
     },
     async (c, { query }) => {
-      const { name } = await readableTopic(c, hub, query.topic);
+      const { name, partitions } = await readableTopic(c, hub, query.topic);
       const { key, limit, partition } = query;
+      if (partition !== undefined) checkPartition(name, partition, partitions);
       const from = parsePosition(query.from ?? "earliest");
       const untilTs = query.until === undefined ? undefined : parseTime(query.until);
       const life = streamLife(hub, c.get("caller"));
@@ -53,7 +63,7 @@ export function transferRoutes(app: HubApp, hub: HubContext): void {
         ...(limit !== undefined && { limit }),
         ...(key !== undefined && { filter: (event: EventRecord) => event.key === key }),
       });
-      return new Response(textStream(lines, life), {
+      return new Response(await textStream(lines, life, c.env.outgoing), {
         headers: {
           "Content-Type": "application/x-ndjson",
           "Cache-Control": "no-store",
