@@ -90,13 +90,13 @@ export function gatherPairs(
   return { ...before, [text.slice(0, at)]: text.slice(at + 1) };
 }
 
-export function parseJson(text: string, what: string): unknown {
+export function parseJson(text: string, what: string, hint?: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch (error) {
     throw failure("INVALID_PAYLOAD", `${what} is not JSON`, {
       cause: error,
-      hint: `quote it for the shell: '{"order":7}', or '"text"'`,
+      ...(hint !== undefined && { hint }),
     });
   }
 }

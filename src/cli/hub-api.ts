@@ -92,7 +92,13 @@ async function* pieces(body: ReadableStream<Uint8Array> | null, url: string): As
   try {
     yield* body as unknown as AsyncIterable<Uint8Array>;
   } catch (error) {
-    throw unreachable(url, error);
+    throw failure(
+      "STORE_UNAVAILABLE",
+      `the answer from ${url} broke off (${reasonOf(error)}); it is not whole`,
+      {
+        cause: error,
+      },
+    );
   }
 }
 
@@ -127,13 +133,21 @@ function hintFor(code: string): { hint?: string } {
 }
 
 function unreachable(url: string, error: unknown): CliError {
-  const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
+  const cause = causeOf(error);
   // What was to be sent could not be had: that is no fault of the hub.
   const own = [error, cause].find((each) => each instanceof CliError);
   if (own !== undefined) return own as CliError;
-  const why = (cause as { code?: string }).code ?? describeThrown(cause);
-  return failure("STORE_UNAVAILABLE", `no hub answers at ${url} (${why})`, {
+  return failure("STORE_UNAVAILABLE", `no hub answers at ${url} (${reasonOf(error)})`, {
     cause: error,
     hint: "is it running? `promethean up` starts one here; --url names another",
   });
+}
+
+function causeOf(error: unknown): unknown {
+  return error instanceof Error && error.cause !== undefined ? error.cause : error;
+}
+
+function reasonOf(error: unknown): string {
+  const cause = causeOf(error);
+  return (cause as { code?: string }).code ?? describeThrown(cause);
 }

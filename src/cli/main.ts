@@ -26,6 +26,8 @@ Where commands go: --url <hub> or --store <file | mongodb://…>; else PROMETHEA
 use, or what runs in PROMETHEAN_DATA (default .promethean).
 Exit codes: 0 ok, 1 failure, 2 wrong use, 3 not found, 4 no right, 5 not valid, 130 interrupted.`,
   );
+  // "schema check --version 2" is not about the version of this program.
+  program.enablePositionalOptions();
   throwInsteadOfExit(program);
   return program;
 }
@@ -35,9 +37,12 @@ async function versionIfAsked(): Promise<string> {
   return isAsked ? (await import("./version.js")).packageVersion() : "";
 }
 
-/** So that wrong use has one exit code, and nothing ends before its output is out. */
+const isJsonAsked = process.argv.includes("--json");
+
+/** So that wrong use has one exit code and one form, and nothing ends before its output is out. */
 function throwInsteadOfExit(command: Command): void {
   command.exitOverride().showHelpAfterError("(--help says how it is used)");
+  if (isJsonAsked) command.configureOutput({ writeErr: () => undefined });
   for (const sub of command.commands) throwInsteadOfExit(sub);
 }
 
@@ -51,13 +56,17 @@ async function run(argv: readonly string[]): Promise<void> {
 
 async function fail(error: unknown): Promise<void> {
   if (error instanceof CommanderError) {
-    // Commander has said what there is to say.
     process.exitCode = error.exitCode === 0 ? EXIT.ok : EXIT.usage;
-    return;
+    // In words, Commander has said what there is to say.
+    if (error.exitCode === 0 || !isJsonAsked) return;
   }
-  const { exitCodeOf, failureText } = await import("./exit.js");
-  process.stderr.write(`${failureText(error, { json: process.argv.includes("--json") })}\n`);
-  process.exitCode = exitCodeOf(error);
+  const { exitCodeOf, failureText, usageError } = await import("./exit.js");
+  const told =
+    error instanceof CommanderError
+      ? usageError(error.message.replace(/^error: /, ""), "--help says how it is used")
+      : error;
+  process.stderr.write(`${failureText(told, { json: isJsonAsked })}\n`);
+  process.exitCode = exitCodeOf(told);
 }
 
 /** `promethean export t | head` is no failure of the export. */

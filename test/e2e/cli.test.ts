@@ -1,5 +1,7 @@
 /** The command line as programs and people use it: data on stdout, words on stderr, exit codes that mean something. */
 import { existsSync, statSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ensureBuilt, run, shell, start } from "../support/cli.js";
@@ -77,9 +79,13 @@ describe("promethean publish, subscribe, dlq", () => {
       input: '{"n":1}\n\n"two"\n',
     });
     expect(good).toMatchObject({ code: 0, out: "2 events published to cli.lines\n" });
-    const bad = await run(["publish", "cli.lines", "-"], { env: scene.env, input: "{oops\n" });
-    expect(bad.code).toBe(5);
-    expect(bad.err).toContain("line 1 is not JSON");
+    const bad = await run(["publish", "cli.lines", "-"], { env: scene.env, input: "3\n4\n{oops\n5\n" });
+    expect(bad).toMatchObject({
+      code: 5,
+      out: "",
+      err: "promethean: line 3 is not JSON; 2 events published to cli.lines before it\n",
+    });
+    expect(await json("topics", "cli.lines")).toMatchObject({ events: 4 });
   });
 
   it("P8: a program that fails again and again leaves a dead letter, which is shown, redriven and settled", async () => {
@@ -134,7 +140,42 @@ describe("promethean publish, subscribe, dlq", () => {
   });
 });
 
+describe("promethean tail", () => {
+  it("goes on after a hub that was away, and ends when its token is no longer good", async () => {
+    const answers = [200, 503, 200, 401];
+    const hub = createServer((_, response) => {
+      const status = answers.shift() ?? 500;
+      if (status === 200)
+        response.end(`id: c\ndata: {"topic":"t","partition":0,"seq":1,"ts":1,"payload":1}\n\n`);
+      else {
+        const code = status === 401 ? "UNAUTHENTICATED" : "CLOSED";
+        response.writeHead(status).end(JSON.stringify({ code, detail: "no" }));
+      }
+    });
+    await new Promise<void>((listening) => hub.listen(0, "127.0.0.1", listening));
+    const { port } = hub.address() as AddressInfo;
+    const ended = await cli("tail", "t", "--json", "--url", `http://127.0.0.1:${port}`);
+    expect(ended.code).toBe(4);
+    expect(ended.out.trim().split("\n")).toHaveLength(2);
+    expect(JSON.parse(ended.err)).toMatchObject({ error: { code: "UNAUTHENTICATED" } });
+    expect(answers).toEqual([]);
+    hub.close();
+  });
+});
+
 describe("promethean export and import", () => {
+  it("P14: an export that was broken off is a failure", async () => {
+    const hub = createServer((request, response) => {
+      if (request.url?.startsWith("/topics")) response.end('{"events":2}');
+      else response.write('{"seq":1}\n', () => response.destroy());
+    });
+    await new Promise<void>((listening) => hub.listen(0, "127.0.0.1", listening));
+    const { port } = hub.address() as AddressInfo;
+    const ended = await cli("export", "t", "--url", `http://127.0.0.1:${port}`);
+    expect(ended).toMatchObject({ code: 1, err: expect.stringContaining("broke off") as string });
+    hub.close();
+  });
+
   it("carry a topic through a pipe, from a hub into a file and back", async () => {
     const there = await sh("promethean export orders.placed | promethean import --store copy.db --json");
     // A store is not made by an import with a wrong path.
@@ -175,6 +216,12 @@ describe("promethean, used wrongly", () => {
     [["publish", "orders.placed"], 2, "missing required argument 'payload'"],
     [["publish", "Not A Topic", "1"], 2, "is not a topic name"],
     [["publish", "orders.placed", "{bad"], 5, "the payload is not JSON"],
+    [["publish", "orders.placed", "-", "--id", "one"], 2, "--id is for one event"],
+    [["publish", "orders.placed", "1", "--partition", "x", "--json"], 2, '{"error":{"code":"USAGE"'],
+    [["nonsense", "--json"], 2, `{"error":{"code":"USAGE","message":"unknown command 'nonsense'"`],
+    [["tail", "orders.placed", "--partition", "999"], 2, "orders.placed has partitions 0 to"],
+    [["export", "orders.placed", "--partition", "999"], 2, "orders.placed has partitions 0 to"],
+    [["import", "order-v1.json"], 2, "order-v1.json is a file, and the topic comes first"],
     [["tail", "orders.placed", "--from", "yesterday"], 2, "earliest"],
     [["tail", "nope"], 3, "there is no topic nope"],
     [["why", "nobody"], 3, "there is no group nobody"],
@@ -202,6 +249,7 @@ describe("promethean, used wrongly", () => {
     [["serve", "--config", "missing.yaml"], 3, "missing.yaml cannot be read"],
     [["compact"], 2, "works on a store"],
     [["schema", "check", "orders.placed", "jwt-secret"], 5, "is not JSON"],
+    [["schema", "check", "orders.placed", "jwt-secret", "--version", "2"], 5, "is not JSON"],
   ] as const)("%j ends with %i", async (args, code, words) => {
     const ended = await cli(...args);
     expect(ended.err).toContain(words);

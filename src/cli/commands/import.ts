@@ -6,10 +6,10 @@ import type { Command } from "commander";
 import { derivedId } from "../../model/ids.js";
 import type { Imported } from "../../project/import-events.js";
 import { parseJson, readInput } from "../arguments.js";
-import { CliError, failure } from "../exit.js";
+import { CliError, failure, usageError } from "../exit.js";
 import { newCommand } from "../own-command.js";
 import { Progress } from "../progress.js";
-import { counted } from "../quantities.js";
+import { count, counted } from "../quantities.js";
 import { perform, type Session, withConnection } from "../session.js";
 
 interface ImportOptions {
@@ -29,31 +29,35 @@ export function importCommand(): Command {
     ],
   )
     .argument("[topic]", "the topic; by default the one each line names")
-    .argument("[file]", 'the file; "-" is stdin', "-")
+    .argument("[file]", 'the file; "-", or none, is stdin')
     .option("--keep-partitions", "put each event into the partition it came from")
     .option(
       "--new-ids",
       "derive new ids, for a copy within one store; the same lines again still add nothing",
     )
     .option("--resume <name>", "keep the place under this name, and go on there after an interruption");
-  return withConnection(command).action(perform<ImportOptions, [string | undefined, string]>(importLines));
+  return withConnection(command).action(
+    perform<ImportOptions, [string | undefined, string | undefined]>(importLines),
+  );
 }
 
 async function importLines(
   session: Session<ImportOptions>,
   topic: string | undefined,
-  file: string,
+  file: string | undefined,
 ): Promise<void> {
   const { keepPartitions, resume, newIds } = session.options;
+  if (topic !== undefined && file === undefined) await refuseFileAsTopic(topic);
   const backend = await session.connect();
-  const size = file === "-" ? undefined : (await stat(file).catch(() => undefined))?.size;
+  const path = file ?? "-";
+  const size = path === "-" ? undefined : (await stat(path).catch(() => undefined))?.size;
   const progress = new Progress(`import ${topic ?? ""}`.trimEnd(), size);
   const query = { topic, keepPartitions, resume };
   try {
-    const input = watched(readInput(file), progress);
+    const input = watched(readInput(path), progress);
     const lines = newIds ? withNewIds(input, topic) : input;
     const done = await backend.send<Imported>("/import", query, lines).catch(suggestNewIds);
-    const again = done.duplicates === 0 ? "" : `; ${counted(done.duplicates, "event")} of them there already`;
+    const again = done.duplicates === 0 ? "" : `; ${count(done.duplicates)} were there already`;
     session.out.value(
       done,
       `${counted(done.lines, "line")} read, ${counted(done.imported, "event")} imported${again}`,
@@ -61,6 +65,16 @@ async function importLines(
   } finally {
     progress.end();
   }
+}
+
+/** A file's name may well be a topic's: nothing would be read of it, and stdin waited for. */
+async function refuseFileAsTopic(name: string): Promise<void> {
+  const found = await stat(name).catch(() => undefined);
+  if (found?.isFile())
+    throw usageError(
+      `${name} is a file, and the topic comes first`,
+      `promethean import <topic> ${name}, or: promethean import < ${name}`,
+    );
 }
 
 async function* watched(input: AsyncIterable<Buffer>, progress: Progress): AsyncGenerator<Buffer> {

@@ -1,5 +1,5 @@
 /** `promethean lag`: how far behind groups are, once or over and over. */
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import type { GroupLag } from "../../bus/admin.js";
 import { pause, systemClock } from "../../model/clock.js";
 import { span } from "../arguments.js";
@@ -34,7 +34,7 @@ export function lagCommand(): Command {
     .option("--topic <topic>", "only groups of this topic")
     .option("-g, --group <group>", "only this group")
     .option("-w, --watch", "over and over, until Ctrl-C; with --json one line each time")
-    .option("--every <span>", "how often", span, 2_000);
+    .addOption(new Option("--every <span>", "how often").argParser(span).default(2_000, "2s"));
   return withConnection(command).action(perform<LagOptions, []>(lag));
 }
 

@@ -28,12 +28,16 @@ const Settings = z.strictObject({
 });
 
 export function lintCommand(): Command {
-  const command = newCommand("lint", "check the topics, headers and schemas of a project", [
-    "promethean lint",
-    "promethean lint --schemas src/schemas.ts --baseline schemas.json",
-    "promethean lint --schemas src/schemas.ts --baseline schemas.json --write-baseline",
-    "promethean lint --schemas src/schemas.ts --url https://hub.example --replay 1000 --github",
-  ]);
+  const command = newCommand(
+    "lint",
+    "Checks the topics, headers and schemas of a project; exit code 5 if there is a finding.",
+    [
+      "promethean lint",
+      "promethean lint --schemas src/schemas.ts --baseline schemas.json",
+      "promethean lint --schemas src/schemas.ts --baseline schemas.json --write-baseline",
+      "promethean lint --schemas src/schemas.ts --url https://hub.example --replay 1000 --github",
+    ],
+  );
   withConnection(command)
     .argument("[folder]", "the project", ".")
     .option("--tsconfig <file>", "the project's configuration; found from the folder upwards by default")

@@ -4,6 +4,7 @@ import { Readable } from "node:stream";
 import type { Command } from "commander";
 import { gather, gatherPairs, parseJson, readInput, time, wholeNumber } from "../arguments.js";
 import type { Backend } from "../backend.js";
+import { failure, usageError } from "../exit.js";
 import { newCommand } from "../own-command.js";
 import { counted } from "../quantities.js";
 import { perform, type Session, withConnection } from "../session.js";
@@ -34,7 +35,7 @@ export function publishCommand(): Command {
     .argument("<topic>", "the topic; it is made if it is new")
     .argument("<payload>", 'JSON, or "-" for stdin with one payload a line')
     .option("-k, --key <key>", "events of one key stay in order")
-    .option("--id <id>", "the idempotency key: the same id again adds nothing")
+    .option("--id <id>", "the idempotency key of one event: the same id again adds nothing")
     .option("--ts <time>", "the event's time", time)
     .option("--partition <n>", "the partition; by key, if absent", wholeNumber(0))
     .option("-H, --header <name=value>", "a header; may be given several times", gatherPairs)
@@ -51,10 +52,13 @@ async function publish(session: Session<PublishOptions>, topic: string, payload:
     ...(header !== undefined && { headers: header }),
     ...(tag !== undefined && { tags: tag }),
   };
-  if (payload === "-") return publishLines(session, await session.connect(), topic, about);
+  if (payload === "-") {
+    if (id !== undefined) throw usageError("--id is for one event, and every line is one");
+    return publishLines(session, await session.connect(), topic, about);
+  }
   const event = {
     topic,
-    payload: parseJson(payload, "the payload"),
+    payload: parseJson(payload, "the payload", `quote it for the shell: '{"order":7}', or '"text"'`),
     ...about,
     ...(id !== undefined && { id }),
   };
@@ -70,16 +74,22 @@ async function publishLines(
   topic: string,
   about: object,
 ): Promise<void> {
-  const done = await backend.send<{ published: number; duplicates: number }>(
-    "/publish",
-    { topic },
-    envelopes(readInput("-"), about),
-  );
-  session.out.value(done, `${counted(done.published, "event")} published to ${topic}`);
+  let wrong = 0;
+  const lines = envelopes(readInput("-"), about, (line) => {
+    wrong = line;
+  });
+  const done = await backend.send<{ published: number; duplicates: number }>("/publish", { topic }, lines);
+  const published = `${counted(done.published, "event")} published to ${topic}`;
+  if (wrong > 0) throw failure("INVALID_PAYLOAD", `line ${wrong} is not JSON; ${published} before it`);
+  session.out.value(done, published);
 }
 
-/** Each line becomes an event around that payload. */
-async function* envelopes(input: AsyncIterable<Buffer>, about: object): AsyncGenerator<string> {
+/** Each line becomes an event around that payload. Ends before one that is not JSON: what comes before it is published. */
+async function* envelopes(
+  input: AsyncIterable<Buffer>,
+  about: object,
+  onWrong: (line: number) => void,
+): AsyncGenerator<string> {
   const rest = JSON.stringify(about).slice(1);
   let number = 0;
   for await (const line of createInterface({
@@ -88,7 +98,16 @@ async function* envelopes(input: AsyncIterable<Buffer>, about: object): AsyncGen
   })) {
     number++;
     if (line.trim() === "") continue;
-    parseJson(line, `line ${number}`);
+    if (!isJson(line)) return onWrong(number);
     yield `{"payload":${line}${rest === "}" ? "" : ","}${rest}\n`;
+  }
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
   }
 }

@@ -6,6 +6,8 @@ import type { EventRecord } from "../../model/event.js";
 import { PLACES, type Place, place, placeText, wholeNumber } from "../arguments.js";
 import type { Backend } from "../backend.js";
 import { eventLine, terminalColumns } from "../event-line.js";
+import { CliError, exitCodeOf } from "../exit.js";
+import { EXIT } from "../exit-codes.js";
 import { newCommand } from "../own-command.js";
 import { perform, type Session, withConnection } from "../session.js";
 
@@ -76,10 +78,15 @@ async function* events(
         if (!signal.aborted) await messages.return(undefined);
       }
     } catch (error) {
-      if (cursor === undefined && !signal.aborted) throw error;
+      if (!signal.aborted && (cursor === undefined || isForGood(error))) throw error;
     }
     await pause(systemClock, RECONNECT_MS, signal);
   }
+}
+
+/** A hub that is away comes back; one that refuses does so again. */
+function isForGood(error: unknown): boolean {
+  return error instanceof CliError && exitCodeOf(error) !== EXIT.failure;
 }
 
 type Message = { readonly id?: string | undefined; readonly data: string };

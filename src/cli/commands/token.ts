@@ -1,5 +1,5 @@
 /** `promethean token`: tokens that a hub with a JWT secret takes. */
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { Acl } from "../../hub/acl.js";
 import { gather, readText, span } from "../arguments.js";
 import { failure, usageError } from "../exit.js";
@@ -41,7 +41,7 @@ function mintCommand(): Command {
       gather,
     )
     .requiredOption("--subject <name>", "whose it is")
-    .option("--expires <span>", "how long it is good", span, HOUR_MS)
+    .addOption(new Option("--expires <span>", "how long it is good").argParser(span).default(HOUR_MS, "1h"))
     .option("--issuer <issuer>", "what the hub expects as issuer")
     .option("--audience <audience>", "what the hub expects as audience")
     .option(
