@@ -1,5 +1,15 @@
 import { describe, expect, it, vi } from "vitest";
-import { gather, gatherPairs, parseJson, place, placeText, span, time, wholeNumber } from "./arguments.js";
+import {
+  gather,
+  gatherPairs,
+  parseJson,
+  place,
+  placeText,
+  positiveSpan,
+  span,
+  time,
+  wholeNumber,
+} from "./arguments.js";
 
 describe("arguments as people write them", () => {
   it.each([
@@ -38,6 +48,8 @@ describe("arguments as people write them", () => {
       expect(() => wholeNumber(1, 10)(text)).toThrow("1 to 10");
     expect([span("90s"), span("2h"), span("7d")]).toEqual([90_000, 7_200_000, 604_800_000]);
     expect(() => span("1w")).toThrow("span");
+    expect(() => positiveSpan("0s")).toThrow("above 0");
+    expect(positiveSpan("1s")).toBe(1_000);
   });
 
   it("gathers what is given several times", () => {

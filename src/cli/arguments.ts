@@ -25,6 +25,13 @@ export function positiveNumber(text: string): number {
 
 const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
+/** As `span`, and not 0. */
+export function positiveSpan(text: string): number {
+  const ms = span(text);
+  if (ms === 0) throw new InvalidArgumentError("Give a span above 0.");
+  return ms;
+}
+
 /** "90s", "15m", "2h", "7d", in milliseconds. */
 export function span(text: string): number {
   const [, amount, unit] = /^(\d+)([smhd])$/.exec(text) ?? [];

@@ -4,38 +4,62 @@
  */
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
+import { Acl } from "../hub/acl.js";
 import { DEFAULT_HUB_LIMITS } from "../hub/limits.js";
+import { describeThrown } from "../model/errors.js";
+import { checkTopicName } from "../model/topic.js";
 import { failure } from "./exit.js";
 import { isMongoAddress, redacted } from "./store-choice.js";
 
+/** A text that `check` takes, with its own words if it does not. */
+function checkedText(check: (text: string) => void): z.ZodString {
+  return z.string().superRefine((text, { addIssue }) => {
+    try {
+      check(text);
+    } catch (error) {
+      addIssue(describeThrown(error));
+    }
+  });
+}
+
+// What stands in files is filled in before.
 const Token = z.strictObject({
-  token: z.string().min(16, "has at least 16 characters").optional(),
-  tokenFile: z.string().min(1).optional(),
-  scopes: z.array(z.string().min(3)).min(1),
+  token: z.string({ error: "is needed, or tokenFile" }).min(16, "has at least 16 characters"),
+  scopes: z.array(checkedText((scope) => new Acl({ scopes: [scope] }))).min(1),
   subject: z.string().min(1).optional(),
 });
 
-const Jwt = z.strictObject({
-  secret: z.string().min(32, "has at least 32 characters").optional(),
-  secretFile: z.string().min(1).optional(),
-  keys: z.array(z.looseObject({ kty: z.string() })).optional(),
-  jwksUrl: z.url().optional(),
-  issuer: z.string().optional(),
-  audience: z.string().optional(),
-});
+const Jwt = z
+  .strictObject({
+    secret: z.string().min(32, "has at least 32 characters").optional(),
+    keys: z.array(z.looseObject({ kty: z.string() })).optional(),
+    jwksUrl: z.url().optional(),
+    issuer: z.string().optional(),
+    audience: z.string().optional(),
+  })
+  .refine(({ secret, keys, jwksUrl }) => countGiven(secret, keys, jwksUrl) === 1, {
+    message: "takes exactly one of secret (or secretFile), keys, jwksUrl",
+  });
+
+function countGiven(...values: readonly unknown[]): number {
+  return values.filter((value) => value !== undefined).length;
+}
 
 const Auth = z
-  .strictObject({
-    none: z.literal(true).optional(),
-    tokens: z.array(Token).min(1).optional(),
-    jwt: Jwt.optional(),
-  })
-  .refine((auth) => Object.values(auth).filter((kind) => kind !== undefined).length === 1, {
+  .strictObject(
+    {
+      none: z.literal(true).optional(),
+      tokens: z.array(Token).min(1).optional(),
+      jwt: Jwt.optional(),
+    },
+    { error: ({ code }) => (code === "invalid_type" ? "is needed: jwt, tokens or none" : undefined) },
+  )
+  .refine((auth) => countGiven(...Object.values(auth)) === 1, {
     message: "takes exactly one of jwt, tokens, none",
   });
 
 const Topic = z.strictObject({
-  name: z.string(),
+  name: checkedText(checkTopicName),
   partitions: z.int().min(1).max(1_024).optional(),
   retentionMs: z.number().positive().optional(),
   retentionDays: z.number().positive().optional(),
@@ -100,7 +124,7 @@ export async function loadConfig(flags: ConfigFlags): Promise<HubConfig> {
   if (env.PROMETHEAN_LOG_LEVEL)
     draft.log = { ...(draft.log as object | undefined), level: env.PROMETHEAN_LOG_LEVEL };
   draft.auth = await authOf(draft.auth);
-  return checkConfig(draft, file ?? "the settings");
+  return checkConfig(draft, file ?? "the configuration");
 }
 
 export function checkConfig(draft: unknown, where: string): HubConfig {
@@ -151,6 +175,7 @@ async function authOf(given: unknown): Promise<unknown> {
   const auth = given as { jwt?: Draft; tokens?: Draft[] } | undefined;
   if (jwtSecret !== undefined) return { jwt: { ...withoutSecret(auth?.jwt), secret: jwtSecret } };
   if (adminToken !== undefined) return { tokens: [{ token: adminToken, scopes: ["*:*"], subject: "admin" }] };
+  if (given === "none") return { none: true };
   if (typeof auth !== "object" || auth === null) return auth;
   if (auth.jwt !== undefined) return { ...auth, jwt: await filled(auth.jwt, "secret") };
   if (Array.isArray(auth.tokens))

@@ -221,6 +221,7 @@ describe("promethean, used wrongly", () => {
     [["nonsense", "--json"], 2, `{"error":{"code":"USAGE","message":"unknown command 'nonsense'"`],
     [["tail", "orders.placed", "--partition", "999"], 2, "orders.placed has partitions 0 to"],
     [["export", "orders.placed", "--partition", "999"], 2, "orders.placed has partitions 0 to"],
+    [["lag", "--watch", "--every", "0s"], 2, "Give a span above 0."],
     [["import", "order-v1.json"], 2, "order-v1.json is a file, and the topic comes first"],
     [["tail", "orders.placed", "--from", "yesterday"], 2, "earliest"],
     [["tail", "nope"], 3, "there is no topic nope"],

@@ -45,5 +45,7 @@ async function move(session: Session<CursorOptions>, group: string, to: Place): 
 }
 
 function meaning({ redelivered, skipped, events }: MovedGroup): string {
-  return `${counted(redelivered, "settled event")} come again, ${counted(skipped, "unsettled event")} never come, ${counted(events, "event")} lie ahead.`;
+  const lie = events === 1 ? "lies" : "lie";
+  const come = (n: number): string => (n === 1 ? "comes" : "come");
+  return `${counted(redelivered, "settled event")} ${come(redelivered)} again, ${counted(skipped, "unsettled event")} never ${come(skipped)}, ${counted(events, "event")} ${lie} ahead.`;
 }

@@ -176,7 +176,8 @@ async function redriveLetters(session: Session<RedriveOptions>, topic: string): 
   const preview = await backend.post<RedriveResult>(path, { ...body, dryRun: true });
   const would = `${counted(preview.redriven, "letter")} would be redriven to ${to ?? topic}${superseded(preview)}.`;
   if (options.dryRun) return out.value(preview, would);
-  if (preview.redriven === 0) return out.value(preview, would);
+  if (preview.redriven === 0)
+    return out.value(preview, `There is no such letter to redrive${superseded(preview)}.`);
   await demandConsent(`${would} Go on?`, { yes: options.yes ?? false, signal });
   const done = await backend.post<RedriveResult>(path, body);
   out.value(done, `${counted(done.redriven, "letter")} redriven to ${to ?? topic}${superseded(done)}.`);
@@ -205,7 +206,8 @@ async function discard(session: Session<DiscardOptions>, topic: string): Promise
   const backend = await session.connect();
   const found = await openLetters(backend, topic, options);
   const would = `${counted(found, "letter")} would be discarded.`;
-  if (options.dryRun || found === 0) return out.value({ topic, wouldDiscard: found }, would);
+  if (options.dryRun) return out.value({ topic, wouldDiscard: found }, would);
+  if (found === 0) return out.value({ discarded: 0 }, "There is no such letter to discard.");
   await demandConsent(`${would} Go on?`, { yes: options.yes ?? false, signal });
   const path = `/dlq/${encodeURIComponent(topic)}/discard`;
   const done = await backend.post<{ discarded: number }>(path, {

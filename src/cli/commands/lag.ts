@@ -2,7 +2,7 @@
 import { type Command, Option } from "commander";
 import type { GroupLag } from "../../bus/admin.js";
 import { pause, systemClock } from "../../model/clock.js";
-import { span } from "../arguments.js";
+import { positiveSpan } from "../arguments.js";
 import type { Backend } from "../backend.js";
 import { tableLines } from "../output.js";
 import { newCommand } from "../own-command.js";
@@ -34,7 +34,7 @@ export function lagCommand(): Command {
     .option("--topic <topic>", "only groups of this topic")
     .option("-g, --group <group>", "only this group")
     .option("-w, --watch", "over and over, until Ctrl-C; with --json one line each time")
-    .addOption(new Option("--every <span>", "how often").argParser(span).default(2_000, "2s"));
+    .addOption(new Option("--every <span>", "how often").argParser(positiveSpan).default(2_000, "2s"));
   return withConnection(command).action(perform<LagOptions, []>(lag));
 }
 

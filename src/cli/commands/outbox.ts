@@ -74,7 +74,8 @@ async function requeue(session: Session<RequeueOptions>): Promise<void> {
   const { id: ids } = options;
   const found = ids === undefined ? dead : items.filter(({ id }) => ids.includes(id)).length;
   const would = `${counted(found, "entry", "entries")} would be tried again.`;
-  if (options.dryRun || found === 0) return out.value({ wouldRequeue: found }, would);
+  if (options.dryRun) return out.value({ wouldRequeue: found }, would);
+  if (found === 0) return out.value({ requeued: 0 }, "There is no such entry to try again.");
   await demandConsent(`${would} Go on?`, { yes: options.yes ?? false, signal });
   const done = await backend.post<{ requeued: number }>("/outbox/requeue", {
     ...(ids !== undefined && { ids }),

@@ -55,7 +55,8 @@ async function replay(session: Session<ReplayOptions>, topic: string, to: string
   };
   const preview = await backend.post<Copied>("/replay", { ...body, dryRun: true });
   const would = `${counted(preview.events, "event")} of ${topic} would be copied to ${to}.`;
-  if (options.dryRun || preview.events === 0) return out.value(preview, would);
+  if (options.dryRun) return out.value(preview, would);
+  if (preview.events === 0) return out.value(preview, `${topic} has no such event to copy.`);
   await demandConsent(`${would} Go on?`, { yes: options.yes ?? false, signal });
   const done = await backend.post<Copied>("/replay", body);
   const again = done.duplicates === 0 ? "" : `; ${counted(done.duplicates, "event")} of them were there`;

@@ -8,7 +8,7 @@ import type { Command } from "commander";
 import { type ClientContext, PromClient } from "../../client/index.js";
 import { BusError } from "../../model/errors.js";
 import type { EventRecord } from "../../model/event.js";
-import { PLACES, type Place, place, span, wholeNumber } from "../arguments.js";
+import { PLACES, type Place, place, positiveSpan, wholeNumber } from "../arguments.js";
 import { eventLine, terminalColumns } from "../event-line.js";
 import { usageError } from "../exit.js";
 import { newCommand } from "../own-command.js";
@@ -43,7 +43,7 @@ export function subscribeCommand(): Command {
     .option("-n, --limit <n>", "end after so many events were settled", wholeNumber(1))
     .option("-c, --concurrency <n>", "events handled at once, each key in order", wholeNumber(1, 1_000), 1)
     .option("--max-attempts <n>", "tries before it becomes a dead letter", wholeNumber(1))
-    .option("--ack-timeout <span>", "how long a try may take", span);
+    .option("--ack-timeout <span>", "how long a try may take", positiveSpan);
   return withConnection(command).action(perform<SubscribeOptions, [string]>(subscribe));
 }
 

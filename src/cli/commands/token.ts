@@ -1,7 +1,7 @@
 /** `promethean token`: tokens that a hub with a JWT secret takes. */
 import { type Command, Option } from "commander";
 import { Acl } from "../../hub/acl.js";
-import { gather, readText, span } from "../arguments.js";
+import { gather, positiveSpan, readText } from "../arguments.js";
 import { failure, usageError } from "../exit.js";
 import { factLines } from "../output.js";
 import { newCommand } from "../own-command.js";
@@ -41,7 +41,9 @@ function mintCommand(): Command {
       gather,
     )
     .requiredOption("--subject <name>", "whose it is")
-    .addOption(new Option("--expires <span>", "how long it is good").argParser(span).default(HOUR_MS, "1h"))
+    .addOption(
+      new Option("--expires <span>", "how long it is good").argParser(positiveSpan).default(HOUR_MS, "1h"),
+    )
     .option("--issuer <issuer>", "what the hub expects as issuer")
     .option("--audience <audience>", "what the hub expects as audience")
     .option(

@@ -117,7 +117,8 @@ function verdictOn(error: Error, effect: Effect): Verdict {
   if (error instanceof MongoServerSelectionError) {
     return {
       code: "STORE_UNAVAILABLE",
-      advice: "no MongoDB server that takes writes was found: check that it runs, and its address",
+      advice:
+        "no MongoDB server that takes writes was found: check that it runs, its address, and the name of its replica set",
     };
   }
   if (isLostConnection(error)) {
