@@ -24,8 +24,13 @@ export async function connect(options: CommonOptions, signal: AbortSignal): Prom
     return privateHub(target.store, signal);
   }
   const { url, token } = target;
-  if (url === undefined || !/^https?:\/\//i.test(url)) throw usageError(`"${url}" is no address of a hub`);
+  checkHubAddress(url);
   return new HubApi({ url, token, signal });
+}
+
+export function checkHubAddress(url: string | undefined): asserts url is string {
+  if (url === undefined || !/^https?:\/\//i.test(url) || !URL.canParse(url))
+    throw usageError(`"${url}" is no address of a hub`, "write http:// or https:// before it");
 }
 
 async function targetOf(options: CommonOptions): Promise<Target> {
@@ -57,7 +62,10 @@ async function tokenOf({ token, tokenFile }: CommonOptions): Promise<string | un
   const { PROMETHEAN_TOKEN, PROMETHEAN_TOKEN_FILE } = process.env;
   if (token !== undefined) return token;
   const file = tokenFile ?? (PROMETHEAN_TOKEN ? undefined : PROMETHEAN_TOKEN_FILE);
-  if (!file) return PROMETHEAN_TOKEN || undefined;
+  return file ? tokenIn(file) : PROMETHEAN_TOKEN || undefined;
+}
+
+export async function tokenIn(file: string): Promise<string> {
   try {
     return (await readFile(file, "utf8")).trim();
   } catch (error) {

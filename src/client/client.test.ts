@@ -94,6 +94,20 @@ describe("the client", () => {
     await bus.close();
   });
 
+  it.each(["here", "127.0.0.1:8420", "ftp://127.0.0.1:8420", ""])("refuses %j as an address", (url) => {
+    expect(() => new PromClient(url)).toThrow(
+      expect.objectContaining({ code: "INVALID_OPTION", message: expect.stringContaining("no address") }),
+    );
+  });
+
+  it("refuses a handler that is none, and subscriptions once it is closed", async () => {
+    const client = new PromClient("http://127.0.0.1:8420");
+    const subscribing = client.subscribe("t.a", "g", undefined as unknown as () => void);
+    await expect(subscribing).rejects.toMatchObject({ code: "INVALID_OPTION" });
+    await client.close();
+    await expect(client.subscribe("t.a", "g", () => undefined)).rejects.toMatchObject({ code: "CLOSED" });
+  });
+
   it("nacks when the handler throws, and hands over what may not be done as errors with codes", async () => {
     const bus = await createBus({ store: memoryStore() });
     const hub = await startHub({

@@ -131,7 +131,10 @@ export class PromClient {
     return () => void this.#listeners.delete(listener);
   }
 
-  /** Resolves when the hub has recognised the token; rejects if it refused it. Mends itself from then on. */
+  /**
+   * Resolves when the hub has recognised the token; rejects if it refused it. Mends itself from then on. While no hub answers
+   * it goes on trying: `onStatus` tells, and `close` ends it.
+   */
   async connect(): Promise<void> {
     if (this.status === "online") return;
     await new Promise<void>((resolve, reject) => {
@@ -167,6 +170,8 @@ export class PromClient {
     const name = topicName(topic);
     const frame = { type: "SUBSCRIBE", topic: name, group, opts } satisfies SubscribeFrame;
     const key = keyOf(name, group);
+    if (typeof handler !== "function") throw new BusError("INVALID_OPTION", "the handler is a function");
+    if (this.status === "closed") throw closed();
     if (this.#feeds.has(key))
       throw new BusError("INVALID_OPTION", `this client has a subscription of ${name} for ${group}`);
     this.#feeds.set(key, { frame, handler: handler as ClientHandler, manualAck, left: false });

@@ -1,3 +1,5 @@
+import { BusError } from "../model/errors.js";
+
 /** What the client needs of a WebSocket: the browser's, or one that looks like it. */
 export interface SocketLike {
   readonly readyState: number;
@@ -17,10 +19,23 @@ export type SocketMaker = (url: string) => SocketLike;
 
 export const OPEN = 1;
 
-/** ws:// for http://, and the hub's path unless one is given. */
+const PROTOCOLS: Readonly<Record<string, string>> = {
+  "http:": "ws:",
+  "https:": "wss:",
+  "ws:": "ws:",
+  "wss:": "wss:",
+};
+
+/** ws:// for http://, and the hub's path unless one is given. INVALID_OPTION for what is no address of a hub. */
 export function socketUrl(url: string): string {
-  const parsed = new URL(url);
-  parsed.protocol = parsed.protocol === "https:" || parsed.protocol === "wss:" ? "wss:" : "ws:";
+  const parsed = URL.canParse(url) ? new URL(url) : undefined;
+  const protocol = PROTOCOLS[parsed?.protocol ?? ""];
+  if (parsed === undefined || protocol === undefined)
+    throw new BusError(
+      "INVALID_OPTION",
+      `"${url}" is no address of a hub: write http://, https://, ws:// or wss://`,
+    );
+  parsed.protocol = protocol;
   if (parsed.pathname === "/") parsed.pathname = "/ws";
   return parsed.toString();
 }

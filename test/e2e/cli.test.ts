@@ -232,6 +232,13 @@ describe("promethean, used wrongly", () => {
     [["topics", "--token", "wrong"], 4, "a valid token is needed"],
     [["publish", "orders.placed", "1", "--token", "reader"], 4, "lacks publish:orders.placed"],
     [["topics", "--url", "http://127.0.0.1:9"], 1, "no hub answers"],
+    [["topics", "--url", "127.0.0.1:8420"], 2, "is no address of a hub"],
+    [["context", "save", "x", "--url", "127.0.0.1:8420"], 2, "is no address of a hub"],
+    [
+      ["context", "save", "x", "--url", "http://a", "--token-file", "none"],
+      2,
+      "the token cannot be read from none",
+    ],
     [["topics", "--store", "missing.db"], 3, "there is no store"],
     [["topics", "--store", "ftp://x"], 2, "is no store"],
     [["topics", "--context", "none"], 3, 'no context "none"'],
@@ -418,5 +425,20 @@ describe("promethean token and context", () => {
     expect((await run(["topics", "orders.placed"], { env, cwd: scene.folder })).code).toBe(0);
     expect((await run(["context", "ls"], { env })).out).not.toContain("all");
     expect((await run(["context", "rm", "here"], { env })).code).toBe(0);
+  });
+
+  it("takes a saved token from a file, and a saved store from where it was saved", async () => {
+    const { PROMETHEAN_URL = "", PROMETHEAN_CONTEXTS = "" } = scene.env;
+    const env = { PROMETHEAN_CONTEXTS };
+    const cwd = scene.folder;
+    writeFileSync(join(cwd, "all-token"), "all\n");
+    await run(["context", "save", "here", "--url", PROMETHEAN_URL, "--token-file", "all-token"], {
+      env,
+      cwd,
+    });
+    expect((await run(["topics", "orders.placed"], { env })).code).toBe(0);
+    await run(["context", "save", "file", "--store", "bus.db"], { env, cwd });
+    expect((await run(["topics"], { env })).code).toBe(0);
+    for (const name of ["here", "file"]) await run(["context", "rm", name], { env });
   });
 });

@@ -1,10 +1,12 @@
 /** `promethean context`: names for hubs and stores, so that commands need no flags. */
+import { resolve } from "node:path";
 import type { Command } from "commander";
+import { checkHubAddress, tokenIn } from "../connection.js";
 import { type Context, readContexts, writeContexts } from "../contexts.js";
 import { failure, usageError } from "../exit.js";
 import { newCommand } from "../own-command.js";
 import { perform, type Session, withJson } from "../session.js";
-import { redacted } from "../store-choice.js";
+import { isMongoAddress, redacted } from "../store-choice.js";
 
 export function contextCommand(): Command {
   return newCommand("context", "Saved connections.", [
@@ -36,27 +38,40 @@ function saveCommand(): Command {
     "save",
     "Saves a connection and uses it from now on. The file is readable by you alone.",
     [
-      "promethean context save local --url http://127.0.0.1:8420 --token <token>",
+      "promethean context save local --url http://127.0.0.1:8420 --token-file token",
       "promethean context save files --store ./bus.db",
     ],
   )
     .argument("<name>", "its name")
     .option("--url <url>", "a hub")
-    .option("--token <token>", "for the hub")
+    .option("--token <token>", "for the hub; better with --token-file")
+    .option("--token-file <file>", "file that holds the token, which is saved")
     .option("--store <store>", "a store: a file, or mongodb://…");
-  return withJson(command).action(perform<Context, [string]>(save));
+  return withJson(command).action(perform<SaveOptions, [string]>(save));
 }
 
-async function save(session: Session<Context>, name: string): Promise<void> {
-  const { url, token, store } = session.options;
+interface SaveOptions extends Context {
+  readonly tokenFile?: string;
+}
+
+async function save(session: Session<SaveOptions>, name: string): Promise<void> {
+  const { url, store } = session.options;
   if ((url === undefined) === (store === undefined)) throw usageError("give either --url or --store");
   const { contexts } = await readContexts();
-  const context =
-    store !== undefined
-      ? { store }
-      : { ...(url !== undefined && { url }), ...(token !== undefined && { token }) };
+  const context = url === undefined ? { store: placeOf(store ?? "") } : await hubAt(url, session.options);
   await writeContexts({ current: name, contexts: { ...contexts, [name]: context } });
   session.out.value({ name, current: true }, `${name} is saved and in use.`);
+}
+
+/** Commands may be run elsewhere later: a file is meant where it is now. */
+function placeOf(store: string): string {
+  return isMongoAddress(store) || store === "memory" ? store : resolve(store);
+}
+
+async function hubAt(url: string, { token, tokenFile }: SaveOptions): Promise<Context> {
+  checkHubAddress(url);
+  const given = tokenFile === undefined ? token : await tokenIn(tokenFile);
+  return { url, ...(given !== undefined && { token: given }) };
 }
 
 async function list({ out }: Session): Promise<void> {
