@@ -252,13 +252,16 @@ export class SessionShell {
         options,
       });
       feed.subscription.onStopped(() => this.#stopped(feed));
-      if (feed.ended) await feed.subscription.abandon("its connection closed");
-      else this.#perform(ok(corr, { topic, group }));
+      if (feed.ended) await feed.subscription.abandon("its subscriber left");
+      this.#perform(ok(corr, { topic, group }));
       this.#applyPause(feed);
     } catch (error) {
-      this.#feeds.delete(key);
-      this.#end(feed);
-      this.#send({ type: "unsubscribed", key });
+      // Not if it was left meanwhile: what stands under its key then is another one.
+      if (!feed.ended) {
+        this.#feeds.delete(key);
+        this.#end(feed);
+        this.#send({ type: "unsubscribed", key });
+      }
       this.#complain(error, corr);
     }
   }
@@ -306,8 +309,8 @@ export class SessionShell {
       this.#end(feed);
       feed.endSpans("its subscriber left");
       await feed.subscription?.abandon("its subscriber left");
+      this.#send({ type: "unsubscribed", key });
     }
-    this.#send({ type: "unsubscribed", key });
     this.#perform(ok(corr));
   }
 
