@@ -17,7 +17,8 @@ export async function demandConsent(
   // In raw mode Ctrl-C is a key; it is to mean what it means everywhere else.
   asking.on("SIGINT", () => process.kill(process.pid, "SIGINT"));
   try {
-    const answer = await asking.question(`${question} [y/N] `, { signal: o.signal });
+    // The end of the input, too, is no yes.
+    const answer = await asking.question(`${question} [y/N] `, { signal: o.signal }).catch(() => "");
     if (!/^y(es)?$/i.test(answer.trim())) throw failure("ABORTED", "nothing was changed");
   } finally {
     asking.close();

@@ -30,4 +30,16 @@ describe("the screen", () => {
     screen.leave();
     expect(out.written).toEqual([]);
   });
+
+  it("leaves out what does not fit, so that no line wraps and none scrolls away", () => {
+    const written: string[] = [];
+    const screen = new Screen({ columns: 6, rows: 3, write: (text) => written.push(text) });
+    screen.enter();
+    screen.drawFitting(["123456", "1234567"]);
+    screen.drawFitting(["1", "2", "3", "4"]);
+    expect(written.slice(1)).toEqual([
+      "\x1b[H123456\x1b[K\r\n12345…\x1b[K\x1b[J",
+      "\x1b[H1\x1b[K\r\n2\x1b[K\r\n… and…\x1b[K\x1b[J",
+    ]);
+  });
 });

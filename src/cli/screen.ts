@@ -1,5 +1,6 @@
 /** A terminal that is drawn over and over, on a screen of its own: what was there before comes back at the end. */
 import type { FrameSize } from "./table-frame.js";
+import { clipText } from "./text-width.js";
 
 /** As much of a terminal as a screen needs; `process.stdout` is one. */
 export interface Terminal {
@@ -36,6 +37,14 @@ export class Screen {
   draw(lines: readonly string[]): void {
     if (!this.#entered) return;
     this.#terminal.write(HOME + lines.map((line) => line + CLEAR_LINE_END).join("\r\n") + CLEAR_BELOW);
+  }
+
+  /** As `draw`, for plain lines, however long and many: a line that wraps would move all below it. */
+  drawFitting(lines: readonly string[]): void {
+    const { columns, lines: rows } = this.size;
+    const more = `… and ${lines.length - rows + 1} more`;
+    const shown = lines.length <= rows ? lines : [...lines.slice(0, rows - 1), more];
+    this.draw(shown.map((line) => clipText(line, columns)));
   }
 
   /** Gives the terminal back as it was. Twice is harmless. */

@@ -2,6 +2,7 @@
  * The hub: one process that serves HTTP and WebSocket on a bus. Going down, it refuses new work first, tells its
  * clients to come back, and lets what is under way finish; the bus stays its owner's.
  */
+
 import { setMaxListeners } from "node:events";
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
@@ -16,6 +17,7 @@ import type { HubContext } from "./context.js";
 import { createHttp } from "./http/app.js";
 import { PublishConnections } from "./http/publish-connection.js";
 import { PublishDesk } from "./http/publish-items.js";
+import { checkHubOptions } from "./hub-options.js";
 import { HubRoll } from "./hub-roll.js";
 import { Jobs } from "./jobs.js";
 import { DEFAULT_HUB_LIMITS, type HubLimits } from "./limits.js";
@@ -62,6 +64,7 @@ const LAST_WORDS_MS = 5_000;
  * console.log(hub.url);
  */
 export async function startHub(options: HubOptions): Promise<Hub> {
+  checkHubOptions(options);
   const host = options.host ?? "127.0.0.1";
   const gateway = new Gateway(options, host, options.tracing ? await loadTracing() : undefined);
   const { url, port } = await gateway.listen(host, options.port ?? 0);

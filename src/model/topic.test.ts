@@ -99,6 +99,9 @@ describe("topic names", () => {
     expect(Object.isFrozen(topic)).toBe(true);
     expect([topicName(topic), topicName("c")]).toEqual(["a.b", "c"]);
     expect(accepts(() => defineTopic("Bad"))).toBe(false);
+    expect(() => defineTopic("a.b", { partition: 4 } as object)).toThrow(
+      'a.b: a topic knows no option "partition"',
+    );
   });
 });
 

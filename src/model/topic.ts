@@ -80,6 +80,19 @@ export interface TopicOptions<T, Read = T> {
   key?(payload: Read): string | undefined;
 }
 
+const OPTIONS: Readonly<Record<keyof TopicOptions<unknown>, true>> = {
+  partitions: true,
+  retentionMs: true,
+  retentionDays: true,
+  retentionBytes: true,
+  compaction: true,
+  tombstoneRetentionMs: true,
+  keyed: true,
+  layout: true,
+  schema: true,
+  key: true,
+};
+
 /** `T` is the payload as it is published and stored, `Read` as `subscribeNormalized` hands it over. */
 export interface TopicDefinition<T = unknown, Read = unknown> extends TopicOptions<T, Read> {
   readonly name: string;
@@ -105,6 +118,12 @@ export function defineTopic<Read = unknown, T = Read>(
 ): TopicDefinition<T, Read>;
 export function defineTopic<T>(name: string, options: TopicOptions<T> = {}): TopicDefinition<T> {
   checkTopicName(name);
+  for (const option of Object.keys(options))
+    if (!Object.hasOwn(OPTIONS, option))
+      throw new BusError(
+        "INVALID_OPTION",
+        `${name}: a topic knows no option "${option}"; it takes ${Object.keys(OPTIONS).join(", ")}`,
+      );
   return Object.freeze({ ...options, name });
 }
 

@@ -348,6 +348,8 @@ describe("promethean, before what cannot be taken back", () => {
     expect(no.out).toContain("nothing was changed");
     expect(no.code).toBe(1);
     expect((await answered("\x03")).code).toBe(130);
+    const end = await answered("\x04");
+    expect(end).toMatchObject({ code: 1, out: expect.stringContaining("nothing was changed") as string });
     expect(await json("lag", "--group", "mailer")).toMatchObject({ lag: 0 });
   });
 

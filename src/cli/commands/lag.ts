@@ -48,7 +48,7 @@ async function lag(session: Session<LagOptions>): Promise<void> {
       const now = await ask(session, backend);
       if (screen === undefined) print(session, now);
       else
-        screen.draw([
+        screen.drawFitting([
           `${backend.name}  every ${duration(session.options.every)}  ${total(now)}`,
           "",
           ...lines(now),

@@ -29,6 +29,13 @@ const entry = (id: string, o: Partial<OutboxEntry> = {}): OutboxEntry => ({
 });
 const claim = { owner: "drainer", leaseMs: 1_000, nowMs: 5_000 };
 
+describe("SqliteOutbox", () => {
+  it("says what it needs where it is given no database", () => {
+    for (const none of [undefined, "app.db", {}])
+      expect(() => new SqliteOutbox(none as unknown as SqliteHandle)).toThrow("needs an open database");
+  });
+});
+
 describe.each(await openers())("SqliteOutbox on a handle of %s", (_, open) => {
   let folder: string;
   let db: Handle;

@@ -3,6 +3,7 @@
  * the better-sqlite3 shape: better-sqlite3 itself, libsql, node:sqlite.
  */
 import { randomUUID } from "node:crypto";
+import { BusError } from "../../model/errors.js";
 import type {
   ClaimOptions,
   OutboxClaim,
@@ -45,6 +46,8 @@ export class SqliteOutbox implements OutboxStore {
 
   /** Creates its table if it is missing. */
   constructor(handle: SqliteHandle) {
+    if (typeof handle?.exec !== "function" || typeof handle.prepare !== "function")
+      throw new BusError("INVALID_OPTION", "SqliteOutbox needs an open database: new SqliteOutbox(db)");
     this.#handle = handle;
     handle.exec(OUTBOX_TABLE);
     this.#table = new OutboxTable({

@@ -310,7 +310,7 @@ async function sync(path: string): Promise<void> {
   }
 }
 
-function checkOptions({ path, maxBytes }: EmbeddedStoreOptions): void {
+function checkOptions({ path, maxBytes, durability }: EmbeddedStoreOptions): void {
   if (typeof path !== "string" || path === "" || path.startsWith(":") || path.startsWith("file:")) {
     throw new BusError(
       "INVALID_OPTION",
@@ -320,4 +320,6 @@ function checkOptions({ path, maxBytes }: EmbeddedStoreOptions): void {
   if (maxBytes !== undefined && !(maxBytes >= 1_048_576)) {
     throw new BusError("INVALID_OPTION", `maxBytes is ${maxBytes}; a store needs at least 1,048,576`);
   }
+  if (durability !== undefined && durability !== "sync" && durability !== "os")
+    throw new BusError("INVALID_OPTION", `durability is "sync" or "os", not ${JSON.stringify(durability)}`);
 }

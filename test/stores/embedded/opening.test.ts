@@ -130,6 +130,11 @@ describe("opening a store", () => {
     }
   });
 
+  it("P1: refuses a durability that is none, rather than take it for one", () => {
+    const path = join(work.folder, "bus.db");
+    expect(() => embeddedStore({ path, durability: "fast" as "os" })).toThrow('durability is "sync" or "os"');
+  });
+
   it("P1: says loudly that it is not synced, and in its name", async () => {
     const warnings: string[] = [];
     const store = await work.open({ durability: "os", onWarning: (message) => warnings.push(message) });

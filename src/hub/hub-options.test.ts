@@ -1,0 +1,28 @@
+import { afterAll, describe, expect, it } from "vitest";
+import { createBus } from "../bus/create-bus.js";
+import { memoryStore } from "../stores/memory/index.js";
+import { startHub } from "./server.js";
+
+const bus = await createBus({ store: memoryStore() });
+afterAll(() => bus.close());
+
+describe("the options of a hub", () => {
+  it.each([
+    [undefined, "a hub needs a bus"],
+    [{ auth: "none" }, "a hub needs a bus"],
+    [{ bus }, "a hub needs auth"],
+    [{ bus, auth: null }, "a hub needs auth"],
+    [{ bus, auth: "jwt" }, "a hub needs auth"],
+    [{ bus, auth: { secret: "s" } }, "a hub needs auth"],
+    [{ bus, auth: "none", port: "8420" }, "port must be a whole number"],
+    [{ bus, auth: "none", port: 70_000 }, "port must be a whole number"],
+    [{ bus, auth: "none", prt: 1 }, 'a hub knows no option "prt"'],
+    [{ bus, auth: "none", limits: { maxBody: 1 } }, 'limits knows no option "maxBody"'],
+  ])("are refused with what to write instead: %#", async (options, words) => {
+    const starting = startHub(options as unknown as Parameters<typeof startHub>[0]);
+    await expect(starting).rejects.toMatchObject({
+      code: "INVALID_OPTION",
+      message: expect.stringContaining(words) as string,
+    });
+  });
+});
