@@ -147,6 +147,10 @@ export class PromClient {
     });
   }
 
+  /**
+   * Resolves once the event is stored. What the hub cannot take for now (a limit, a store that is away) is sent again until it does, behind
+   * what was published meanwhile: wait for the answer to one before the next where their order matters.
+   */
   publish<T>(topic: TopicRef<T>, payload: NoInfer<T>, options: PublishOptions = {}): Promise<Published> {
     const about = { topic: topicName(topic), id: options.id ?? systemClock.newId() };
     return this.#request(
