@@ -5,6 +5,7 @@ import type { Step } from "../consume/delivery-events.js";
 import type { GroupPolicy } from "../consume/delivery-state.js";
 import { type Clock, systemClock } from "../model/clock.js";
 import { BusError, describeThrown } from "../model/errors.js";
+import { checkOptionNames } from "../model/known-options.js";
 import { DEFAULT_LIMITS, type Limits } from "../model/limits.js";
 import type { TopicDefinition } from "../model/topic.js";
 import type { Store } from "../ports/store.js";
@@ -98,10 +99,7 @@ function checkKinds(options: BusOptions): void {
       "a bus needs a store: memoryStore(), embeddedStore({ path }) or mongoStore({ url, db })",
     );
   }
-  for (const name of Object.keys(options)) {
-    if (!KNOWN.includes(name))
-      throw new BusError("INVALID_OPTION", `a bus knows no option "${name}"; it takes ${KNOWN.join(", ")}`);
-  }
+  checkOptionNames("a bus", options, KNOWN);
   const { topics = [], clock = systemClock, onTrouble } = options;
   if (!Array.isArray(topics) || topics.some((topic) => typeof topic?.name !== "string"))
     throw new BusError(

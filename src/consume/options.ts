@@ -1,6 +1,8 @@
 /** Subscription options: checked, with defaults. */
+
 import { BusError } from "../model/errors.js";
 import type { ReadPosition, SubscribeOptions } from "../model/event-bus.js";
+import { checkOptionNames } from "../model/known-options.js";
 import type { Limits } from "../model/limits.js";
 import { DEFAULT_RETRY, type RetryPolicy } from "../model/retry.js";
 import type { GroupPolicy, Ordering } from "./delivery-state.js";
@@ -66,11 +68,8 @@ function checkOptions<O extends { readonly from?: string; readonly ts?: number; 
 ): void {
   if (typeof options !== "object" || options === null || Array.isArray(options))
     throw new BusError("INVALID_OPTION", `${call} takes its options as an object`);
+  checkOptionNames(call, options, Object.keys(rules));
   for (const [name, value] of Object.entries(options)) {
-    if (!Object.hasOwn(rules, name)) {
-      const known = Object.keys(rules).join(", ");
-      throw new BusError("INVALID_OPTION", `${call} knows no option "${name}"; it takes ${known}`);
-    }
     const rule = rules[name as keyof O];
     if (value !== undefined && !rule.fits(value))
       throw new BusError("INVALID_OPTION", `${name} must be ${rule.expected}`);

@@ -1,9 +1,10 @@
 /** What `startHub` was given, before anything is started: what is wrong is one error that says what to write. */
 import { BusError } from "../model/errors.js";
+import { checkOptionNames, namesOf } from "../model/known-options.js";
 import { DEFAULT_HUB_LIMITS } from "./limits.js";
 import type { HubOptions } from "./server.js";
 
-const KNOWN: Readonly<Record<keyof HubOptions, true>> = {
+const KNOWN = namesOf<HubOptions>({
   bus: true,
   auth: true,
   host: true,
@@ -14,7 +15,7 @@ const KNOWN: Readonly<Record<keyof HubOptions, true>> = {
   log: true,
   tracing: true,
   drainMs: true,
-};
+});
 
 /** INVALID_OPTION for what is no hub's. */
 export function checkHubOptions(options: HubOptions): void {
@@ -26,14 +27,8 @@ export function checkHubOptions(options: HubOptions): void {
     );
   if (!Number.isInteger(port) || port < 0 || port > 65_535)
     throw wrong("port must be a whole number from 0 to 65,535; 0 is any free one");
-  checkNames("a hub", options, Object.keys(KNOWN));
-  checkNames("limits", limits, Object.keys(DEFAULT_HUB_LIMITS));
-}
-
-function checkNames(whose: string, given: object, known: readonly string[]): void {
-  for (const name of Object.keys(given))
-    if (!known.includes(name))
-      throw wrong(`${whose} knows no option "${name}"; it takes ${known.join(", ")}`);
+  checkOptionNames("a hub", options, KNOWN);
+  checkOptionNames("limits", limits, Object.keys(DEFAULT_HUB_LIMITS));
 }
 
 function wrong(message: string): BusError {

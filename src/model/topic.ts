@@ -1,5 +1,7 @@
 /** Topic names, patterns over them, and what can be said of a topic when it is defined. */
+
 import { BusError } from "./errors.js";
+import { checkOptionNames, namesOf } from "./known-options.js";
 
 const NAME = /^[a-z0-9-]+(\.[a-z0-9-]+)*$/;
 const PATTERN = /^(\*\*|\*|[a-z0-9-]+)(\.(\*\*|\*|[a-z0-9-]+))*$/;
@@ -80,7 +82,7 @@ export interface TopicOptions<T, Read = T> {
   key?(payload: Read): string | undefined;
 }
 
-const OPTIONS: Readonly<Record<keyof TopicOptions<unknown>, true>> = {
+const OPTIONS = namesOf<TopicOptions<unknown>>({
   partitions: true,
   retentionMs: true,
   retentionDays: true,
@@ -91,7 +93,7 @@ const OPTIONS: Readonly<Record<keyof TopicOptions<unknown>, true>> = {
   layout: true,
   schema: true,
   key: true,
-};
+});
 
 /** `T` is the payload as it is published and stored, `Read` as `subscribeNormalized` hands it over. */
 export interface TopicDefinition<T = unknown, Read = unknown> extends TopicOptions<T, Read> {
@@ -118,12 +120,7 @@ export function defineTopic<Read = unknown, T = Read>(
 ): TopicDefinition<T, Read>;
 export function defineTopic<T>(name: string, options: TopicOptions<T> = {}): TopicDefinition<T> {
   checkTopicName(name);
-  for (const option of Object.keys(options))
-    if (!Object.hasOwn(OPTIONS, option))
-      throw new BusError(
-        "INVALID_OPTION",
-        `${name}: a topic knows no option "${option}"; it takes ${Object.keys(OPTIONS).join(", ")}`,
-      );
+  checkOptionNames(`${name}: a topic`, options, OPTIONS);
   return Object.freeze({ ...options, name });
 }
 

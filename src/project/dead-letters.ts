@@ -7,6 +7,7 @@ import type { DeadLetter } from "../model/dead-letter.js";
 import { BusError } from "../model/errors.js";
 import type { Seq, StoredEvent } from "../model/event.js";
 import { derivedId } from "../model/ids.js";
+import { checkOptionNames, namesOf } from "../model/known-options.js";
 import { type Redriven, redriveHeaders, withoutRedrive } from "../model/redrive.js";
 import { checkTopicName, deadLetterTopic, type TopicRef, topicName } from "../model/topic.js";
 import type { Documents, ViewDocument } from "../ports/documents.js";
@@ -49,6 +50,19 @@ export interface LetterSummary {
   readonly byGroup: Readonly<Record<string, number>>;
   readonly byKey: Readonly<Record<string, number>>;
 }
+
+type DiscardOptions = LetterQuery & { readonly reason: string; readonly actor?: string };
+
+const DISCARD_OPTIONS = namesOf<DiscardOptions>({
+  group: true,
+  key: true,
+  errorClass: true,
+  ids: true,
+  filter: true,
+  status: true,
+  reason: true,
+  actor: true,
+});
 
 const PAGE = 200;
 
@@ -113,15 +127,12 @@ export async function summarizeDeadLetters(host: Host, topic: TopicRef): Promise
 }
 
 /** Takes letters out of the open ones for good, with a reason that the audit keeps. Returns how many. */
-export async function discardDeadLetters(
-  host: Host,
-  of: TopicRef,
-  query: LetterQuery & { readonly reason: string; readonly actor?: string },
-): Promise<number> {
+export async function discardDeadLetters(host: Host, of: TopicRef, query: DiscardOptions): Promise<number> {
   const topic = topicName(of);
   if (typeof query?.reason !== "string" || query.reason === "") {
     throw new BusError("INVALID_OPTION", "discarding dead letters needs a reason");
   }
+  checkOptionNames("discardDeadLetters", query, DISCARD_OPTIONS);
   let discarded = 0;
   const held = new Set<string>();
   for await (const letter of deadLetters(host, topic, query)) {

@@ -2,8 +2,10 @@
  * Moves a group to another place in its topic, and says how many events that means, by the cursor as it is stored: what
  * an owner has settled in the last moments and not committed yet counts as unsettled, and comes again.
  */
+
 import { BusError } from "../model/errors.js";
 import type { Seq } from "../model/event.js";
+import { checkOptionNames, namesOf } from "../model/known-options.js";
 import type { TopicRef } from "../model/topic.js";
 import { type Cursor, START_CURSOR } from "../ports/groups.js";
 import type { Log, PartitionHead } from "../ports/log.js";
@@ -46,8 +48,11 @@ export interface MovedGroup {
   readonly partitions: readonly MovedPartition[];
 }
 
+const OPTIONS = namesOf<MoveGroupOptions>({ topic: true, group: true, to: true, dryRun: true, actor: true });
+
 export async function moveGroup(host: Host, options: MoveGroupOptions): Promise<MovedGroup> {
   const { store, clock } = host;
+  checkOptionNames("replay of a group", options, OPTIONS);
   checkName("group", options.group);
   const { name: topic } = await knownTopic(host, options.topic);
   const ref = { topic, group: options.group };

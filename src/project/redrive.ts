@@ -6,11 +6,13 @@
  * nothing (P3). On a compacted topic an event that was overtaken by a newer one of its key stays where it is: it would
  * become the key's newest value.
  */
+
 import { pause } from "../model/clock.js";
 import { BusError } from "../model/errors.js";
 import type { EventRecord } from "../model/event.js";
 import { derivedId } from "../model/ids.js";
 import { canonicalText, type JsonObject } from "../model/json.js";
+import { checkOptionNames, namesOf } from "../model/known-options.js";
 import { type Redriven, redriveHeaders, withoutRedrive } from "../model/redrive.js";
 import { checkTopicName, REDRIVE_GROUP_HEADER, type TopicRef, topicName } from "../model/topic.js";
 import {
@@ -90,8 +92,28 @@ export async function redrive(host: Host, given: RedriveOptions): Promise<Redriv
 /** As given, with topics by name. */
 type Redrive = Omit<RedriveOptions, "topic" | "to"> & { readonly topic: string; readonly to?: string };
 
+const OPTIONS = namesOf<RedriveOptions>({
+  topic: true,
+  group: true,
+  key: true,
+  errorClass: true,
+  ids: true,
+  filter: true,
+  to: true,
+  rate: true,
+  limit: true,
+  transform: true,
+  allGroups: true,
+  dryRun: true,
+  handler: true,
+  actor: true,
+  signal: true,
+  onProgress: true,
+});
+
 function checked(given: RedriveOptions): Redrive {
   checkObject("redrive", given);
+  checkOptionNames("redrive", given, OPTIONS);
   const { topic, to, ...rest } = given;
   for (const one of to === undefined ? [topic] : [topic, to]) checkTopicName(topicName(one));
   const { rate, limit, transform, filter, handler, onProgress } = rest;

@@ -5,10 +5,12 @@
  * A copy's id is derived from the event and the target, so that a replay that is repeated, or goes on after a crash,
  * adds nothing (P3). Each source partition is copied in its order, so the order of keys is kept (P4).
  */
+
 import { BusError } from "../model/errors.js";
 import type { EventRecord, Seq } from "../model/event.js";
 import type { PublishItem } from "../model/event-bus.js";
 import { derivedId } from "../model/ids.js";
+import { checkOptionNames, namesOf } from "../model/known-options.js";
 import { checkTopicName, type TopicRef, topicName } from "../model/topic.js";
 import { type MovedGroup, type MoveGroupOptions, moveGroup } from "./group-move.js";
 import { checkHost, type Host } from "./host.js";
@@ -52,6 +54,18 @@ export interface Copied {
   readonly complete: boolean;
 }
 
+const COPY_OPTIONS = namesOf<CopyOptions>({
+  from: true,
+  to: true,
+  filter: true,
+  map: true,
+  rate: true,
+  dryRun: true,
+  resume: true,
+  signal: true,
+  onProgress: true,
+});
+
 type Place = { readonly from: string; readonly to: string; readonly floors: readonly Seq[] };
 
 const BATCH = 500;
@@ -81,6 +95,7 @@ export async function replay<T>(
 }
 
 async function copyEvents<T>(host: Host, options: CopyOptions<T>): Promise<Copied> {
+  checkOptionNames("replay of a topic", options, COPY_OPTIONS);
   const { filter, map, onProgress, rate } = options;
   checkRange("rate", rate, Number.MIN_VALUE);
   checkFunctions({ filter, map, onProgress });

@@ -7,6 +7,7 @@ import { dirname, resolve } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { BusError, describeThrown } from "../../model/errors.js";
 import type { Seq } from "../../model/event.js";
+import { checkOptionNames, namesOf } from "../../model/known-options.js";
 import type { Capabilities, Signal, Store } from "../../ports/store.js";
 import { Access } from "./access.js";
 import type { CheckedStretch } from "./checker.js";
@@ -310,13 +311,24 @@ async function sync(path: string): Promise<void> {
   }
 }
 
-function checkOptions({ path, maxBytes, durability }: EmbeddedStoreOptions): void {
+const OPTIONS = namesOf<EmbeddedStoreOptions>({
+  path: true,
+  durability: true,
+  maxBytes: true,
+  exclusive: true,
+  busyTimeoutMs: true,
+  onWarning: true,
+});
+
+function checkOptions(options: EmbeddedStoreOptions): void {
+  const { path, maxBytes, durability } = options ?? {};
   if (typeof path !== "string" || path === "" || path.startsWith(":") || path.startsWith("file:")) {
     throw new BusError(
       "INVALID_OPTION",
       `embeddedStore needs the path of a file, not ${JSON.stringify(path)}`,
     );
   }
+  checkOptionNames("embeddedStore", options, OPTIONS);
   if (maxBytes !== undefined && !(maxBytes >= 1_048_576)) {
     throw new BusError("INVALID_OPTION", `maxBytes is ${maxBytes}; a store needs at least 1,048,576`);
   }

@@ -130,6 +130,11 @@ describe("opening a store", () => {
     }
   });
 
+  it("refuses an option that it does not know: misspelt, it would count for nothing", () => {
+    const misspelt = { path: join(work.folder, "bus.db"), exlusive: true };
+    expect(() => embeddedStore(misspelt)).toThrow('embeddedStore knows no option "exlusive"; it takes path,');
+  });
+
   it("P1: refuses a durability that is none, rather than take it for one", () => {
     const path = join(work.folder, "bus.db");
     expect(() => embeddedStore({ path, durability: "fast" as "os" })).toThrow('durability is "sync" or "os"');
