@@ -35,6 +35,21 @@ describe("the system clock", () => {
     expect(setTimer.mock.calls[0]?.[1]).toBe(2_147_483_647);
   });
 
+  it("fires after months, in time, and not if it is cancelled in between", () => {
+    vi.useFakeTimers();
+    const fired: string[] = [];
+    const dayMs = 86_400_000;
+    systemClock.setTimer(60 * dayMs, () => fired.push("sixty days"));
+    const cancel = systemClock.setTimer(60 * dayMs, () => fired.push("never"));
+    vi.advanceTimersByTime(30 * dayMs);
+    cancel();
+    vi.advanceTimersByTime(30 * dayMs - 1);
+    expect(fired).toEqual([]);
+    vi.advanceTimersByTime(1);
+    expect(fired).toEqual(["sixty days"]);
+    vi.useRealTimers();
+  });
+
   it("gives chances in [0, 1)", () => {
     for (let i = 0; i < 100; i++) {
       const chance = systemClock.random();

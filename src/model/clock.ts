@@ -47,13 +47,28 @@ export const systemClock: Clock = {
     }
     return readMs;
   },
-  setTimer(delayMs, fire) {
-    const timer = setTimeout(fire, Math.min(delayMs, 2_147_483_647));
-    return () => clearTimeout(timer);
-  },
+  setTimer,
   random: Math.random,
   newId: (nowMs = Date.now()) => ids.next(nowMs),
 };
+
+/** Beyond it the platform's timers fire at once: about 25 days. */
+const MOST_DELAY_MS = 2_147_483_647;
+
+function setTimer(delayMs: number, fire: () => void): CancelTimer {
+  if (delayMs > MOST_DELAY_MS) return setLongTimer(delayMs, fire);
+  const timer = setTimeout(fire, delayMs);
+  return () => clearTimeout(timer);
+}
+
+function setLongTimer(delayMs: number, fire: () => void): CancelTimer {
+  let cancel: CancelTimer = () => undefined;
+  const goOn = (): void => {
+    cancel = setTimer(delayMs - MOST_DELAY_MS, fire);
+  };
+  cancel = setTimer(MOST_DELAY_MS, goOn);
+  return () => cancel();
+}
 
 /** Waits on a clock; ends early, without an error, when `signal` aborts. */
 export function pause(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {

@@ -9,14 +9,12 @@ export interface StreamLife {
   end(): void;
 }
 
-/** Timers take no more than this. */
-const MAX_TIMER_MS = 2_000_000_000;
-
 export function streamLife(hub: HubContext, caller: Caller): StreamLife {
   const over = new AbortController();
   const { clock } = hub.bus;
   const leftMs = caller.expiresMs - clock.now();
-  const cancel = leftMs < MAX_TIMER_MS ? clock.setTimer(Math.max(0, leftMs), () => over.abort()) : undefined;
+  const cancel =
+    leftMs < Number.POSITIVE_INFINITY ? clock.setTimer(Math.max(0, leftMs), () => over.abort()) : undefined;
   const onClosing = (): void => over.abort();
   hub.closing.addEventListener("abort", onClosing);
   if (hub.closing.aborted) over.abort();
