@@ -1,6 +1,7 @@
 import { SignJWT } from "jose";
 import { describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
+import { keptSockets } from "../../test/support/kept-sockets.js";
 import { createBus } from "../bus/create-bus.js";
 import { startHub } from "../hub/server.js";
 import { memoryStore } from "../stores/memory/index.js";
@@ -11,15 +12,11 @@ describe("the client", () => {
   it("P3, P5: loses its connection again and again while it publishes and consumes; nothing is lost, nothing doubled unmarked", async () => {
     const bus = await createBus({ store: memoryStore() });
     const hub = await startHub({ bus, auth: { tokens: { t: { scopes: ["*:*"] } } } });
-    const sockets: WebSocket[] = [];
+    const { sockets, makeSocket } = keptSockets();
     const client = new PromClient(hub.url, {
       token: "t",
       retry: { baseMs: 5, maxMs: 20 },
-      makeSocket: (url) => {
-        const socket = new WebSocket(url);
-        sockets.push(socket);
-        return socket as unknown as SocketLike;
-      },
+      makeSocket,
     });
     await client.connect();
     const first = new Map<string, number>();
@@ -207,15 +204,11 @@ describe("the client", () => {
     async (text) => {
       const bus = await createBus({ store: memoryStore() });
       const hub = await startHub({ bus, auth: { tokens: { t: { scopes: ["*:*"] } } } });
-      const sockets: WebSocket[] = [];
+      const { sockets, makeSocket } = keptSockets();
       const client = new PromClient(hub.url, {
         token: "t",
         retry: { baseMs: 1, maxMs: 5 },
-        makeSocket: (url) => {
-          const socket = new WebSocket(url);
-          sockets.push(socket);
-          return socket as unknown as SocketLike;
-        },
+        makeSocket,
       });
       await client.connect();
       const published = client.publish("t.a", 1);

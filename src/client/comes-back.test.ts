@@ -1,10 +1,10 @@
 /** Subscriptions of a client whose connection was lost: what the hub cannot do yet is asked of it again. */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { WebSocket } from "ws";
+import type { WebSocket } from "ws";
 import { type HubFixture, hubFixture } from "../../test/support/hub-fixture.js";
+import { keptSockets } from "../../test/support/kept-sockets.js";
 import { BusError } from "../model/errors.js";
 import { PromClient } from "./index.js";
-import type { SocketLike } from "./socket.js";
 
 let f: HubFixture;
 let client: PromClient;
@@ -13,16 +13,13 @@ let seen: unknown[];
 
 beforeEach(async () => {
   f = await hubFixture();
-  sockets = [];
+  const kept = keptSockets();
+  sockets = kept.sockets;
   seen = [];
   client = new PromClient(f.hub.url, {
     token: "all",
     retry: { baseMs: 1, maxMs: 5 },
-    makeSocket: (url) => {
-      const socket = new WebSocket(url);
-      sockets.push(socket);
-      return socket as unknown as SocketLike;
-    },
+    makeSocket: kept.makeSocket,
   });
   await client.connect();
   await client.subscribe("t.a", "g", ({ payload }) => void seen.push(payload), { from: "earliest" });

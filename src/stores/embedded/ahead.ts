@@ -117,7 +117,7 @@ export class Ahead {
     const record = this.#record;
     const layout = beginOne(record, topic, partition, head + 1, drafts, this.#json);
     if (layout === undefined || bytesOf({ layout }) > MAX_BYTES) return undefined;
-    if (!this.#ids.add(record, layout) && !areFresh(drafts)) return undefined;
+    if (!this.#ids.add(record, layout) && !drafts.every(({ freshId }) => freshId)) return undefined;
     const length = sealOne(record, layout, this.#salt, this.#serial + 1);
     if (!this.#makeRoom(length)) return undefined;
     this.#sync(length);
@@ -202,11 +202,6 @@ export class Ahead {
     if (heads === undefined) this.#heads.set(topic, new Map([[partition, head]]));
     else heads.set(partition, head);
   }
-}
-
-function areFresh(drafts: readonly EventDraft[]): boolean {
-  for (const { freshId } of drafts) if (!freshId) return false;
-  return true;
 }
 
 /** The last seq promised to earlier ones of the same group. */

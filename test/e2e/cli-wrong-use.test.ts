@@ -1,0 +1,80 @@
+/** The command line, used wrongly: one clear error, an exit code that means something, and nothing on stdout. */
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ensureBuilt, run } from "../support/cli.js";
+import { cliScene, type Scene } from "../support/cli-scene.js";
+
+let scene: Scene;
+beforeAll(async () => {
+  ensureBuilt();
+  scene = await cliScene();
+});
+afterAll(() => scene.close());
+
+const cli = (...args: string[]) => run(args, { env: scene.env, cwd: scene.folder });
+
+describe("promethean, used wrongly", () => {
+  it.each([
+    [["nonsense"], 2, "unknown command 'nonsense'"],
+    [["topics", "--nonsense"], 2, "unknown option '--nonsense'"],
+    [["publish", "orders.placed"], 2, "missing required argument 'payload'"],
+    [["publish", "Not A Topic", "1"], 2, "is not a topic name"],
+    [["publish", "orders.placed", "{bad"], 5, "the payload is not JSON"],
+    [["publish", "orders.placed", "-", "--id", "one"], 2, "--id is for one event"],
+    [["publish", "orders.placed", "1", "--partition", "x", "--json"], 2, '{"error":{"code":"USAGE"'],
+    [["nonsense", "--json"], 2, `{"error":{"code":"USAGE","message":"unknown command 'nonsense'"`],
+    [["tail", "orders.placed", "--partition", "999"], 2, "orders.placed has partitions 0 to"],
+    [["export", "orders.placed", "--partition", "999"], 2, "orders.placed has partitions 0 to"],
+    [["lag", "--watch", "--every", "0s"], 2, "Give a span above 0."],
+    [["import", "order-v1.json"], 2, "order-v1.json is a file, and the topic comes first"],
+    [["tail", "orders.placed", "--from", "yesterday"], 2, "earliest"],
+    [["tail", "nope"], 3, "there is no topic nope"],
+    [["why", "nobody"], 3, "there is no group nobody"],
+    [["view", "get", "totals", "nobody"], 3, "totals has no nobody"],
+    [["dlq", "show", "orders.placed", "none"], 3, "no dead letter none"],
+    [["import", "t", "missing.ndjson"], 3, "missing.ndjson cannot be read"],
+    [["topics", "--token", "wrong"], 4, "a valid token is needed"],
+    [["publish", "orders.placed", "1", "--token", "reader"], 4, "lacks publish:orders.placed"],
+    [["topics", "--url", "http://127.0.0.1:9"], 1, "no hub answers"],
+    [["topics", "--url", "127.0.0.1:8420"], 2, "is no address of a hub"],
+    [["context", "save", "x", "--url", "127.0.0.1:8420"], 2, "is no address of a hub"],
+    [
+      ["context", "save", "x", "--url", "http://a", "--token-file", "none"],
+      2,
+      "the token cannot be read from none",
+    ],
+    [["topics", "--store", "missing.db"], 3, "there is no store"],
+    [["topics", "--store", "ftp://x"], 2, "is no store"],
+    [["topics", "--context", "none"], 3, 'no context "none"'],
+    [["cursor", "set", "mailer", "earliest", "--topic", "orders.placed"], 2, "add --yes"],
+    [["dlq", "redrive", "orders.placed"], 2, "add --yes"],
+    [["dlq", "discard", "orders.placed", "--reason", "x"], 2, "add --yes"],
+    [["replay", "orders.placed", "orders.again"], 2, "add --yes"],
+    [
+      ["token", "mint", "--subject", "a", "--scope", "fly:x", "--secret-file", "jwt-secret"],
+      2,
+      "is not a scope",
+    ],
+    [["token", "inspect", "nonsense"], 5, "no JWT"],
+    [["config", "check", "--config", "order-v1.json"], 5, "Unrecognized key"],
+    [["config", "check", "--config", "missing.yaml"], 3, "missing.yaml cannot be read"],
+    [["serve", "--config", "missing.yaml"], 3, "missing.yaml cannot be read"],
+    [["compact"], 2, "works on a store"],
+    [["schema", "check", "orders.placed", "jwt-secret"], 5, "is not JSON"],
+    [["schema", "check", "orders.placed", "jwt-secret", "--version", "2"], 5, "is not JSON"],
+  ] as const)("%j ends with %i", async (args, code, words) => {
+    const ended = await cli(...args);
+    expect(ended.err).toContain(words);
+    expect(ended).toMatchObject({ code, out: "" });
+    expect(ended.err).not.toMatch(/^\s+at /m);
+  });
+
+  it("says where to go when there is nothing to talk to", async () => {
+    const { code, err } = await run(["topics"], {
+      cwd: scene.folder,
+      env: { PROMETHEAN_DATA: join(scene.folder, "nothing") },
+    });
+    expect(code).toBe(2);
+    expect(err).toContain("promethean up");
+  });
+});
