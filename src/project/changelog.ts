@@ -7,6 +7,7 @@ import { BusError, Fatal } from "../model/errors.js";
 import type { EventRecord } from "../model/event.js";
 import type { Stop } from "../model/event-bus.js";
 import type { JsonObject } from "../model/json.js";
+import { checkOptionNames, namesOf } from "../model/known-options.js";
 import type { Handle } from "../model/task.js";
 import type { TopicRef } from "../model/topic.js";
 import { checkTopicName, topicName } from "../model/topic.js";
@@ -41,6 +42,21 @@ export interface ChangelogOptions<T = unknown> {
   /** How long the view remembers that a document was deleted, so that late events do not bring it back. Default one day. */
   readonly keepTombstonesMs?: number;
 }
+
+/** Of a changelog projector, and of what is told of one. */
+export const CHANGELOG_OPTIONS = namesOf<ChangelogOptions>({
+  topic: true,
+  view: true,
+  collection: true,
+  keyOf: true,
+  map: true,
+  tombstone: true,
+  indexes: true,
+  versionOf: true,
+  group: true,
+  batchSize: true,
+  keepTombstonesMs: true,
+});
 
 export interface ChangelogStats {
   readonly [name: string]: number;
@@ -85,6 +101,7 @@ export async function startChangelogProjector<T>(
 
 function checkedView<T>(options: ChangelogOptions<T>): string {
   checkObject("startChangelogProjector", options);
+  checkOptionNames("startChangelogProjector", options, CHANGELOG_OPTIONS);
   checkTopicName(topicName(options.topic));
   const view = options.view ?? options.collection;
   checkViewName(view);

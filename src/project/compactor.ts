@@ -5,6 +5,7 @@
  */
 import { pause } from "../model/clock.js";
 import { BusError } from "../model/errors.js";
+import { checkOptionNames, namesOf } from "../model/known-options.js";
 import type { Handle } from "../model/task.js";
 import { snapshotTopic, type TopicConfig, type TopicRef } from "../model/topic.js";
 import { checkHost, type Host } from "./host.js";
@@ -37,6 +38,19 @@ export interface CompactorOptions extends CompactionOptions {
   /** Default 60,000. */
   readonly everyMs?: number;
 }
+
+const OPTIONS = namesOf<CompactorOptions & { signal: AbortSignal }>({
+  topic: true,
+  topics: true,
+  snapshot: true,
+  keepHistoryMs: true,
+  keepSnapshotsMs: true,
+  batchSize: true,
+  pauseMs: true,
+  maxKeys: true,
+  everyMs: true,
+  signal: true,
+});
 
 export interface CompactorStats {
   readonly [name: string]: number;
@@ -181,6 +195,7 @@ function isSnapshotTopic(topic: TopicConfig): boolean {
 
 function checkOptions(options: CompactorOptions): void {
   checkObject("a compactor", options);
+  checkOptionNames("a compactor", options, OPTIONS);
   checkList("topics", options.topics);
   checkRange("everyMs", options.everyMs, 1);
   checkRange("keepHistoryMs", options.keepHistoryMs, 0);

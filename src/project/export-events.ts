@@ -1,5 +1,6 @@
 /** Export: a topic as NDJSON, one event a line, up to the heads at the start. Payloads are not serialised anew. */
 import type { EventRecord, StoredEvent } from "../model/event.js";
+import { checkOptionNames, namesOf } from "../model/known-options.js";
 import type { TopicRef } from "../model/topic.js";
 import type { Host } from "./host.js";
 import { scanMerged } from "./log-scan.js";
@@ -18,6 +19,15 @@ export interface ExportOptions {
   readonly signal?: AbortSignal;
 }
 
+const OPTIONS = namesOf<ExportOptions>({
+  from: true,
+  untilTs: true,
+  partition: true,
+  filter: true,
+  limit: true,
+  signal: true,
+});
+
 /**
  * The lines, each with its newline; partitions merged by time, each in its own order.
  *
@@ -29,6 +39,7 @@ export async function* exportEvents(
   topic: TopicRef,
   options: ExportOptions = {},
 ): AsyncGenerator<string, void, undefined> {
+  checkOptionNames("exportEvents", options, OPTIONS);
   const { name, partitions } = await knownTopic(host, topic);
   const { log } = host.store;
   const { from = "earliest", untilTs = Number.POSITIVE_INFINITY, filter, partition: only } = options;

@@ -8,6 +8,7 @@ import { addToList } from "../model/add-to-list.js";
 import { BusError } from "../model/errors.js";
 import type { PublishedRecord, PublishItem } from "../model/event-bus.js";
 import { derivedId } from "../model/ids.js";
+import { checkOptionNames, namesOf } from "../model/known-options.js";
 import { type TopicRef, topicName } from "../model/topic.js";
 import { checkHost, type Host } from "./host.js";
 import { LineSplitter, lineError, type NdjsonLine } from "./ndjson.js";
@@ -34,6 +35,15 @@ export interface ImportOptions {
   readonly signal?: AbortSignal;
   readonly onProgress?: (imported: Imported) => void;
 }
+
+const OPTIONS = namesOf<ImportOptions>({
+  topic: true,
+  keepPartitions: true,
+  maxLineBytes: true,
+  resume: true,
+  signal: true,
+  onProgress: true,
+});
 
 export interface Imported {
   /** Lines read, up to and including the last one that is done. */
@@ -63,6 +73,7 @@ export async function importEvents(
   checkHost(host);
   checkSource(source);
   checkObject("importEvents", options);
+  checkOptionNames("importEvents", options, OPTIONS);
   checkRange("maxLineBytes", options.maxLineBytes, 1);
   checkFunctions({ onProgress: options.onProgress });
   const point = await ResumePoint.load<{ lines: number }>(host.store.registry, "import", options.resume);

@@ -1,11 +1,25 @@
-/** A filter that is misspelt must not count as none: what it was to spare would be redriven, discarded or moved. */
+/**
+ * A name that is misspelt must not count as not given: what a filter was to spare would be redriven, discarded or
+ * removed, and a view made of something else than was meant.
+ */
 import { afterEach, beforeEach, expect, it } from "vitest";
 import type { Bus } from "../bus/bus.js";
 import { createBus } from "../bus/create-bus.js";
 import { memoryStore } from "../stores/memory/index.js";
+import { startChangelogProjector } from "./changelog.js";
+import { compactNow, startCompactor } from "./compactor.js";
 import { deadLetters, discardDeadLetters } from "./dead-letters.js";
+import { exportEvents } from "./export-events.js";
+import { importEvents } from "./import-events.js";
+import { runOutboxDrainer } from "./outbox-drainer.js";
+import { viewAt } from "./past-view.js";
+import { rebuildView } from "./rebuild.js";
 import { redrive } from "./redrive.js";
 import { replay } from "./replay.js";
+import { retainNow, startRetention } from "./retention.js";
+import { history } from "./time-travel.js";
+import { startTransactionalProjector } from "./transactional.js";
+import { warmView } from "./warm.js";
 
 let bus: Bus;
 beforeEach(async () => {
@@ -22,19 +36,47 @@ async function letters(): Promise<number> {
   return count;
 }
 
-it.each<[string, () => Promise<unknown>]>([
-  ["redrive", () => redrive(bus, { topic: "orders", ...{ grop: "biller" } })],
-  ["discardDeadLetters", () => discardDeadLetters(bus, "orders", { reason: "old", ...{ grop: "biller" } })],
-  ["replay of a topic", () => replay(bus, { from: "orders", to: "orders-again", ...{ grop: "biller" } })],
+/** As plain JavaScript would say it. */
+const misspelt: object = { grop: "biller" };
+const handler = (): void => undefined;
+
+it.each<[string, () => unknown]>([
+  ["redrive", () => redrive(bus, { topic: "orders", ...misspelt })],
+  ["discardDeadLetters", () => discardDeadLetters(bus, "orders", { reason: "old", ...misspelt })],
+  ["replay of a topic", () => replay(bus, { from: "orders", to: "orders-again", ...misspelt })],
+  ["replay of a group", () => replay(bus, { topic: "orders", group: "mailer", to: "earliest", ...misspelt })],
   [
-    "replay of a group",
-    () => replay(bus, { topic: "orders", group: "mailer", to: "earliest", ...{ grop: true } }),
+    "startChangelogProjector",
+    () => startChangelogProjector(bus, { topic: "orders", view: "o", ...misspelt }),
   ],
+  [
+    "startTransactionalProjector",
+    () => startTransactionalProjector(bus, { topic: "orders", group: "sums", handler, ...misspelt }),
+  ],
+  ["warmView", () => warmView(bus, { topic: "orders", view: "o", ...misspelt })],
+  ["rebuildView", () => rebuildView(bus, "o", misspelt)],
+  ["the source of a view", () => rebuildView(bus, "o", { source: { topic: "orders", ...misspelt } })],
+  [
+    "the projector of a view",
+    () => rebuildView(bus, "o", { projector: { topic: "orders", group: "sums", handler, ...misspelt } }),
+  ],
+  ["the source of a view", () => viewAt(bus, { topic: "orders", ...misspelt }, 1)],
+  ["find", () => bus.view("o").find(misspelt)],
+  ["find in a view as it was", async () => (await viewAt(bus, { topic: "orders" }, 1)).find(misspelt)],
+  ["history", () => history(bus, "orders", "k", misspelt)],
+  ["retention", () => retainNow(bus, misspelt)],
+  ["retention", () => startRetention(bus, misspelt)],
+  ["a compactor", () => compactNow(bus, misspelt)],
+  ["a compactor", () => startCompactor(bus, misspelt)],
+  ["runOutboxDrainer", () => runOutboxDrainer(bus.store.outbox, bus, misspelt)],
+  ["importEvents", () => importEvents(bus, '{"topic":"others","payload":1}', misspelt)],
+  ["exportEvents", () => exportEvents(bus, "orders", misspelt).next()],
 ])("%s refuses an option that it does not know, and does nothing", async (call, doing) => {
-  await expect(doing()).rejects.toMatchObject({
+  await expect((async () => doing())()).rejects.toMatchObject({
     code: "INVALID_OPTION",
     message: expect.stringContaining(`${call} knows no option "grop"; it takes `),
   });
   expect(await letters()).toBe(1);
   expect((await bus.topics()).map(({ name }) => name).sort()).toEqual(["dlq.orders", "orders"]);
+  expect(bus.tasks.reports()).toEqual([]);
 });

@@ -9,6 +9,7 @@ import { addToList } from "../model/add-to-list.js";
 import { type Clock, systemClock } from "../model/clock.js";
 import { BusError, describeThrown } from "../model/errors.js";
 import type { PublishItem, PublishOptions } from "../model/event-bus.js";
+import { checkOptionNames, namesOf } from "../model/known-options.js";
 import { backoffMs, DEFAULT_RETRY, type RetryPolicy } from "../model/retry.js";
 import { type Handle, TaskBoard } from "../model/task.js";
 import type { OutboxClaim, OutboxStore } from "../ports/outbox.js";
@@ -29,6 +30,16 @@ export interface OutboxDrainerOptions {
   /** Sent entries are removed after this long. Default one day. */
   readonly keepSentMs?: number;
 }
+
+const OPTIONS = namesOf<OutboxDrainerOptions>({
+  name: true,
+  batchSize: true,
+  everyMs: true,
+  leaseMs: true,
+  maxAttempts: true,
+  retry: true,
+  keepSentMs: true,
+});
 
 export interface OutboxDrainerStats {
   readonly [name: string]: number;
@@ -244,6 +255,7 @@ function checkParts(outbox: unknown, bus: unknown, options: OutboxDrainerOptions
     );
   if (typeof (bus as Partial<Publisher> | undefined)?.publish !== "function")
     throw new BusError("INVALID_OPTION", "runOutboxDrainer needs the bus it publishes on");
+  checkOptionNames("runOutboxDrainer", options, OPTIONS);
   checkRange("batchSize", options.batchSize, 1, 10_000);
   checkRange("everyMs", options.everyMs, 1);
   checkRange("leaseMs", options.leaseMs, 1);

@@ -6,9 +6,10 @@
 import { BusError } from "../model/errors.js";
 import type { EventRecord, Seq, StoredEvent } from "../model/event.js";
 import type { JsonObject } from "../model/json.js";
+import { checkOptionNames, namesOf } from "../model/known-options.js";
 import { snapshotTopic, type TopicConfig } from "../model/topic.js";
 import type { PartitionHead } from "../ports/log.js";
-import { lastWrites } from "./changelog.js";
+import { CHANGELOG_OPTIONS, lastWrites } from "./changelog.js";
 import { checkHost, type Host } from "./host.js";
 import { KeyWindow } from "./key-window.js";
 import { compactionReached } from "./log-compactor.js";
@@ -28,6 +29,8 @@ export interface PastFindOptions<D> {
   readonly after?: string;
   readonly filter?: (document: ViewRecord<D>) => boolean;
 }
+
+const FIND_OPTIONS = namesOf<PastFindOptions<unknown>>({ limit: true, after: true, filter: true });
 
 export interface PastPage<D> {
   readonly items: readonly ViewRecord<D>[];
@@ -53,6 +56,7 @@ export async function viewAt<D = JsonObject, T = unknown>(
   checkHost(host);
   const ts = timeOf(at);
   if (typeof view !== "object" || view === null) checkViewName(view);
+  else checkOptionNames("the source of a view", view, CHANGELOG_OPTIONS);
   const source = typeof view === "string" ? await viewSource<T>(host, view) : view;
   return new PastView<D, T>(host, await knownTopic(host, source.topic), source, ts);
 }
@@ -85,6 +89,7 @@ export class PastView<D = JsonObject, T = unknown> {
 
   /** A page of documents, by key. */
   async find(options: PastFindOptions<D> = {}): Promise<PastPage<D>> {
+    checkOptionNames("find in a view as it was", options, FIND_OPTIONS);
     const { limit = 50, after, filter = () => true } = options;
     checkRange("limit", limit, 1, 1_000);
     checkFunctions({ filter });

@@ -8,11 +8,14 @@
 import { pause } from "../model/clock.js";
 import { BusError } from "../model/errors.js";
 import type { JsonObject } from "../model/json.js";
+import { checkOptionNames, namesOf } from "../model/known-options.js";
 import type { Handle } from "../model/task.js";
+import { CHANGELOG_OPTIONS } from "./changelog.js";
 import { checkHost, type Host } from "./host.js";
-import { checkChoice, checkRange } from "./option-checks.js";
+import { checkChoice, checkObject, checkRange } from "./option-checks.js";
 import { type Projection, type ProjectorSource, projectionOf } from "./projection.js";
 import { finiteTask } from "./running-task.js";
+import { TRANSACTIONAL_OPTIONS } from "./transactional.js";
 import { checkViewName } from "./view.js";
 import { type Comparison, compareViews } from "./view-comparison.js";
 import type { ViewSource } from "./view-definitions.js";
@@ -73,6 +76,14 @@ export interface RebuildHandle extends Handle<RebuildProgress> {
   readonly result: Promise<RebuildResult>;
 }
 
+const OPTIONS = namesOf<RebuildOptions>({
+  source: true,
+  projector: true,
+  from: true,
+  switch: true,
+  samples: true,
+  actor: true,
+});
 const LOOK_MS = 50;
 const MAX_TRIES = 5;
 
@@ -88,8 +99,7 @@ export async function rebuildView<T>(
 ): Promise<RebuildHandle> {
   checkHost(host);
   checkViewName(view);
-  checkChoice("from", options.from, ["log", "snapshot"]);
-  checkRange("samples", options.samples, 0);
+  checkOptions(options);
   const projection = await projectionOf(host, view, options);
   const pointer = await reserveBuild(host.store.registry, projection.name);
   const rebuild = new Rebuild(host, view, projection, pointer, options);
@@ -105,6 +115,15 @@ export async function rebuildView<T>(
   const result = handle.done.then(() => outcome as RebuildResult);
   result.catch(() => undefined);
   return { ...handle, result };
+}
+
+function checkOptions<T>(options: RebuildOptions<T>): void {
+  checkObject("rebuildView", options);
+  checkOptionNames("rebuildView", options, OPTIONS);
+  checkOptionNames("the source of a view", options.source ?? {}, CHANGELOG_OPTIONS);
+  checkOptionNames("the projector of a view", options.projector ?? {}, TRANSACTIONAL_OPTIONS);
+  checkChoice("from", options.from, ["log", "snapshot"]);
+  checkRange("samples", options.samples, 0);
 }
 
 /** Makes the view that counted before count again. */

@@ -5,6 +5,7 @@
  */
 import { BusError } from "../model/errors.js";
 import type { Seq } from "../model/event.js";
+import { checkOptionNames, namesOf } from "../model/known-options.js";
 import type { Handle } from "../model/task.js";
 import type { TopicConfig, TopicRef } from "../model/topic.js";
 import type { PartitionHead } from "../ports/log.js";
@@ -45,6 +46,15 @@ export interface RetentionOptions extends RetentionRun {
   /** Default 60,000. */
   readonly everyMs?: number;
 }
+
+const OPTIONS = namesOf<RetentionOptions>({
+  topic: true,
+  topics: true,
+  holdForGroups: true,
+  noticeMs: true,
+  onWouldLose: true,
+  everyMs: true,
+});
 
 export interface RetentionStats {
   readonly [name: string]: number;
@@ -95,6 +105,7 @@ class Retention {
   constructor(host: Host, options: RetentionRun) {
     checkHost(host);
     checkObject("retention", options);
+    checkOptionNames("retention", options, OPTIONS);
     checkList("topics", options.topics);
     checkRange("noticeMs", options.noticeMs, 0);
     checkFunctions({ onWouldLose: options.onWouldLose });

@@ -7,6 +7,7 @@
  */
 import { BusError } from "../model/errors.js";
 import type { EventRecord, Seq, StoredEvent } from "../model/event.js";
+import { checkOptionNames, namesOf } from "../model/known-options.js";
 import { checkTopicName, snapshotTopic, type TopicConfig, type TopicRef, topicName } from "../model/topic.js";
 import type { Log } from "../ports/log.js";
 import { checkHost, type Host } from "./host.js";
@@ -26,6 +27,13 @@ export interface KeyHistoryOptions {
   readonly newestFirst?: boolean;
 }
 
+const HISTORY_OPTIONS = namesOf<KeyHistoryOptions>({
+  limit: true,
+  after: true,
+  before: true,
+  newestFirst: true,
+});
+
 /**
  * The events of a key, in log order.
  *
@@ -39,6 +47,7 @@ export async function history<T = unknown>(
   options: KeyHistoryOptions = {},
 ): Promise<readonly EventRecord<T>[]> {
   checkKey(key);
+  checkOptionNames("history", options, HISTORY_OPTIONS);
   const { limit = 100, after, before, newestFirst = false } = options;
   checkRange("limit", limit, 1, 10_000);
   checkRange("after", after, 0);

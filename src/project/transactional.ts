@@ -5,6 +5,7 @@
  */
 import { BusError } from "../model/errors.js";
 import type { EventRecord } from "../model/event.js";
+import { checkOptionNames, namesOf } from "../model/known-options.js";
 import type { Handle } from "../model/task.js";
 import { checkTopicName, type TopicRef, topicName } from "../model/topic.js";
 import { BuildFollower } from "./build-follower.js";
@@ -32,6 +33,18 @@ export interface TransactionalOptions<T = unknown> {
   /** May run again for the same events, with nothing of the earlier run left: write only through `tx`. */
   readonly handler: (events: readonly EventRecord<T>[], tx: Transaction, ctx: TransactionContext) => unknown;
 }
+
+/** Of a transactional projector, and of what is told of one. */
+export const TRANSACTIONAL_OPTIONS = namesOf<TransactionalOptions>({
+  topic: true,
+  group: true,
+  from: true,
+  batchSize: true,
+  maxAttempts: true,
+  session: true,
+  keepTombstonesMs: true,
+  handler: true,
+});
 
 export interface TransactionalStats {
   readonly [name: string]: number;
@@ -85,6 +98,7 @@ export async function startTransactionalProjector<T>(
 
 function checkProjector<T>(options: TransactionalOptions<T>): void {
   checkObject("startTransactionalProjector", options);
+  checkOptionNames("startTransactionalProjector", options, TRANSACTIONAL_OPTIONS);
   checkTopicName(topicName(options.topic));
   checkName("group", options.group);
   if (typeof options.handler !== "function")

@@ -1,6 +1,7 @@
 /** Reading a view: documents as people see them, with `_key`, `_v` and `_ts` beside their own fields. */
 import { BusError } from "../model/errors.js";
 import type { JsonObject } from "../model/json.js";
+import { checkOptionNames, namesOf } from "../model/known-options.js";
 import type { DocumentQuery, Documents, ViewDocument } from "../ports/documents.js";
 import type { ViewPointers } from "./view-pointer.js";
 import { checkKey, checkQuery } from "./view-query.js";
@@ -18,6 +19,8 @@ export interface FindOptions extends Omit<DocumentQuery, "limit"> {
   /** Default 50, at most 1,000. */
   readonly limit?: number;
 }
+
+const FIND_OPTIONS = namesOf<FindOptions>({ where: true, order: true, limit: true, after: true });
 
 export interface ViewPage<T = JsonObject> {
   readonly items: readonly ViewRecord<T>[];
@@ -51,6 +54,7 @@ export class View<T = JsonObject> {
   }
 
   async find(options: FindOptions = {}): Promise<ViewPage<T>> {
+    checkOptionNames("find", options, FIND_OPTIONS);
     const limit = options.limit ?? 50;
     if (!Number.isSafeInteger(limit) || limit < 1 || limit > 1_000) {
       throw new BusError("INVALID_OPTION", "limit must be a whole number from 1 to 1,000");

@@ -5,8 +5,9 @@
  */
 import { BusError } from "../model/errors.js";
 import type { EventRecord, Seq } from "../model/event.js";
+import { checkOptionNames } from "../model/known-options.js";
 import { snapshotTopic } from "../model/topic.js";
-import { type ChangelogOptions, groupOf, lastWrites } from "./changelog.js";
+import { CHANGELOG_OPTIONS, type ChangelogOptions, groupOf, lastWrites } from "./changelog.js";
 import type { Host } from "./host.js";
 import { scanPages } from "./log-scan.js";
 import { checkObject } from "./option-checks.js";
@@ -41,6 +42,7 @@ export interface Warmed {
  */
 export async function warmView<T>(host: Host, options: WarmOptions<T>): Promise<Warmed> {
   checkObject("warmView", options);
+  checkOptionNames("warmView", options, [...CHANGELOG_OPTIONS, "moveGroup", "signal"]);
   const view = options.view ?? options.collection;
   checkViewName(view);
   // Of a view that was rebuilt, the build that counts; each has a group of its own.

@@ -13,6 +13,7 @@ import type { ChangeStreamDocument, Db, MongoClient } from "mongodb";
 import { BusError } from "../../model/errors.js";
 import type { PublishItem } from "../../model/event-bus.js";
 import type { JsonObject } from "../../model/json.js";
+import { checkOptionNames, namesOf } from "../../model/known-options.js";
 import type { Handle } from "../../model/task.js";
 import { checkTopicName } from "../../model/topic.js";
 import type { Host } from "../host.js";
@@ -57,6 +58,20 @@ export interface ChangefeedOptions {
    */
   readonly onRefused?: "stop" | "skip";
 }
+
+const OPTIONS = namesOf<ChangefeedOptions>({
+  collection: true,
+  topic: true,
+  name: true,
+  from: true,
+  filter: true,
+  map: true,
+  keyOf: true,
+  extendedJson: true,
+  takeOverMs: true,
+  batchSize: true,
+  onRefused: true,
+});
 
 export interface ChangefeedStats {
   readonly [name: string]: unknown;
@@ -332,6 +347,7 @@ function checkParts(db: unknown, bus: unknown, options: unknown): void {
   if (typeof (bus as Partial<FeedHost> | undefined)?.publishMany !== "function")
     throw new BusError("INVALID_OPTION", "a change feed needs the bus it publishes on");
   const given = (options ?? {}) as Partial<ChangefeedOptions>;
+  checkOptionNames("a change feed", given, OPTIONS);
   if (typeof given.collection !== "string" || given.collection === "")
     throw new BusError("INVALID_OPTION", "a change feed needs the name of a collection");
   const { filter, map, keyOf } = given;
