@@ -12,61 +12,87 @@ export type FileOp =
   | { readonly type: "create" | "remove"; readonly file: string }
   | { readonly type: "write"; readonly file: string; readonly at: number; readonly bytes: Buffer }
   | { readonly type: "truncate"; readonly file: string; readonly size: number }
-  | { readonly type: "sync"; readonly file: string };
+  /** Of the whole file, or of what one write has put there. */
+  | { readonly type: "sync"; readonly file: string; readonly from?: number; readonly to?: number };
 
 /** Reads a trace of `strace -f -y -xx`; calls that failed are left out. */
 export function parseTrace(text: string): FileOp[] {
   const ops: FileOp[] = [];
-  /** By thread: a call that strace shows in two parts; a sync counts from its end, everything else from its start. */
-  const begun = new Map<string, string>();
+  const synced: SyncedFiles = new Set();
+  const push = (op: FileOp | undefined): void => {
+    if (op !== undefined) ops.push(op);
+  };
+  /** By thread: a call that strace shows in two parts. */
+  const begun = new Map<string, Call>();
   for (const line of text.split("\n")) {
     const [, thread = "", rest = ""] = /^(\d+)\s+(.*)$/.exec(line) ?? [];
-    if (rest.endsWith("<unfinished ...>")) {
-      const head = rest.slice(0, -"<unfinished ...>".length);
-      if (/^(fsync|fdatasync)/.test(head)) begun.set(thread, head);
-      else pushOp(ops, `${head}) = 0`);
-    } else if (rest.startsWith("<... ")) {
-      const head = begun.get(thread);
+    if (rest.startsWith("<... ")) {
+      const call = begun.get(thread);
       begun.delete(thread);
-      if (head !== undefined && rest.endsWith("= 0")) pushOp(ops, `${head}) = 0`);
-    } else if (!/\) += -1 /.test(rest)) pushOp(ops, rest);
+      if (call !== undefined && /= \d+$/.test(rest)) push(atEnd(call, synced));
+      continue;
+    }
+    const isUnfinished = rest.endsWith("<unfinished ...>");
+    if (!isUnfinished && /\) += -1 /.test(rest)) continue;
+    const call = readCall(rest);
+    if (call === undefined) continue;
+    push(atStart(call, synced));
+    if (isUnfinished) begun.set(thread, call);
+    else push(atEnd(call, synced));
   }
   return ops;
 }
 
-const CALL = /^(\w+)\((.*)\)\s+=\s+(\S+)/s;
+/** Those that were opened so that each write is a sync of what it writes. */
+type SyncedFiles = Set<string>;
 
-function pushOp(ops: FileOp[], call: string): void {
-  const [, name, args = "", result = ""] = CALL.exec(call) ?? [];
-  const fd = /^\d+<([^>]*)>/.exec(args)?.[1];
-  const file = fd === undefined ? "" : unhex(fd).toString();
+interface Call {
+  readonly name: string;
+  readonly args: string;
+  /** Of the descriptor that comes first. */
+  readonly file: string;
+}
+
+function readCall(text: string): Call | undefined {
+  const [, name = "", args = ""] = /^(\w+)\((.*)(?:\)\s+=|<unfinished)/s.exec(text) ?? [];
+  if (name === "") return undefined;
+  return { name, args, file: unhex(/^\d+<([^>]*)>/.exec(args)?.[1] ?? "").toString() };
+}
+
+function writeOf({ args, file }: Call): Extract<FileOp, { type: "write" }> {
+  const [, hex = "", at = "-1"] = /, "([^"]*)", \d+(?:, (\d+))?/.exec(args) ?? [];
+  return { type: "write", file, at: Number(at), bytes: unhex(hex) };
+}
+
+/** What may be on disk once a call has begun. */
+function atStart(call: Call, synced: SyncedFiles): FileOp | undefined {
+  const { name, args, file } = call;
   switch (name) {
-    case "pwrite64": {
-      const [, hex = "", at = "0"] = /, "([^"]*)", \d+, (\d+)/.exec(args) ?? [];
-      ops.push({ type: "write", file, at: Number(at), bytes: unhex(hex) });
-      return;
-    }
-    case "write": {
-      const [, hex = ""] = /, "([^"]*)"/.exec(args) ?? [];
-      ops.push({ type: "write", file, at: -1, bytes: unhex(hex) });
-      return;
-    }
+    case "pwrite64":
+    case "write":
+      return writeOf(call);
     case "ftruncate":
-      ops.push({ type: "truncate", file, size: Number(/, (\d+)/.exec(args)?.[1]) });
-      return;
-    case "fsync":
-    case "fdatasync":
-      ops.push({ type: "sync", file });
-      return;
+      return { type: "truncate", file, size: Number(/, (\d+)/.exec(args)?.[1]) };
     case "unlink":
-      ops.push({ type: "remove", file: quoted(args) });
-      return;
-    case "openat":
-      if (args.includes("O_CREAT") && result !== "-1") ops.push({ type: "create", file: quoted(args) });
-      return;
+      return { type: "remove", file: quoted(args) };
+    case "openat": {
+      const opened = quoted(args);
+      if (args.includes("O_DSYNC")) synced.add(opened);
+      else if (!args.includes("O_RDONLY")) synced.delete(opened);
+      return args.includes("O_CREAT") ? { type: "create", file: opened } : undefined;
+    }
     default:
-      return;
+      return undefined;
   }
+}
+
+/** What is on disk for certain once a call is over. */
+function atEnd(call: Call, synced: SyncedFiles): FileOp | undefined {
+  const { name, file } = call;
+  if (name === "fsync" || name === "fdatasync") return { type: "sync", file };
+  if (name !== "pwrite64" || !synced.has(file)) return undefined;
+  const { at, bytes } = writeOf(call);
+  return { type: "sync", file, from: at, to: at + bytes.length };
 }
 
 function quoted(args: string): string {
@@ -108,12 +134,15 @@ class DiskFile {
     this.#sizes.push(size);
   }
 
-  sync(): void {
+  sync(from = 0, to = Number.POSITIVE_INFINITY): void {
     const whole = Buffer.alloc(this.#size);
     this.#synced.copy(whole);
-    for (const [sector, versions] of this.#versions) versions.at(-1)?.copy(whole, sector * SECTOR);
+    for (const [sector, versions] of this.#versions) {
+      if ((sector + 1) * SECTOR <= from || sector * SECTOR >= to) continue;
+      versions.at(-1)?.copy(whole, sector * SECTOR);
+      this.#versions.delete(sector);
+    }
     this.#synced = whole;
-    this.#versions.clear();
     this.#sizes = [];
   }
 
@@ -192,7 +221,7 @@ export class Disk {
         if (op.file === this.#folder) {
           this.#fresh.clear();
           this.#gone.clear();
-        } else this.#files.get(op.file)?.sync();
+        } else this.#files.get(op.file)?.sync(op.from, op.to);
         return;
     }
   }

@@ -9,13 +9,11 @@ import { keyOf, milliseconds, payloadOf, timed, windowed } from "../../events.js
 import { publish, storeSink, TOPIC } from "../embedded/sinks.js";
 
 export const WINDOW = 1_024;
-/** The code has to be compiled, in both threads, and the file to be grown, before an event costs what it will cost. */
-const WARM = 40_000;
 /**
- * Among 64 partitions an append carries 16 events, and the thread that writes is a new one each time: its code is compiled
- * after about 100,000.
+ * The code has to be compiled, in both threads, and the file to be grown, before an event costs what it will cost. The thread that
+ * writes is a new one each time: where an append carries 16 events, its code is compiled after about 100,000.
  */
-const SPREAD_WARM = 120_000;
+const WARM = 120_000;
 const WARM_TOPIC = "bench.warm";
 /** Longer ones are filled once and grow a little with each measurement. */
 const REFILL_UP_TO = 100_000;
@@ -89,7 +87,7 @@ export async function endToEnd(folder: string, spread: Spread, events: number): 
   const bus = await createBus({ store: embeddedStore({ path }), topics });
   try {
     const names = topics.map(({ name }) => name);
-    const [warm, measured] = [countdown(spread.groups * SPREAD_WARM), countdown(spread.groups * events)];
+    const [warm, measured] = [countdown(spread.groups * WARM), countdown(spread.groups * events)];
     let handled = warm;
     for (let group = 0; group < spread.groups; group++)
       await bus.subscribe(names, `group-${group}`, () => handled.one());
@@ -99,7 +97,7 @@ export async function endToEnd(folder: string, spread: Spread, events: number): 
           key: keyOf(n),
         }),
       );
-    await sendAll(SPREAD_WARM);
+    await sendAll(WARM);
     await warm.all;
     handled = measured;
     const [, cost = Number.NaN] = await timed(events, async () => {

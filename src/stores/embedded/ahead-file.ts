@@ -6,13 +6,13 @@
  *
  * The file has its full size from the beginning: a sync then waits for bytes alone.
  */
-import { closeSync, fsyncSync, openSync, readSync, rmSync, writeSync } from "node:fs";
+import { closeSync, fsyncSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import { BusError, describeThrown } from "../../model/errors.js";
+import { AHEAD_BYTES, newImage } from "./ahead-image.js";
 import { type AheadRecord, readRecord } from "./ahead-record.js";
 import type { Connection } from "./sqlite.js";
 
-export const AHEAD_BYTES = 1_048_576;
 /** Looked at together, while the store is open; more than the longest record. */
 const WINDOW_BYTES = 65_536;
 
@@ -24,7 +24,8 @@ export class AheadFile {
   readonly #connection: Connection;
   #salt = 0;
   #serial = 0;
-  #fd: number | undefined;
+  /** Of the file that was begun: what stands in it was put there first, and need not be read from the disk. */
+  #image: SharedArrayBuffer | undefined;
   /** Where the next record begins, unless it stands at the beginning of the file; undefined until the file was looked through. */
   #at: number | undefined;
 
@@ -61,19 +62,18 @@ export class AheadFile {
   }
 
   /** Makes the file anew, for records under a salt of their own. Inside a transaction; all of the old ones must be applied. */
-  begin(): number {
-    this.#close();
+  begin(): { salt: number; image: SharedArrayBuffer } {
     makeFile(aheadPath(this.#connection.path));
     this.#salt = Math.floor(Math.random() * 2 ** 48) + 1;
     this.#serial = 0;
     this.#at = 0;
     this.#connection.sql("UPDATE ahead SET salt = ?, applied = 0").run(this.#salt);
-    return this.#salt;
+    this.#image = newImage();
+    return { salt: this.#salt, image: this.#image };
   }
 
   /** All of it is in the store. */
   remove(): void {
-    this.#close();
     rmSync(aheadPath(this.#connection.path), { force: true });
   }
 
@@ -101,24 +101,19 @@ export class AheadFile {
     }
   }
 
+  /** A copy: the event loop may be putting the next record together. */
   #read(from: number, length: number): Buffer {
-    this.#fd ??= openIfThere(aheadPath(this.#connection.path));
-    if (this.#fd === undefined) return Buffer.alloc(0);
-    const bytes = Buffer.allocUnsafeSlow(length);
-    return bytes.subarray(0, readSync(this.#fd, bytes, 0, length, from));
-  }
-
-  #close(): void {
-    if (this.#fd !== undefined) closeSync(this.#fd);
-    this.#fd = undefined;
+    if (this.#image === undefined)
+      return readIfThere(aheadPath(this.#connection.path)).subarray(from, from + length);
+    return Buffer.from(new Uint8Array(this.#image, from, Math.min(length, AHEAD_BYTES - from)));
   }
 }
 
-function openIfThere(path: string): number | undefined {
+function readIfThere(path: string): Buffer {
   try {
-    return openSync(path, "r");
+    return readFileSync(path);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return Buffer.alloc(0);
     throw error;
   }
 }

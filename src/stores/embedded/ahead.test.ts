@@ -9,6 +9,7 @@ import type { EventDraft } from "../../model/event.js";
 import { JsonBody } from "../../model/json.js";
 import { Leaf } from "../batch-encoder.js";
 import { Ahead } from "./ahead.js";
+import { AheadDisk } from "./ahead-disk.js";
 import { aheadPath } from "./ahead-file.js";
 import { embeddedStore } from "./index.js";
 import type { AheadStart, AppendAnswer, ArgumentOf, OperationName, Request } from "./protocol.js";
@@ -35,6 +36,14 @@ function noLogs(): Logs {
   return Array.from({ length: PARTITIONS }, () => []);
 }
 
+interface PlaceOptions {
+  /** What the store held before. */
+  readonly from?: Logs;
+  /** Whether a disk is slow is not left to the machine. */
+  readonly slowMs?: number;
+  readonly useCache?: boolean;
+}
+
 /** A store that one process has for itself, its two threads played one after the other, and what it has promised so far. */
 class Place {
   readonly path: string;
@@ -45,11 +54,14 @@ class Place {
   #number = 0;
   wentAhead = 0;
 
-  /** `from`: what the store held before. Whether a disk is slow is not left to the machine. */
-  constructor(path: string, from: Logs = [], slowMs = Number.POSITIVE_INFINITY) {
+  constructor(
+    path: string,
+    { from = [], slowMs = Number.POSITIVE_INFINITY, useCache = false }: PlaceOptions = {},
+  ) {
     this.path = path;
     this.#engine = openEngine(path, true);
-    this.#ahead = new Ahead(path, this.#engine.ahead as AheadStart, slowMs);
+    const start = this.#engine.ahead as AheadStart;
+    this.#ahead = new Ahead(new AheadDisk(aheadPath(path), start.image, useCache), start, slowMs);
     this.call("defineTopic", { config: { name: "t", partitions: PARTITIONS }, ifAbsent: true });
     for (const [partition, ids] of from.entries()) this.promised[partition]?.push(...ids);
   }
@@ -175,47 +187,57 @@ describe("appends ahead of the store", () => {
     );
     let wentAhead = 0;
     await fc.assert(
-      fc.asyncProperty(fc.array(step, { minLength: 15, maxLength: 40 }), async (steps) => {
-        let place = new Place(join(folder, `${systemClock.newId()}.db`));
-        for (const one of steps) {
-          if (one === "apply") place.apply();
-          else if (one === "kill") expect(await logsOf(place.killed())).toEqual(place.promised);
-          else if (one === "takeOver") {
-            const next = new Place(place.killed(), place.promised);
-            wentAhead += place.wentAhead;
-            place.close();
-            place = next;
-          } else if ("appendOne" in one) place.appendOne(one.appendOne, newIds(one.count));
-          else place.append(one.append, newIds(one.count));
-        }
-        expect(await logsOf(place.killed())).toEqual(place.promised);
-        place.close();
-        expect(existsSync(aheadPath(place.path))).toBe(false);
-        expect(await logsOf(place.path)).toEqual(place.promised);
-        wentAhead += place.wentAhead;
-      }),
+      fc.asyncProperty(
+        fc.array(step, { minLength: 15, maxLength: 40 }),
+        fc.boolean(),
+        async (steps, useCache) => {
+          let place = new Place(join(folder, `${systemClock.newId()}.db`), { useCache });
+          for (const one of steps) {
+            if (one === "apply") place.apply();
+            else if (one === "kill") expect(await logsOf(place.killed())).toEqual(place.promised);
+            else if (one === "takeOver") {
+              const next = new Place(place.killed(), { from: place.promised, useCache });
+              wentAhead += place.wentAhead;
+              place.close();
+              place = next;
+            } else if ("appendOne" in one) place.appendOne(one.appendOne, newIds(one.count));
+            else place.append(one.append, newIds(one.count));
+          }
+          expect(await logsOf(place.killed())).toEqual(place.promised);
+          place.close();
+          expect(existsSync(aheadPath(place.path))).toBe(false);
+          expect(await logsOf(place.path)).toEqual(place.promised);
+          wentAhead += place.wentAhead;
+        },
+      ),
       { numRuns: 12 },
     );
     expect(wentAhead).toBeGreaterThan(20);
   });
 
-  it("P1, P2: the file ahead is used again from its beginning, and what was there before is not taken for new", async () => {
-    const place = new Place(join(folder, "bus.db"));
-    const text = "x".repeat(4_000);
-    // More than twice its size.
-    for (let n = 0; n < 600; n++) {
-      place.append(0, newIds(1), text);
-      if (n % 10 === 9) place.apply();
-      if (n % 233 === 232) expect(await logsOf(place.killed())).toEqual(place.promised);
-    }
-    expect(place.wentAhead).toBeGreaterThan(590);
-    // Ten of 4,000 bytes fit into a row.
-    const rows = new Connection(place.path, { busyTimeoutMs: 1_000 });
-    expect(rows.sql("SELECT count(*) FROM batch").get()?.[0]).toBeLessThan(80);
-    rows.close();
-    expect(await logsOf(place.killed())).toEqual(place.promised);
-    place.close();
-  });
+  it.each([
+    ["past the cache", false],
+    ["through the cache", true],
+  ])(
+    "P1, P2: the file ahead is used again from its beginning, and what was there before is not taken for new: %s",
+    async (_, useCache) => {
+      const place = new Place(join(folder, "bus.db"), { useCache });
+      const text = "x".repeat(4_000);
+      // More than twice its size.
+      for (let n = 0; n < 600; n++) {
+        place.append(0, newIds(1), text);
+        if (n % 10 === 9) place.apply();
+        if (n % 233 === 232) expect(await logsOf(place.killed())).toEqual(place.promised);
+      }
+      expect(place.wentAhead).toBeGreaterThan(590);
+      // Ten of 4,000 bytes fit into a row.
+      const rows = new Connection(place.path, { busyTimeoutMs: 1_000 });
+      expect(rows.sql("SELECT count(*) FROM batch").get()?.[0]).toBeLessThan(80);
+      rows.close();
+      expect(await logsOf(place.killed())).toEqual(place.promised);
+      place.close();
+    },
+  );
 
   it("P1: a record that was cut off was never promised; all before it are there", async () => {
     const place = new Place(join(folder, "bus.db"));
@@ -276,7 +298,7 @@ describe("appends ahead of the store", () => {
     first.append(0, [now]);
     first.append(0, [later]);
     first.close();
-    const second = new Place(path, first.promised);
+    const second = new Place(path, { from: first.promised });
     second.append(0, ["opens the way"]);
     for (const id of [now, later])
       expect(second.refusedAhead(second.request(0, [id])).duplicates).toHaveLength(1);
@@ -299,7 +321,7 @@ describe("appends ahead of the store", () => {
     ["appends", (place: Place) => place.append(0, newIds(1))],
     ["lone events", (place: Place) => place.appendOne(0, newIds(1))],
   ])("a slow disk is left to the thread, which may wait, for longer and longer: %s", (_, append) => {
-    const place = new Place(join(folder, "bus.db"), [], -1);
+    const place = new Place(join(folder, "bus.db"), { slowMs: -1 });
     const wentAhead = Array.from({ length: 60 }, () => {
       const before = place.wentAhead;
       append(place);

@@ -7,17 +7,19 @@
  * Only while the thread has nothing else to do: under load, large batches and the thread are faster. And only while the disk is
  * quick: after a slow sync the thread, which may wait, has its turn for a while.
  */
-import { closeSync, fdatasyncSync, openSync, writeSync } from "node:fs";
 import type { EventDraft, Seq } from "../../model/event.js";
 import { JsonWriter } from "../batch-json.js";
-import { AHEAD_BYTES, aheadPath } from "./ahead-file.js";
+import type { AheadDisk } from "./ahead-disk.js";
 import { AheadIds } from "./ahead-ids.js";
+import { AHEAD_BYTES } from "./ahead-image.js";
 import { beginOne, bytesOf, lastSeqOf, type PromisedAppend, sealOne, writeRecord } from "./ahead-record.js";
 import type { AheadStart, AppendAnswer, AppendRequest, Request } from "./protocol.js";
 
 /** What is worth it: events and bytes of appends that are written together. */
 const MAX_APPENDS = 16;
 const MAX_BYTES = 8_192;
+/** No record is longer. */
+const RECORD_BYTES = MAX_BYTES * 4;
 /** Bytes that wait for the writing thread before it is told, and at most. */
 const APPLY_BYTES = 131_072;
 const MAX_UNAPPLIED_BYTES = 262_144;
@@ -27,11 +29,10 @@ const REST = 8;
 const LONGEST_REST = 16_384;
 
 export class Ahead {
-  #fd: number | undefined;
+  readonly #disk: AheadDisk;
   readonly #slowMs: number;
   readonly #salt: number;
   readonly #ids: AheadIds;
-  readonly #record = Buffer.allocUnsafeSlow(MAX_BYTES * 4);
   readonly #json = new JsonWriter();
   readonly #heads = new Map<string, Map<number, Seq>>();
   #serial = 0;
@@ -43,8 +44,8 @@ export class Ahead {
   #resting = 0;
   #rest = REST;
 
-  constructor(path: string, { salt, idsSinceMs }: AheadStart, slowMs = SLOW_MS) {
-    this.#fd = openSync(aheadPath(path), "r+");
+  constructor(disk: AheadDisk, { salt, idsSinceMs }: AheadStart, slowMs = SLOW_MS) {
+    this.#disk = disk;
     this.#slowMs = slowMs;
     this.#salt = salt;
     this.#ids = new AheadIds(idsSinceMs);
@@ -67,7 +68,7 @@ export class Ahead {
 
   /** Whether an append of these may be small enough. */
   fits(drafts: readonly EventDraft[]): boolean {
-    if (this.#fd === undefined || drafts.length > MAX_APPENDS) return false;
+    if (!this.#disk.isOpen || drafts.length > MAX_APPENDS) return false;
     let bytes = 0;
     for (const { body } of drafts) bytes += body.size;
     return bytes <= MAX_BYTES;
@@ -114,20 +115,18 @@ export class Ahead {
     const head = heads?.get(partition);
     // Who is refused here asks again by `write`, and is counted there.
     if (heads === undefined || head === undefined || this.#resting > 0 || !this.#isReady()) return undefined;
-    const record = this.#record;
+    const record = this.#disk.room(this.#at, RECORD_BYTES);
     const layout = beginOne(record, topic, partition, head + 1, drafts, this.#json);
     if (layout === undefined || bytesOf({ layout }) > MAX_BYTES) return undefined;
     if (!this.#ids.add(record, layout) && !drafts.every(({ freshId }) => freshId)) return undefined;
     const length = sealOne(record, layout, this.#salt, this.#serial + 1);
-    if (!this.#makeRoom(length)) return undefined;
     this.#sync(length);
     heads.set(partition, head + drafts.length);
     return head + 1;
   }
 
   close(): void {
-    if (this.#fd !== undefined) closeSync(this.#fd);
-    this.#fd = undefined;
+    this.#disk.close();
   }
 
   /** The seqs that they will have; undefined if one of them needs a look at the store. */
@@ -154,37 +153,35 @@ export class Ahead {
     return this.#ids.add(new Uint8Array(buffer), layout);
   }
 
-  #makeRoom(length: number): boolean {
-    if (this.#at + length <= AHEAD_BYTES) return true;
+  /** Whether there is a file with room, and no need to leave the disk alone. */
+  #isReady(): boolean {
+    if (!this.#disk.isOpen || this.#unappliedBytes >= MAX_UNAPPLIED_BYTES) return false;
+    if (this.#resting === 0) return this.#makeRoom();
+    this.#resting--;
+    return false;
+  }
+
+  /** For one more record, at the beginning of the file if need be. */
+  #makeRoom(): boolean {
+    if (this.#at + RECORD_BYTES <= AHEAD_BYTES) return true;
     if (this.isAhead) return false;
     this.#at = 0;
     return true;
   }
 
-  /** Whether there is a file with room, and no need to leave the disk alone. */
-  #isReady(): boolean {
-    if (this.#fd === undefined || this.#unappliedBytes >= MAX_UNAPPLIED_BYTES) return false;
-    if (this.#resting === 0) return true;
-    this.#resting--;
-    return false;
-  }
-
   /** Writes and syncs them; false, with nothing done, if there is no room. */
   #put(appends: readonly PromisedAppend[]): boolean {
-    const length = writeRecord(this.#record, appends, this.#salt, this.#serial + 1);
-    if (length === 0 || !this.#makeRoom(length)) return false;
+    const record = this.#disk.room(this.#at, RECORD_BYTES);
+    const length = writeRecord(record, appends, this.#salt, this.#serial + 1);
+    if (length === 0) return false;
     this.#sync(length);
     for (const append of appends) this.#setHead(append.request, lastSeqOf(append));
     return true;
   }
 
   #sync(length: number): void {
-    const fd = this.#fd as number;
     const startMs = performance.now();
-    // A device that becomes full may take a part of it and say no more.
-    const written = writeSync(fd, this.#record, 0, length, this.#at);
-    if (written !== length) throw new Error(`${written} of ${length} bytes were written`);
-    fdatasyncSync(fd);
+    this.#disk.write(this.#at, length);
     this.#serial++;
     this.#at += length;
     this.#unapplied.push(length);

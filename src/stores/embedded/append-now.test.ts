@@ -11,17 +11,29 @@ import { JsonBody } from "../../model/json.js";
 import { type EmbeddedStore, embeddedStore } from "./index.js";
 
 let isBroken = false;
+/** The file system knows no writes past its cache. */
+let isCached = false;
 /** The device takes half of what is written, as one does that becomes full. */
 let isHalf = false;
 vi.mock("node:fs", async (original) => {
   const fs = await original<typeof import("node:fs")>();
-  const fdatasyncSync = (fd: number): void => {
+  const check = (): void => {
     if (isBroken) throw new Error("EIO: the device is gone");
+  };
+  const fdatasyncSync = (fd: number): void => {
+    check();
     fs.fdatasyncSync(fd);
   };
-  const writeSync = (fd: number, bytes: Buffer, from: number, length: number, at: number): number =>
-    fs.writeSync(fd, bytes, from, isHalf ? length >> 1 : length, at);
-  return { ...fs, default: { ...fs, fdatasyncSync, writeSync }, fdatasyncSync, writeSync };
+  const writeSync = (fd: number, bytes: Buffer, from: number, length: number, at: number): number => {
+    if (!isCached) check();
+    return fs.writeSync(fd, bytes, from, isHalf ? length >> 1 : length, at);
+  };
+  const openSync = (path: string, flags: string | number): number => {
+    if (isCached && typeof flags === "number") throw new Error("EINVAL: invalid argument");
+    return fs.openSync(path, flags);
+  };
+  const changed = { fdatasyncSync, writeSync, openSync };
+  return { ...fs, ...changed, default: { ...fs, ...changed } };
 });
 
 const draft = (id = systemClock.newId(), text = "1"): EventDraft => ({
@@ -33,12 +45,16 @@ const draft = (id = systemClock.newId(), text = "1"): EventDraft => ({
   freshId: false,
 });
 
-describe("an append that happens at once", () => {
+describe.each([
+  ["past the system's cache", false],
+  ["through the cache and a sync", true],
+])("an append that happens at once, %s", (_way, cached) => {
   let folder: string;
   let store: EmbeddedStore;
 
   beforeEach(async () => {
     isBroken = isHalf = false;
+    isCached = cached;
     // No sync is slow: after one that is, others are left to the thread for a while.
     vi.spyOn(performance, "now").mockReturnValue(0);
     folder = await mkdtemp(join(tmpdir(), "promethean-now-"));
@@ -152,7 +168,7 @@ describe("an append that happens at once", () => {
   });
 
   it.each([
-    ["whose sync failed", () => (isBroken = true)],
+    ["that the device failed", () => (isBroken = true)],
     ["of which half was written", () => (isHalf = true)],
   ])(
     "P1, P3, P15: %s may have happened; the next thread looks, and repeating it does no harm",

@@ -127,6 +127,8 @@ export type ToWriter = readonly unknown[] | "apply" | "watch" | "unwatch" | "clo
 export interface AheadStart {
   /** Of its records. */
   readonly salt: number;
+  /** Its bytes, as both threads see them. */
+  readonly image: SharedArrayBuffer;
   /** No UUIDv7 in the store has this time or a later one. */
   readonly idsSinceMs: number;
 }

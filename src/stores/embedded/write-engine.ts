@@ -195,8 +195,8 @@ export class WriteEngine {
     });
     // Without a sync the thread is quick enough; in a file that may be full, room for what was promised is not certain.
     if (!exclusive || durability !== "sync" || maxBytes !== undefined) return undefined;
-    const salt = this.#transact(() => this.#ahead.begin());
-    return { salt, idsSinceMs: this.#ids.newestMs() + 1 };
+    const begun = this.#transact(() => this.#ahead.begin());
+    return { ...begun, idsSinceMs: this.#ids.newestMs() + 1 };
   }
 
   #takeOver(): void {

@@ -9,6 +9,8 @@ import type { EventDraft, Seq } from "../../model/event.js";
 import { Numbered } from "../../model/numbered.js";
 import { soon } from "../../model/soon.js";
 import { Ahead } from "./ahead.js";
+import { AheadDisk } from "./ahead-disk.js";
+import { aheadPath } from "./ahead-file.js";
 import { AheadLane } from "./ahead-lane.js";
 import { type PackedError, unpackError } from "./errors.js";
 import { PlaceNumbers, packRequests, type Replied, unpackReplies } from "./messages.js";
@@ -170,7 +172,8 @@ export class Writer implements Replied {
 
   #openLane(start: AheadStart, events: WriterEvents): void {
     try {
-      this.#lane = new AheadLane(new Ahead(this.#path, start), () => this.#post("apply"));
+      const disk = new AheadDisk(aheadPath(this.#path), start.image);
+      this.#lane = new AheadLane(new Ahead(disk, start), () => this.#post("apply"));
     } catch (error) {
       events.onWarning(`every append to ${this.#path} takes the long way: ${describeThrown(error)}`);
     }
