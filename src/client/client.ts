@@ -5,42 +5,23 @@
  * and nothing doubled (P3). Subscriptions come back by themselves; events that were being handled when the line broke
  * come again with a higher attempt.
  */
-import type {
-  ClientFrame,
-  PlacedFrame,
-  ServerFrame,
-  SubscribeFrame,
-  WireSubscribeOptions,
-} from "../hub/protocol.js";
+import type { ClientFrame, PlacedFrame, ServerFrame, SubscribeFrame } from "../hub/protocol.js";
 import { systemClock } from "../model/clock.js";
 import { BusError, describeThrown, type ErrorCode } from "../model/errors.js";
 import type { PublishItem, PublishOptions } from "../model/event-bus.js";
 import { Numbered } from "../model/numbered.js";
-import type { RetryPolicy } from "../model/retry.js";
 import { type TopicRef, topicName } from "../model/topic.js";
+import {
+  type ClientOptions,
+  type ClientSubscribeOptions,
+  checkClientOptions,
+  checkSubscribeOptions,
+  type Platform,
+  RECONNECT,
+} from "./client-options.js";
 import { Connection, type Status } from "./connection.js";
 import { type ClientHandler, Deliveries, type DeliveringFrame, type Subscriber } from "./deliveries.js";
-import { type SocketMaker, socketUrl } from "./socket.js";
-
-export interface ClientOptions {
-  readonly token?: string;
-  /** Asked before each connection: for tokens that run out. */
-  readonly getToken?: () => string | Promise<string>;
-  /** Publishes kept while there is no connection, or no answer yet. Default 10,000 events and 16 MiB. */
-  readonly maxBuffered?: number;
-  readonly maxBufferedBytes?: number;
-  readonly retry?: Partial<RetryPolicy>;
-  /** How often to make sure that the line is alive. Default 20,000. */
-  readonly pingMs?: number;
-  readonly makeSocket?: SocketMaker;
-}
-
-/** What differs between browsers and Node. */
-export interface Platform {
-  readonly makeSocket: SocketMaker;
-  /** When frames that wait to go together are sent. Default: as a microtask. */
-  readonly defer?: (callback: () => void) => void;
-}
+import { socketUrl } from "./socket.js";
 
 /** Where a published event stands. */
 export interface Published {
@@ -49,10 +30,6 @@ export interface Published {
   readonly partition: number;
   readonly seq: number;
   readonly duplicate?: true;
-}
-
-export interface ClientSubscribeOptions extends WireSubscribeOptions {
-  readonly manualAck?: boolean;
 }
 
 /** A request without an answer: what it says goes out again, as it is, after a reconnect. */
@@ -74,7 +51,6 @@ interface Feed extends Subscriber {
   left: boolean;
 }
 
-const RECONNECT: RetryPolicy = { baseMs: 100, maxMs: 10_000, factor: 2, jitter: 0.5 };
 const WAIT_AND_RETRY: ReadonlySet<string> = new Set([
   "RATE_LIMITED",
   "QUEUE_FULL",
@@ -92,7 +68,7 @@ const WAIT_AND_RETRY: ReadonlySet<string> = new Set([
  * await client.publish("orders.placed", { order: 7 });
  */
 export class PromClient {
-  readonly #options: ClientOptions;
+  readonly #options: ClientOptions & Platform;
   readonly #connection: Connection;
   /** Requests without an answer, oldest first. */
   readonly #pending = new Numbered<Pending>();
@@ -103,6 +79,7 @@ export class PromClient {
   #bufferedChars = 0;
 
   constructor(url: string, options: ClientOptions & Platform) {
+    checkClientOptions(options);
     this.#options = options;
     this.#connection = new Connection({
       url: socketUrl(url),
@@ -163,13 +140,17 @@ export class PromClient {
     return Promise.all(items.map(({ payload, ...options }) => this.publish(topic, payload, options)));
   }
 
-  /** Resolves when the hub has taken the subscription on; it comes back after every reconnect. */
+  /**
+   * Resolves when the hub has taken the subscription on. It is asked for again after every reconnect; `onTrouble` is told
+   * if the hub refuses it then.
+   */
   async subscribe<T = unknown>(
     topic: TopicRef<T>,
     group: string,
     handler: ClientHandler<T>,
     options: ClientSubscribeOptions = {},
   ): Promise<() => Promise<void>> {
+    checkSubscribeOptions(options);
     const { manualAck = false, ...opts } = options;
     const name = topicName(topic);
     const frame = { type: "SUBSCRIBE", topic: name, group, opts } satisfies SubscribeFrame;
@@ -239,16 +220,26 @@ export class PromClient {
     this.#deliveries = new Deliveries(this.#connection);
     const pending = this.#pending.all();
     const asked = new Set<unknown>(pending.map(({ about }) => about));
-    for (const [key, { frame }] of this.#feeds) if (!asked.has(key)) this.#comeBack(key, frame);
+    for (const [key, feed] of this.#feeds) if (!asked.has(key)) this.#comeBack(key, feed);
     for (const { text } of pending) this.#connection.sendText(text);
   }
 
   /** Nobody waits for it, and there is always room for it: a subscriber was promised that. */
-  #comeBack(key: string, frame: Feed["frame"]): void {
+  #comeBack(key: string, feed: Feed): void {
     const corr = ++this.#corr;
-    const text = JSON.stringify({ ...frame, corr });
-    this.#await({ corr, text, about: key, insists: true, resolve: ignore, reject: ignore });
+    const text = JSON.stringify({ ...feed.frame, corr });
+    const reject = (error: BusError): void => this.#refused(feed, error);
+    this.#await({ corr, text, about: key, insists: true, resolve: ignore, reject });
     this.#connection.sendText(text);
+  }
+
+  /** It stays among the feeds: the next connection may have another token, or go to another hub. */
+  #refused({ frame: { topic, group }, left }: Feed, { code, message }: BusError): void {
+    if (left || this.status === "closed") return;
+    const what = `the hub does not take on the subscription of ${topic} for ${group} again: ${message}`;
+    const error = new BusError(code, `${what}; the next connection asks once more`);
+    // What a listener throws must not keep other frames from being read.
+    queueMicrotask(() => this.#options.onTrouble({ error, topic, group }));
   }
 
   /**

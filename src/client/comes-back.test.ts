@@ -1,9 +1,10 @@
 /** Subscriptions of a client whose connection was lost: what the hub cannot do yet is asked of it again. */
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import type { WebSocket } from "ws";
 import { type HubFixture, hubFixture } from "../../test/support/hub-fixture.js";
 import { keptSockets } from "../../test/support/kept-sockets.js";
 import { BusError } from "../model/errors.js";
+import type { ClientTrouble } from "./client-options.js";
 import { PromClient } from "./index.js";
 
 let f: HubFixture;
@@ -62,5 +63,70 @@ describe("after its connection was lost", () => {
     cut();
     await left;
     expect(sockets).toHaveLength(2);
+  });
+});
+
+describe("a subscription that the hub refuses after a reconnect", () => {
+  let rights: string;
+  let troubles: ClientTrouble[];
+  let other: PromClient;
+
+  beforeEach(async () => {
+    await f.close();
+    f = await hubFixture({ tokens: { few: ["publish:**"] } });
+    rights = "all";
+    troubles = [];
+    const kept = keptSockets();
+    sockets = kept.sockets;
+    other = new PromClient(f.hub.url, {
+      getToken: () => rights,
+      retry: { baseMs: 1, maxMs: 5 },
+      makeSocket: kept.makeSocket,
+      onTrouble: (trouble) => void troubles.push(trouble),
+    });
+    await other.connect();
+    await other.subscribe("t.a", "g", ({ payload }) => void seen.push(payload), { from: "earliest" });
+  });
+  afterEach(() => other.close());
+
+  it("is told to onTrouble, with its code, its topic and its group; the next connection asks once more", async () => {
+    rights = "few";
+    cut();
+    await expect.poll(() => troubles).toHaveLength(1);
+    expect(troubles[0]).toMatchObject({ topic: "t.a", group: "g", error: { code: "FORBIDDEN" } });
+    expect(troubles[0]?.error.message).toBe(
+      "the hub does not take on the subscription of t.a for g again: this token may not subscribe to t.a; the next connection asks once more",
+    );
+    expect(await other.publish("t.a", 1)).toMatchObject({ seq: 1 });
+    rights = "all";
+    cut();
+    await expect.poll(() => seen).toEqual([1]);
+    expect(troubles).toHaveLength(1);
+  });
+
+  it("can be left, and asked for again", async () => {
+    rights = "few";
+    cut();
+    await expect.poll(() => troubles).toHaveLength(1);
+    await other.unsubscribe("t.a", "g");
+    await expect(other.subscribe("t.a", "g", () => undefined)).rejects.toMatchObject({ code: "FORBIDDEN" });
+    expect(troubles).toHaveLength(1);
+  });
+
+  it("is a warning of the process if nobody listens", async () => {
+    const warned = vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
+    onTestFinished(() => warned.mockRestore());
+    await client.close();
+    const kept = keptSockets();
+    client = new PromClient(f.hub.url, { getToken: () => rights, makeSocket: kept.makeSocket });
+    await client.connect();
+    await client.subscribe("t.b", "g", () => undefined);
+    rights = "few";
+    kept.sockets.at(-1)?.terminate();
+    await expect.poll(() => warned.mock.calls).toHaveLength(1);
+    expect(warned).toHaveBeenCalledWith(expect.stringContaining("t.b for g"), {
+      type: "PrometheanWarning",
+      code: "FORBIDDEN",
+    });
   });
 });

@@ -1,10 +1,16 @@
 /** promethean/client in Node: WebSockets by `ws`. */
-import { PromClient as AnyClient, type ClientOptions } from "./client.js";
+import { PromClient as AnyClient } from "./client.js";
+import type { ClientOptions, ClientTrouble } from "./client-options.js";
 import { NodeSocket } from "./node-socket.js";
 
 export class PromClient extends AnyClient {
   constructor(url: string, options: ClientOptions = {}) {
-    super(url, { makeSocket: (to) => new NodeSocket(to), defer: afterReactions, ...options });
+    super(url, {
+      makeSocket: (to) => new NodeSocket(to),
+      onTrouble: warn,
+      defer: afterReactions,
+      ...options,
+    });
   }
 }
 
@@ -16,6 +22,11 @@ function afterReactions(callback: () => void): void {
   process.nextTick(callback);
 }
 
-export type { ClientOptions, ClientSubscribeOptions, Published } from "./client.js";
+function warn({ error }: ClientTrouble): void {
+  process.emitWarning(error.message, { type: "PrometheanWarning", code: error.code });
+}
+
+export type { Published } from "./client.js";
+export type { ClientOptions, ClientSubscribeOptions, ClientTrouble } from "./client-options.js";
 export type { Status } from "./connection.js";
 export type { ClientContext, ClientHandler } from "./deliveries.js";

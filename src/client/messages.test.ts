@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { type HubFixture, hubFixture } from "../../test/support/hub-fixture.js";
 import type { ClientFrame } from "../hub/protocol.js";
-import type { ClientOptions } from "./client.js";
+import type { ClientOptions } from "./client-options.js";
 import { PromClient } from "./index.js";
 import type { SocketLike } from "./socket.js";
 

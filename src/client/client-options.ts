@@ -1,0 +1,82 @@
+/** What a client is told: its own options, and those of a subscription. A name that it does not know is an error. */
+import type { WireSubscribeOptions } from "../hub/protocol.js";
+import { BusError } from "../model/errors.js";
+import { checkOptionNames, namesOf } from "../model/known-options.js";
+import type { RetryPolicy } from "../model/retry.js";
+import type { SocketMaker } from "./socket.js";
+
+export interface ClientOptions {
+  readonly token?: string;
+  /** Asked before each connection: for tokens that run out. */
+  readonly getToken?: () => string | Promise<string>;
+  /** Publishes kept while there is no connection, or no answer yet. Default 10,000 events and 16 MiB. */
+  readonly maxBuffered?: number;
+  readonly maxBufferedBytes?: number;
+  readonly retry?: Partial<RetryPolicy>;
+  /** How often to make sure that the line is alive. Default 20,000. */
+  readonly pingMs?: number;
+  /**
+   * Told of what nobody waits for: a subscription that the hub refuses after a reconnect. Default: a process warning, in
+   * browsers one of the console.
+   */
+  readonly onTrouble?: (trouble: ClientTrouble) => void;
+  readonly makeSocket?: SocketMaker;
+}
+
+/** `error.code` is what the hub said, FORBIDDEN for example. */
+export interface ClientTrouble {
+  readonly error: BusError;
+  readonly topic: string;
+  readonly group: string;
+}
+
+/** What differs between browsers and Node. */
+export interface Platform {
+  readonly makeSocket: SocketMaker;
+  readonly onTrouble: (trouble: ClientTrouble) => void;
+  /** When frames that wait to go together are sent. Default: as a microtask. */
+  readonly defer?: (callback: () => void) => void;
+}
+
+export interface ClientSubscribeOptions extends WireSubscribeOptions {
+  readonly manualAck?: boolean;
+}
+
+export const RECONNECT: RetryPolicy = { baseMs: 100, maxMs: 10_000, factor: 2, jitter: 0.5 };
+
+const CLIENT = namesOf<ClientOptions>({
+  token: true,
+  getToken: true,
+  maxBuffered: true,
+  maxBufferedBytes: true,
+  retry: true,
+  pingMs: true,
+  onTrouble: true,
+  makeSocket: true,
+});
+
+const SUBSCRIBE = namesOf<ClientSubscribeOptions>({
+  from: true,
+  ts: true,
+  afterId: true,
+  batchSize: true,
+  maxInFlight: true,
+  ackTimeoutMs: true,
+  maxAttempts: true,
+  retry: true,
+  deadLetter: true,
+  ordering: true,
+  manualAck: true,
+});
+
+export function checkClientOptions({ defer: _, ...options }: ClientOptions & Platform): void {
+  checkOptionNames("a client", options, CLIENT);
+  checkOptionNames("retry", options.retry ?? {}, Object.keys(RECONNECT));
+  if (typeof options.onTrouble !== "function")
+    throw new BusError("INVALID_OPTION", "onTrouble must be a function");
+}
+
+/** Here, not at the hub: a function is not sent, and would count as not given. */
+export function checkSubscribeOptions(options: ClientSubscribeOptions): void {
+  checkOptionNames("subscribe", options, SUBSCRIBE);
+}
