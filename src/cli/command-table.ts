@@ -71,6 +71,10 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     summary: "compact topics now",
     load: async () => (await import("./commands/compact.js")).compactCommand(),
   },
+  backup: {
+    summary: "a copy of a store's file, while it is in use",
+    load: async () => (await import("./commands/backup.js")).backupCommand(),
+  },
   view: {
     summary: "read models: list, look up, as they were, rebuild",
     load: async () => (await import("./commands/view.js")).viewCommand(),

@@ -1,0 +1,57 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeAll, beforeEach, expect, it } from "vitest";
+import type { Bus } from "../../src/bus/bus.js";
+import { createBus } from "../../src/bus/create-bus.js";
+import { embeddedStore } from "../../src/stores/embedded/index.js";
+import { type Ended, ensureBuilt, run } from "../support/cli.js";
+
+let folder: string;
+let path: string;
+let copy: string;
+let bus: Bus;
+beforeAll(ensureBuilt);
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), "promethean-backup-"));
+  path = join(folder, "bus.db");
+  copy = join(folder, "copy.db");
+});
+afterEach(async () => {
+  await bus.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function open(o: { readonly exclusive: boolean }): Promise<void> {
+  bus = await createBus({ store: embeddedStore({ path, ...o }) });
+  for (const n of [1, 2, 3]) await bus.publish("orders", { n });
+}
+
+const backup = (...more: string[]): Promise<Ended> => run(["backup", copy, "--store", path, ...more]);
+
+it("P1: copies a store that is in use, and says how much that is", async () => {
+  await open({ exclusive: false });
+  const { code, out } = await backup("--json");
+  expect(code).toBe(0);
+  expect(JSON.parse(out)).toEqual({ store: path, file: copy, bytes: statSync(copy).size });
+  const { out: events } = await run(["export", "orders", "--store", copy]);
+  expect(events.match(/"payload":\{"n":[123]\}/g)).toHaveLength(3);
+});
+
+it.each(["copy.db", "copy.db-wal", "copy.db-ahead"])("touches nothing if there is a %s", async (name) => {
+  await open({ exclusive: false });
+  writeFileSync(join(folder, name), "kept");
+  const { code, out, err } = await backup();
+  expect({ code, out }).toEqual({ code: 2, out: "" });
+  expect(err).toContain(`${join(folder, name)} is there already`);
+  expect(readFileSync(join(folder, name), "utf8")).toBe("kept");
+  expect(readdirSync(folder).filter((each) => each.startsWith("copy"))).toEqual([name]);
+});
+
+it("says so if another process has the store for itself", async () => {
+  await open({ exclusive: true });
+  const { code, out, err } = await backup();
+  expect({ code, out }).toEqual({ code: 1, out: "" });
+  expect(err).toContain(`${path} is open elsewhere with \`exclusive\``);
+  expect(readdirSync(folder).filter((each) => each.startsWith("copy"))).toEqual([]);
+});
