@@ -8,7 +8,11 @@ declare const console: { warn(message: string): void };
 
 export class PromClient extends AnyClient {
   constructor(url: string, options: ClientOptions = {}) {
-    super(url, { makeSocket: (to) => new WebSocket(to), onTrouble: warn, ...options });
+    super(url, {
+      makeSocket: (to) => new WebSocket(to),
+      ...options,
+      onTrouble: options.onTrouble ?? warn,
+    });
   }
 }
 

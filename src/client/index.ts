@@ -7,9 +7,9 @@ export class PromClient extends AnyClient {
   constructor(url: string, options: ClientOptions = {}) {
     super(url, {
       makeSocket: (to) => new NodeSocket(to),
-      onTrouble: warn,
       defer: afterReactions,
       ...options,
+      onTrouble: options.onTrouble ?? warn,
     });
   }
 }

@@ -19,6 +19,8 @@ it.each([
     }),
   );
   expect(() => new Client(URL, { retry: { ...misspelt } })).toThrow('retry knows no option "tokn"');
+  const listeners: object = { onTrouble: undefined };
+  expect(new Client(URL, listeners).status).toBe("offline");
 });
 
 it.each<object>([misspelt, { filter: () => false }, { signal: new AbortController().signal }])(
