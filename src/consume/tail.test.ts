@@ -1,102 +1,17 @@
 /** The tail: a reader cannot tell it from the log, ten groups cost one read, and it stays within its bounds. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { eventually, gate } from "../../test/support/eventually.js";
+import { eventually } from "../../test/support/eventually.js";
 import { draft } from "../../test/support/stored-events.js";
-import { DEFAULT_LIMITS, type Limits } from "../model/limits.js";
-import type { AppendResult } from "../ports/log.js";
-import type { Store } from "../ports/store.js";
-import { memoryStore } from "../stores/memory/index.js";
-import { interceptStore } from "../testing/store-calls.js";
-import { Tail, type TailPage, type TailReader } from "./tail.js";
-
-/** A tail on a real log whose reads are counted, and may be held up. */
-class Bench {
-  readonly store: Store = memoryStore();
-  readonly tail: Tail;
-  reads = 0;
-  /** By partition; listens from its first read on. */
-  readonly #readers = new Map<number, TailReader>();
-  #holding: Promise<void> | null = null;
-  #next = 1;
-
-  constructor(limits: Partial<Limits> = {}) {
-    const watched = interceptStore(this.store, {
-      around: async (call, proceed) => {
-        if (call.name !== "log.read") return proceed();
-        this.reads++;
-        const page = await proceed();
-        await this.#holding;
-        return page;
-      },
-    });
-    this.tail = new Tail(watched.log, { ...DEFAULT_LIMITS, ...limits });
-  }
-
-  /** Replies to reads wait until the returned function is called. */
-  hold(): () => void {
-    const { passed, open } = gate();
-    this.#holding = passed;
-    return () => {
-      this.#holding = null;
-      open();
-    };
-  }
-
-  /** Somebody appends; this bus does not know. */
-  append(count: number, partition = 0, payload: unknown = "x"): Promise<AppendResult> {
-    const drafts = Array.from({ length: count }, () => draft(`e${this.#next++}`, payload));
-    return this.store.log.append("t.a", partition, drafts);
-  }
-
-  /** This bus appends, and somebody in it reads the partition. */
-  async publish(count: number, partition = 0, payload?: unknown): Promise<void> {
-    this.tail.listen("t.a", partition, () => undefined);
-    this.tail.appended((await this.append(count, partition, payload)).events);
-  }
-
-  async read(after: number, limit = 100, partition = 0): Promise<TailPage> {
-    return this.readNow(after, limit, partition);
-  }
-
-  readNow(after: number, limit: number, partition = 0): TailPage | Promise<TailPage> {
-    const reader = this.#readers.get(partition) ?? this.tail.listen("t.a", partition, () => undefined);
-    this.#readers.set(partition, reader);
-    return this.tail.read(reader, after, limit);
-  }
-
-  async seqs(after: number, limit = 100): Promise<number[]> {
-    return (await this.read(after, limit)).events.map(({ seq }) => seq);
-  }
-}
-
-/** Reads a partition as a group does: each event once, in order. */
-class InOrder {
-  readonly seen: number[] = [];
-  readonly #tail: Tail;
-  readonly #reader: TailReader;
-  #after = 0;
-
-  constructor(tail: Tail) {
-    this.#tail = tail;
-    this.#reader = tail.listen("t.a", 0, () => undefined);
-  }
-
-  /** True if there is nothing more for now. */
-  async read(limit: number): Promise<boolean> {
-    const page = await this.#tail.read(this.#reader, this.#after, limit);
-    this.seen.push(...page.events.map(({ seq }) => seq));
-    this.#after = page.through;
-    return page.atHead;
-  }
-}
+import { InOrder, TailBench } from "../../test/support/tail-bench.js";
+import type { TailReader } from "./tail.js";
 
 const range = (from: number, to: number): number[] =>
   Array.from({ length: to - from + 1 }, (_, i) => from + i);
 
 describe("reading", () => {
   it("serves what this bus published at once, without a read of the log", async () => {
-    const bench = new Bench();
+    const bench = new TailBench();
     await bench.publish(5);
     const page = bench.readNow(2, 2);
     expect(page).not.toBeInstanceOf(Promise);
@@ -107,7 +22,7 @@ describe("reading", () => {
   });
 
   it("keeps nothing for a partition that nobody here reads, and whoever comes later reads the log", async () => {
-    const bench = new Bench();
+    const bench = new TailBench();
     bench.tail.appended((await bench.append(5)).events);
     expect(bench.readNow(2, 9)).toBeInstanceOf(Promise);
     expect(await bench.seqs(2)).toEqual([3, 4, 5]);
@@ -116,7 +31,7 @@ describe("reading", () => {
   });
 
   it("ten groups that ask for the same at once cost one read", async () => {
-    const bench = new Bench();
+    const bench = new TailBench();
     await bench.append(3);
     const pages = await Promise.all(range(1, 10).map(() => bench.read(0)));
     expect(pages.every(({ events }) => events.length === 3)).toBe(true);
@@ -124,7 +39,7 @@ describe("reading", () => {
   });
 
   it("keeps what it read at the head, so that the next group finds it", async () => {
-    const bench = new Bench();
+    const bench = new TailBench();
     await bench.append(6);
     await bench.read(3);
     expect(await bench.seqs(4)).toEqual([5, 6]);
@@ -132,7 +47,7 @@ describe("reading", () => {
   });
 
   it("P2: what others appended between two publishes of this bus is never skipped", async () => {
-    const bench = new Bench();
+    const bench = new TailBench();
     await bench.publish(2);
     await bench.append(3);
     await bench.publish(1);
@@ -146,7 +61,7 @@ describe("reading", () => {
       [{}, 3] as const,
       [{ maxBufferedBytes: 4 * (small + 121) }, 100] as const,
     ]) {
-      const bench = new Bench(limits);
+      const bench = new TailBench(limits);
       await bench.append(10);
       const seen: number[] = [];
       for (let after = 0, atHead = false; !atHead; ) {
@@ -160,7 +75,7 @@ describe("reading", () => {
   });
 
   it("P2: pages tell how far they reach over what was removed", async () => {
-    const bench = new Bench();
+    const bench = new TailBench();
     await bench.append(9);
     await bench.store.log.remove("t.a", 0, [2, 3, 4, 8, 9]);
     expect(await bench.read(0)).toMatchObject({ through: 9, atHead: true });
@@ -170,7 +85,7 @@ describe("reading", () => {
   });
 
   it("a read that fails is told to everybody who waited, and the next one tries again", async () => {
-    const bench = new Bench();
+    const bench = new TailBench();
     await bench.append(1);
     await bench.store.close();
     const both = await Promise.allSettled([bench.read(0), bench.read(0)]);
@@ -180,7 +95,7 @@ describe("reading", () => {
   });
 
   it("lets go of what every reader has got, and keeps what one of them has yet to get", async () => {
-    const bench = new Bench();
+    const bench = new TailBench();
     const [quick, slow] = [0, 1].map(() => bench.tail.listen("t.a", 0, () => undefined)) as [
       TailReader,
       TailReader,
@@ -201,7 +116,7 @@ describe("reading", () => {
   });
 
   it("lets go of what every reader has got also while there is always more, once it is half of what is kept", async () => {
-    const bench = new Bench();
+    const bench = new TailBench();
     const reader = bench.tail.listen("t.a", 0, () => undefined);
     const late = (): TailReader => bench.tail.listen("t.a", 0, () => undefined);
     const publish = async (): Promise<void> => bench.tail.appended((await bench.append(4)).events);
@@ -219,7 +134,7 @@ describe("reading", () => {
   });
 
   it("lets go of the last events as soon as the last reader has got them, though nothing is published after them", async () => {
-    const bench = new Bench();
+    const bench = new TailBench();
     const [quick, slow] = [0, 1].map(() => bench.tail.listen("t.a", 0, () => undefined)) as [
       TailReader,
       TailReader,
@@ -234,7 +149,7 @@ describe("reading", () => {
   });
 
   it("lets go at once of what readers take as soon as they hear of it, read from the log or published here", async () => {
-    const bench = new Bench();
+    const bench = new TailBench();
     const seen: number[] = [];
     const reader: TailReader = bench.tail.listen("t.a", 0, () => void follow());
     const follow = async (): Promise<void> => {
@@ -269,7 +184,7 @@ describe("reading", () => {
     });
     await fc.assert(
       fc.asyncProperty(fc.array(act, { minLength: 3, maxLength: 40 }), async (acts) => {
-        const bench = new Bench({ maxTailEvents: 6 });
+        const bench = new TailBench({ maxTailEvents: 6 });
         const readers = [0, 1].map(() => new InOrder(bench.tail));
         let head = 0;
         for (const { op, n } of acts) {
@@ -304,7 +219,7 @@ describe("reading", () => {
 
 describe("growth", () => {
   it("listeners hear of publishes and of others' hints, each growth once, and only in their partition", async () => {
-    const bench = new Bench();
+    const bench = new TailBench();
     let heard = 0;
     const reader = bench.tail.listen("t.a", 0, () => heard++);
     await bench.publish(2);
@@ -319,14 +234,14 @@ describe("growth", () => {
   });
 
   it("a page is not at the head when a hint said there is more", async () => {
-    const bench = new Bench();
+    const bench = new TailBench();
     await bench.publish(2);
     bench.tail.grew("t.a", 0, 3);
     expect(await bench.read(0)).toMatchObject({ through: 2, atHead: false });
   });
 
   it("P2: growth that becomes known while a read is under way is not lost", async () => {
-    const bench = new Bench();
+    const bench = new TailBench();
     await bench.append(1);
     const letGo = bench.hold();
     const reading = bench.read(0);
@@ -338,7 +253,7 @@ describe("growth", () => {
   });
 
   it("a hint that is ahead of what can be read does not make readers spin; the same hint later is heard again", async () => {
-    const bench = new Bench();
+    const bench = new TailBench();
     await bench.append(1);
     bench.tail.grew("t.a", 0, 2);
     expect(await bench.seqs(0)).toEqual([1]);
@@ -352,7 +267,7 @@ describe("growth", () => {
   });
 
   it("a vague signal costs one read and then the head is the head again", async () => {
-    const bench = new Bench();
+    const bench = new TailBench();
     await bench.publish(1);
     let heard = 0;
     bench.tail.listen("t.a", 0, () => heard++);
@@ -365,7 +280,7 @@ describe("growth", () => {
   });
 
   it("names the topics that somebody listens to", async () => {
-    const bench = new Bench();
+    const bench = new TailBench();
     bench.tail.appended((await bench.append(1)).events);
     expect(bench.tail.topics).toEqual([]);
     const reader = bench.tail.listen("t.a", 3, () => undefined);
@@ -377,7 +292,7 @@ describe("growth", () => {
 
 describe("bounds", () => {
   it("P13: keeps only so many events; older ones come from the log", async () => {
-    const bench = new Bench({ maxTailEvents: 10 });
+    const bench = new TailBench({ maxTailEvents: 10 });
     for (let i = 0; i < 50; i++) await bench.publish(1);
     expect(await bench.seqs(48)).toEqual([49, 50]);
     expect(bench.reads).toBe(0);
@@ -386,7 +301,7 @@ describe("bounds", () => {
   });
 
   it("P13: keeps only so many bytes over all partitions, and those in use are not crowded out", async () => {
-    const bench = new Bench({ maxTailBytes: 20_000 });
+    const bench = new TailBench({ maxTailBytes: 20_000 });
     const big = "x".repeat(1_000);
     for (let i = 0; i < 15; i++) await bench.publish(1, 1, big);
     for (let i = 0; i < 30; i++) await bench.publish(1, 0, big);
@@ -398,7 +313,7 @@ describe("bounds", () => {
   });
 
   it("P13: the count of bytes stays right when events turn out smaller than they were taken for", async () => {
-    const bench = new Bench({ maxTailBytes: 30_000, maxTailEvents: 20 });
+    const bench = new TailBench({ maxTailBytes: 30_000, maxTailEvents: 20 });
     bench.tail.listen("t.a", 0, () => undefined);
     for (let i = 0; i < 2_000; i++) {
       const { events } = await bench.append(1, 0, new Array(10).fill(1));

@@ -5,7 +5,7 @@
  */
 import { BusError } from "../model/errors.js";
 import type { EventRecord, Seq } from "../model/event.js";
-import { checkOptionNames } from "../model/known-options.js";
+import { checkOptionNames, namesOf } from "../model/known-options.js";
 import { snapshotTopic } from "../model/topic.js";
 import { CHANGELOG_OPTIONS, type ChangelogOptions, groupOf, lastWrites } from "./changelog.js";
 import type { Host } from "./host.js";
@@ -22,6 +22,12 @@ export interface WarmOptions<T = unknown> extends Omit<ChangelogOptions<T>, "bat
   readonly moveGroup?: boolean;
   readonly signal?: AbortSignal;
 }
+
+/** Those of the projector, which may be handed on as they are, and its own. */
+const OPTIONS = [
+  ...CHANGELOG_OPTIONS,
+  ...namesOf<Omit<WarmOptions, keyof ChangelogOptions>>({ moveGroup: true, signal: true }),
+];
 
 export interface Warmed {
   /** For each partition, the last event that the view accounts for. */
@@ -42,7 +48,7 @@ export interface Warmed {
  */
 export async function warmView<T>(host: Host, options: WarmOptions<T>): Promise<Warmed> {
   checkObject("warmView", options);
-  checkOptionNames("warmView", options, [...CHANGELOG_OPTIONS, "moveGroup", "signal"]);
+  checkOptionNames("warmView", options, OPTIONS);
   const view = options.view ?? options.collection;
   checkViewName(view);
   // Of a view that was rebuilt, the build that counts; each has a group of its own.

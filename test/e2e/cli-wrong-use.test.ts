@@ -1,17 +1,10 @@
 /** The command line, used wrongly: one clear error, an exit code that means something, and nothing on stdout. */
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { ensureBuilt, run } from "../support/cli.js";
-import { cliScene, type Scene } from "../support/cli-scene.js";
+import { describe, expect, it } from "vitest";
+import { run } from "../support/cli.js";
+import { sceneOfFile } from "../support/cli-scene.js";
 
-let scene: Scene;
-beforeAll(async () => {
-  ensureBuilt();
-  scene = await cliScene();
-});
-afterAll(() => scene.close());
-
-const cli = (...args: string[]) => run(args, { env: scene.env, cwd: scene.folder });
+const { scene, cli } = sceneOfFile();
 
 describe("promethean, used wrongly", () => {
   it.each([
@@ -74,8 +67,8 @@ describe("promethean, used wrongly", () => {
 
   it("says where to go when there is nothing to talk to", async () => {
     const { code, err } = await run(["topics"], {
-      cwd: scene.folder,
-      env: { PROMETHEAN_DATA: join(scene.folder, "nothing") },
+      cwd: scene().folder,
+      env: { PROMETHEAN_DATA: join(scene().folder, "nothing") },
     });
     expect(code).toBe(2);
     expect(err).toContain("promethean up");

@@ -3,26 +3,19 @@ import { existsSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { ensureBuilt, run, shell, start } from "../support/cli.js";
-import { cliScene, type Scene, SECRET } from "../support/cli-scene.js";
+import { describe, expect, it } from "vitest";
+import { run, shell, start } from "../support/cli.js";
+import { SECRET, sceneOfFile } from "../support/cli-scene.js";
 import { eventually } from "../support/eventually.js";
 import { newDatabaseAddress } from "../support/mongo/address.js";
 
-let scene: Scene;
-beforeAll(async () => {
-  ensureBuilt();
-  scene = await cliScene();
-});
-afterAll(() => scene.close());
-
-const cli = (...args: string[]) => run(args, { env: scene.env, cwd: scene.folder });
+const { scene, cli } = sceneOfFile();
 const json = async (...args: string[]): Promise<unknown> => {
   const { code, out, err } = await cli(...args, "--json");
   expect({ code, err }).toEqual({ code: 0, err: "" });
   return JSON.parse(out) as unknown;
 };
-const sh = (line: string) => shell(line, { env: scene.env, cwd: scene.folder, bin: scene.bin }).ended;
+const sh = (line: string) => shell(line, { env: scene().env, cwd: scene().folder, bin: scene().bin }).ended;
 
 describe("promethean --json", () => {
   it("gives every listing as one document", async () => {
@@ -75,11 +68,11 @@ describe("promethean publish, subscribe, dlq", () => {
 
   it("publishes the lines of stdin, and names the one that is wrong", async () => {
     const good = await run(["publish", "cli.lines", "-", "--key", "k"], {
-      env: scene.env,
+      env: scene().env,
       input: '{"n":1}\n\n"two"\n',
     });
     expect(good).toMatchObject({ code: 0, out: "2 events published to cli.lines\n" });
-    const bad = await run(["publish", "cli.lines", "-"], { env: scene.env, input: "3\n4\n{oops\n5\n" });
+    const bad = await run(["publish", "cli.lines", "-"], { env: scene().env, input: "3\n4\n{oops\n5\n" });
     expect(bad).toMatchObject({
       code: 5,
       out: "",
@@ -103,7 +96,7 @@ describe("promethean publish, subscribe, dlq", () => {
         "--exec",
         "echo broken >&2; exit 7",
       ],
-      { env: scene.env },
+      { env: scene().env },
     );
     await eventually(
       async () => ((await json("dlq", "ls", "cli.work").catch(() => [])) as unknown[]).length === 1,
@@ -180,7 +173,7 @@ describe("promethean export and import", () => {
     const there = await sh("promethean export orders.placed | promethean import --store copy.db --json");
     // A store is not made by an import with a wrong path.
     expect(there.code).toBe(3);
-    expect(existsSync(join(scene.folder, "copy.db"))).toBe(false);
+    expect(existsSync(join(scene().folder, "copy.db"))).toBe(false);
     const into = await sh(
       "promethean export orders.placed | promethean import orders.copy --store bus.db --json",
     );
@@ -251,7 +244,7 @@ describe("promethean, asked for what it does", () => {
   });
 
   it("ends a watch with 130 on Ctrl-C", async () => {
-    const watching = start(["lag", "--watch", "--json", "--every", "1s"], { env: scene.env });
+    const watching = start(["lag", "--watch", "--json", "--every", "1s"], { env: scene().env });
     await eventually(() => watching.out.trim().split("\n").length >= 2, "two looks");
     watching.child.kill("SIGINT");
     const { code, out } = await watching.ended;
@@ -264,7 +257,7 @@ describe("promethean, before what cannot be taken back", () => {
   /** In a terminal, with these keys pressed once the question is there. */
   async function answered(keys: string): Promise<{ code: number | null; out: string }> {
     const command = `promethean cursor set mailer earliest --topic orders.placed`;
-    const { env, folder: cwd, bin } = scene;
+    const { env, folder: cwd, bin } = scene();
     const asking = shell(`script --quiet --return --flush --command '${command}' /dev/null`, {
       env: { ...env, TERM: "xterm" },
       cwd,
@@ -298,7 +291,7 @@ describe("promethean, before what cannot be taken back", () => {
 describe("promethean --store mongodb://…", () => {
   it("works without a hub, as on a file", async () => {
     const database = await newDatabaseAddress();
-    const env = { PROMETHEAN_STORE: database.url, PROMETHEAN_DATA: join(scene.folder, "none") };
+    const env = { PROMETHEAN_STORE: database.url, PROMETHEAN_DATA: join(scene().folder, "none") };
     const placed = await run(["publish", "cli.mongo", '{"n":1}', "--key", "k", "--json"], { env });
     expect(JSON.parse(placed.out)).toMatchObject({ topic: "cli.mongo", seq: 1 });
     expect((await run(["history", "cli.mongo", "k"], { env })).out).toContain('{"n":1}');
@@ -348,25 +341,25 @@ describe("promethean token and context", () => {
       genuine: true,
       claims: { sub: "shop" },
     });
-    writeFileSync(join(scene.folder, "other-secret"), SECRET.replace("secret", "riddle"));
+    writeFileSync(join(scene().folder, "other-secret"), SECRET.replace("secret", "riddle"));
     const forged = await cli("token", "inspect", token, "--secret-file", "other-secret");
     expect(forged.code).toBe(4);
   });
 
   it("uses a saved connection, in a file that is the owner's alone", async () => {
-    const { PROMETHEAN_URL = "", PROMETHEAN_CONTEXTS = "" } = scene.env;
+    const { PROMETHEAN_URL = "", PROMETHEAN_CONTEXTS = "" } = scene().env;
     const env = { PROMETHEAN_CONTEXTS };
     await run(["context", "save", "here", "--url", PROMETHEAN_URL, "--token", "all"], { env });
     expect(statSync(PROMETHEAN_CONTEXTS).mode & 0o777).toBe(0o600);
-    expect((await run(["topics", "orders.placed"], { env, cwd: scene.folder })).code).toBe(0);
+    expect((await run(["topics", "orders.placed"], { env, cwd: scene().folder })).code).toBe(0);
     expect((await run(["context", "ls"], { env })).out).not.toContain("all");
     expect((await run(["context", "rm", "here"], { env })).code).toBe(0);
   });
 
   it("takes a saved token from a file, and a saved store from where it was saved", async () => {
-    const { PROMETHEAN_URL = "", PROMETHEAN_CONTEXTS = "" } = scene.env;
+    const { PROMETHEAN_URL = "", PROMETHEAN_CONTEXTS = "" } = scene().env;
     const env = { PROMETHEAN_CONTEXTS };
-    const cwd = scene.folder;
+    const cwd = scene().folder;
     writeFileSync(join(cwd, "all-token"), "all\n");
     await run(["context", "save", "here", "--url", PROMETHEAN_URL, "--token-file", "all-token"], {
       env,

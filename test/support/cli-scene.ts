@@ -2,12 +2,13 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { afterAll, beforeAll } from "vitest";
 import { createBus } from "../../src/bus/create-bus.js";
 import { Fatal } from "../../src/model/errors.js";
 import { startChangelogProjector } from "../../src/project/changelog.js";
 import { deadLetters } from "../../src/project/dead-letters.js";
 import { embeddedStore } from "../../src/stores/embedded/index.js";
-import { makeBin } from "./cli.js";
+import { type Ended, ensureBuilt, makeBin, run } from "./cli.js";
 import { eventually } from "./eventually.js";
 import { type HubFixture, hubFixture } from "./hub-fixture.js";
 
@@ -49,6 +50,20 @@ export async function cliScene(): Promise<Scene> {
       await fixture.close();
       rmSync(folder, { recursive: true, force: true });
     },
+  };
+}
+
+/** One scene for all tests of a file, and the command line in it. */
+export function sceneOfFile(): { scene(): Scene; cli(...args: string[]): Promise<Ended> } {
+  let scene: Scene;
+  beforeAll(async () => {
+    ensureBuilt();
+    scene = await cliScene();
+  });
+  afterAll(() => scene.close());
+  return {
+    scene: () => scene,
+    cli: (...args) => run(args, { env: scene.env, cwd: scene.folder }),
   };
 }
 

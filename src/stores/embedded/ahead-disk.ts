@@ -61,11 +61,11 @@ function writeAll(fd: number, image: Buffer, from: number, to: number): void {
 
 /** Undefined where this cannot be done; a file system says so on opening, or on the first write. */
 function openDirect(path: string, zeros: Buffer): number | undefined {
-  const { O_RDWR, O_DSYNC, O_DIRECT } = constants as Partial<typeof constants>;
-  if (O_RDWR === undefined || O_DSYNC === undefined || O_DIRECT === undefined) return undefined;
+  const { O_DSYNC, O_DIRECT } = constants as Partial<typeof constants>;
+  if (O_DSYNC === undefined || O_DIRECT === undefined) return undefined;
   let fd: number | undefined;
   try {
-    fd = openSync(path, O_RDWR | O_DSYNC | O_DIRECT);
+    fd = openSync(path, constants.O_RDWR | O_DSYNC | O_DIRECT);
     writeAll(fd, zeros, 0, BLOCK_BYTES);
     return fd;
   } catch {
