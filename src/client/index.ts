@@ -1,4 +1,5 @@
 /** promethean/client in Node: WebSockets by `ws`. */
+import { soon } from "../model/soon.js";
 import { PromClient as AnyClient } from "./client.js";
 import type { ClientOptions, ClientTrouble } from "./client-options.js";
 import { NodeSocket } from "./node-socket.js";
@@ -15,11 +16,12 @@ export class PromClient extends AnyClient {
 }
 
 /**
- * Node comes to its ticks when no reaction of a promise is left. Whoever publishes again as each answer comes does so in as
- * many reactions, and all of it goes in one message; one that goes after the first reaction would hold a single frame.
+ * Whoever publishes again as each answer comes does so in as many reactions, and all of it goes in one message, acks included.
+ * From a reaction Node comes to its ticks when no reaction is left; from the callback of a socket it would come to them first,
+ * and an answer would wait until the acks of the events that came with it are written.
  */
 function afterReactions(callback: () => void): void {
-  process.nextTick(callback);
+  soon(() => process.nextTick(callback));
 }
 
 function warn({ error }: ClientTrouble): void {

@@ -75,6 +75,14 @@ describe("the client's messages", () => {
     expect(published.length).toBeLessThan(1_000 / 5);
   });
 
+  it("hold what an answer led to beside the acks of the events that came with it", async () => {
+    await connect({ token: "all" });
+    await client.subscribe("t.a", "g", () => undefined);
+    for (let n = 0; n < 20; n++) await client.publish("t.a", n);
+    const kinds = messages.map((frames) => frames.map(({ type }) => type));
+    expect(kinds).toContainEqual(["ACK", "PUBLISH"]);
+  });
+
   it.each([
     ["many in a frame", false],
     ["one by one", true],
