@@ -3,6 +3,14 @@ import { defineConfig } from "vitest/config";
 
 const source = (path: string): string => fileURLToPath(new URL(`./src/${path}`, import.meta.url));
 
+/** Command lines, examples, hubs: what they do can be waited for on a busy machine too. */
+const PROGRAMS = "test/e2e/{cli,cli-*,examples,hub-fuzz,hub-stores,readme,serve-tracing}.test.ts";
+const END_TO_END = {
+  globalSetup: ["test/support/mongo/global-setup.ts", "test/support/console/global-setup.ts"],
+  testTimeout: 180_000,
+  hookTimeout: 180_000,
+};
+
 export default defineConfig({
   resolve: {
     // Tests that import the package by name get the sources, as tsconfig.json's `paths` does.
@@ -44,18 +52,18 @@ export default defineConfig({
           hookTimeout: 120_000,
         },
       },
+      { extends: true, test: { name: "programs", include: [PROGRAMS], ...END_TO_END } },
       {
         extends: true,
         test: {
           name: "e2e",
           include: ["test/e2e/**/*.test.ts"],
-          // Browsers and whole programs, after all others and one file at a time: what waits for a person's pace is
-          // not to be judged on a machine that is busy with something else.
+          exclude: [PROGRAMS],
+          // Browsers and crowds, after all others and one file at a time: what waits for a person's pace is not to be
+          // judged on a machine that is busy with something else.
           sequence: { groupOrder: 1 },
           maxWorkers: 1,
-          globalSetup: ["test/support/mongo/global-setup.ts", "test/support/console/global-setup.ts"],
-          testTimeout: 180_000,
-          hookTimeout: 180_000,
+          ...END_TO_END,
         },
       },
     ],
