@@ -109,8 +109,8 @@ export class PromClient {
   }
 
   /**
-   * Resolves when the hub has recognised the token; rejects if it refused it. Mends itself from then on. While no hub answers
-   * it goes on trying: `onStatus` tells, and `close` ends it.
+   * Resolves when the hub has recognised the token, or needs none; rejects if it refused it, or wants one and there is none. Mends
+   * itself from then on. While no hub answers it goes on trying: `onStatus` tells, and `close` ends it.
    */
   async connect(): Promise<void> {
     if (this.status === "online") return;

@@ -1,7 +1,7 @@
 /**
  * One lasting connection made of many: opens a socket, greets, and opens another when it is lost.
  *
- *   offline --open--> connecting --AUTH ok--> online --lost, token ran out--> offline (and again, after a wait)
+ *   offline --open--> connecting --greeting ok--> online --lost, token ran out--> offline (and again, after a wait)
  *   any --close, or a token that is refused--> closed
  */
 
@@ -42,6 +42,8 @@ const TOO_LARGE = 1009;
  */
 const MESSAGE_CHARS = 65_536;
 const GREETING = "auth";
+const NO_TOKEN =
+  "the hub wants a token (UNAUTHENTICATED), and this client has none: give it token or getToken";
 
 export class Connection {
   readonly #options: ConnectionOptions;
@@ -59,6 +61,8 @@ export class Connection {
   #acks: AckRun | null = null;
   /** The hub has said that it takes many acks in one frame. */
   #takesIds = false;
+  /** There is a token to greet the hub with; without one, the hub must need none, or know the client by its upgrade request. */
+  #hasToken = false;
   /** The hub has recognised the token that it was greeted with. */
   #isRecognised = false;
 
@@ -174,11 +178,8 @@ export class Connection {
   #greet(socket: SocketLike, token: string | undefined): void {
     this.#heardMs = Date.now();
     this.#pingTimer = setInterval(() => this.#ping(), this.#options.pingMs);
-    const says = { corr: GREETING, takes: CLIENT_TAKES };
-    const frame: ClientFrame =
-      token === undefined ? { type: "PING", ...says } : { type: "AUTH", token, ...says };
-    socket.send(JSON.stringify([frame]));
-    if (token === undefined) this.#online();
+    this.#hasToken = token !== undefined;
+    socket.send(JSON.stringify(greeting(token)));
   }
 
   #receive(socket: SocketLike, text: string): void {
@@ -201,7 +202,7 @@ export class Connection {
   #greeted(hub: unknown): void {
     const { takes } = (hub ?? {}) as { readonly takes?: readonly string[] };
     this.#takesIds = takes?.includes("ids") === true;
-    this.#isRecognised = true;
+    this.#isRecognised = this.#hasToken;
     this.#online();
   }
 
@@ -237,7 +238,8 @@ export class Connection {
     if (this.#status === "closed") return;
     if (code === TOO_LARGE) this.#options.onTooLarge();
     if (REFUSED_CODES.has(code) && !ranOut) {
-      this.#setStatus("closed", new BusError("CLOSED", "the hub refused the token"));
+      const isWanting = this.#status === "connecting" && !this.#hasToken;
+      this.#setStatus("closed", new BusError("CLOSED", isWanting ? NO_TOKEN : "the hub refused the token"));
       return;
     }
     this.#setStatus("offline");
@@ -250,6 +252,19 @@ export class Connection {
     this.#status = status;
     this.#options.onStatus(status, error);
   }
+}
+
+/**
+ * Its last frame is the one whose answer counts. Any hub answers a PING, whoever sent it; a RESUME only to those it knows, and on
+ * a new connection it changes nothing.
+ */
+function greeting(token: string | undefined): readonly ClientFrame[] {
+  const says = { takes: CLIENT_TAKES };
+  if (token !== undefined) return [{ type: "AUTH", token, corr: GREETING, ...says }];
+  return [
+    { type: "PING", ...says },
+    { type: "RESUME", corr: GREETING },
+  ];
 }
 
 /** What a message holds: frames, if a hub sent it. Of one that is not JSON, something that is no frame. */
