@@ -20,5 +20,12 @@ export interface Backend {
   ): Promise<AsyncIterable<Uint8Array>>;
   /** Lines of JSON, sent as they come. */
   send<T>(path: string, query: Query, lines: AsyncIterable<string | Uint8Array>): Promise<T>;
+  /** A body that the other end makes first, however long that takes. */
+  download(path: string): Promise<Download>;
   close(): Promise<void>;
+}
+
+export interface Download {
+  readonly bytes: number;
+  readonly body: AsyncIterable<Uint8Array>;
 }

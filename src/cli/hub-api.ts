@@ -1,7 +1,9 @@
 /** A hub over HTTP. Its problems come out as failures with the same code. */
+import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
+import { text as textOf } from "node:stream/consumers";
 import { describeThrown } from "../model/errors.js";
-import type { Backend, Query } from "./backend.js";
+import type { Backend, Download, Query } from "./backend.js";
 import { CliError, failure } from "./exit.js";
 
 export interface HubApiOptions {
@@ -51,7 +53,7 @@ export class HubApi implements Backend {
     headers: Readonly<Record<string, string>> = {},
   ): Promise<AsyncIterable<Uint8Array>> {
     const { body } = await this.#fetch("GET", path, query, { headers });
-    return pieces(body, this.url);
+    return pieces(body as AsyncIterable<Uint8Array> | null, this.url);
   }
 
   async send<T>(path: string, query: Query, lines: AsyncIterable<string | Uint8Array>): Promise<T> {
@@ -61,16 +63,34 @@ export class HubApi implements Backend {
     return response.json() as Promise<T>;
   }
 
+  /** Not by `fetch`, which gives up after five minutes without a word. */
+  async download(path: string): Promise<Download> {
+    const url = new URL(this.url + path);
+    const { request } = url.protocol === "https:" ? await import("node:https") : await import("node:http");
+    const { signal } = this.#options;
+    const headers = { ...this.#authorization(), "Content-Type": "application/json" };
+    const response = await new Promise<IncomingMessage>((resolve, reject) => {
+      const asked = request(url, { method: "POST", headers, ...(signal && { signal }) }, resolve);
+      asked.on("error", reject);
+      asked.end("{}");
+    }).catch((error: unknown) => {
+      throw unreachable(this.url, error);
+    });
+    if (response.statusCode !== 200) throw failureOf(response.statusCode ?? 0, await textOf(response));
+    return { bytes: Number(response.headers["content-length"]), body: pieces(response, this.url) };
+  }
+
   async close(): Promise<void> {
     await this.#options.close?.();
   }
 
+  #authorization(): Record<string, string> {
+    return this.token === undefined ? {} : { Authorization: `Bearer ${this.token}` };
+  }
+
   async #fetch(method: string, path: string, query: Query, init: RequestInit = {}): Promise<Response> {
     const { signal } = this.#options;
-    const headers = {
-      ...(this.token !== undefined && { Authorization: `Bearer ${this.token}` }),
-      ...(init.headers as Record<string, string> | undefined),
-    };
+    const headers = { ...this.#authorization(), ...(init.headers as Record<string, string> | undefined) };
     let response: Response;
     try {
       response = await fetch(this.url + path + queryText(query), {
@@ -82,15 +102,15 @@ export class HubApi implements Backend {
     } catch (error) {
       throw unreachable(this.url, error);
     }
-    if (!response.ok) throw await failureOf(response);
+    if (!response.ok) throw failureOf(response.status, await response.text());
     return response;
   }
 }
 
-async function* pieces(body: ReadableStream<Uint8Array> | null, url: string): AsyncGenerator<Uint8Array> {
+async function* pieces(body: AsyncIterable<Uint8Array> | null, url: string): AsyncGenerator<Uint8Array> {
   if (body === null) return;
   try {
-    yield* body as unknown as AsyncIterable<Uint8Array>;
+    yield* body;
   } catch (error) {
     throw failure(
       "STORE_UNAVAILABLE",
@@ -111,17 +131,16 @@ function queryText(query: Query): string {
   return search.size === 0 ? "" : `?${search}`;
 }
 
-async function failureOf(response: Response): Promise<CliError> {
-  const text = await response.text();
+function failureOf(status: number, text: string): CliError {
   let problem: Problem = {};
   try {
     problem = JSON.parse(text) as Problem;
   } catch {
     // Not a hub, or something between here and it.
   }
-  const code = problem.code ?? (response.status === 404 ? "NOT_FOUND" : "STORE_UNAVAILABLE");
+  const code = problem.code ?? (status === 404 ? "NOT_FOUND" : "STORE_UNAVAILABLE");
   const where = problem.line === undefined ? "" : `line ${problem.line}: `;
-  const said = problem.detail ?? `the hub answered ${response.status}`;
+  const said = problem.detail ?? `the hub answered ${status}`;
   const message = said.startsWith(where) ? said : `${where}${said}`;
   return failure(code, message, hintFor(code));
 }

@@ -1,9 +1,12 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeAll, beforeEach, expect, it } from "vitest";
 import type { Bus } from "../../src/bus/bus.js";
 import { createBus } from "../../src/bus/create-bus.js";
+import { startHub } from "../../src/hub/server.js";
 import { embeddedStore } from "../../src/stores/embedded/index.js";
 import { type Ended, ensureBuilt, run } from "../support/cli.js";
 
@@ -53,5 +56,35 @@ it("says so if another process has the store for itself", async () => {
   const { code, out, err } = await backup();
   expect({ code, out }).toEqual({ code: 1, out: "" });
   expect(err).toContain(`${path} is open elsewhere with \`exclusive\``);
+  expect(err).toContain("--url <hub> instead of --store");
   expect(readdirSync(folder).filter((each) => each.startsWith("copy"))).toEqual([]);
+});
+
+it("P1: has the hub copy a store that the hub has for itself", async () => {
+  await open({ exclusive: true });
+  const hub = await startHub({ bus, auth: { tokens: { t: { scopes: ["*:*"] } } } });
+  const { code, out } = await run(["backup", copy, "--url", hub.url, "--token", "t", "--json"]);
+  expect(code).toBe(0);
+  expect(JSON.parse(out)).toEqual({ store: hub.url, file: copy, bytes: statSync(copy).size });
+  const { out: events } = await run(["export", "orders", "--store", copy]);
+  expect(events.match(/"payload":\{"n":[123]\}/g)).toHaveLength(3);
+  expect(readdirSync(folder).filter((name) => name.includes("backup") || name.includes("partial"))).toEqual(
+    [],
+  );
+  await hub.close();
+});
+
+it("leaves nothing behind if the hub's answer breaks off", async () => {
+  await open({ exclusive: false });
+  const server = createServer((_, response) => {
+    response.writeHead(200, { "Content-Length": 1_000 });
+    response.write("x".repeat(500), () => response.destroy());
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  const { code, out, err } = await run(["backup", copy, "--url", `http://127.0.0.1:${port}`]);
+  expect({ code, out }).toEqual({ code: 1, out: "" });
+  expect(err).toContain("it is not whole");
+  expect(readdirSync(folder).filter((name) => name.startsWith("copy"))).toEqual([]);
+  server.close();
 });

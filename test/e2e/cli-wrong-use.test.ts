@@ -53,7 +53,7 @@ describe("promethean, used wrongly", () => {
     [["config", "check", "--config", "missing.yaml"], 3, "missing.yaml cannot be read"],
     [["serve", "--config", "missing.yaml"], 3, "missing.yaml cannot be read"],
     [["compact"], 2, "works on a store"],
-    [["backup", "copy.db"], 2, "works on a store"],
+    [["backup", "copy.db"], 2, "this store has none"],
     [["backup", "copy.db", "--store", "memory"], 2, "this store has none"],
     [["backup", "orders.ndjson", "--store", "bus.db"], 2, "orders.ndjson is there already"],
     [["schema", "check", "orders.placed", "jwt-secret"], 5, "is not JSON"],

@@ -1,18 +1,20 @@
 /** `promethean backup`: a copy of a store's file, taken while the store is in use. */
-import { stat } from "node:fs/promises";
+import { open, rename, rm, stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import type { EmbeddedStore } from "../../stores/embedded/index.js";
-import { usageError } from "../exit.js";
-import { demandBus } from "../own-bus.js";
+import type { Backend } from "../backend.js";
+import { CliError, codeOf, failure, usageError } from "../exit.js";
+import { watchGrowth } from "../growth.js";
 import { newCommand } from "../own-command.js";
+import { Progress } from "../progress.js";
 import { dataSize } from "../quantities.js";
 import { perform, type Session, withConnection } from "../session.js";
 
 export function backupCommand(): Command {
   const command = newCommand(
     "backup",
-    "Copies the file of a store, as it stands, while the store is in use. The copy is a store, and appears whole or not at all.",
+    "Copies the file of a store, as it stands, while the store is in use. The copy is a store, and appears whole or not at all. A hub copies its own store, also one that it has for itself (--exclusive), and sends the copy.",
     [
       "promethean backup bus-copy.db --store bus.db",
       "promethean backup bus-$(date +%F).db --store bus.db && promethean doctor --store bus-$(date +%F).db --deep",
@@ -25,11 +27,59 @@ async function backup(session: Session, file: string): Promise<void> {
   const { out } = session;
   const target = resolve(file);
   await demandFree(target);
-  const store = demandFileStore(demandBus(await session.connect(), "backup").store);
-  out.note(`copying ${store.path} …`);
-  await store.backup(target);
+  const backend = await session.connect().catch(suggestHub);
+  const { bus } = backend;
+  const store = bus === undefined ? undefined : demandFileStore(bus.store);
+  out.note(`copying ${store?.path ?? `the store of ${backend.name}`} …`);
+  await (store === undefined ? fromHub(backend, target) : fromStore(store, target));
   const { size } = await stat(target);
-  out.value({ store: store.path, file: target, bytes: size }, `${target} written, ${dataSize(size)}.`);
+  const from = store?.path ?? backend.name;
+  out.value({ store: from, file: target, bytes: size }, `${target} written, ${dataSize(size)}.`);
+}
+
+/** The copy is made in one go, which says nothing until it is over: the file that grows shows how far it is. */
+async function fromStore(store: EmbeddedStore, target: string): Promise<void> {
+  const progress = new Progress("backup", (await stat(store.path)).size);
+  const over = new AbortController();
+  const watched = watchGrowth(partOf(target), (bytes) => progress.at(bytes), over.signal);
+  try {
+    await store.backup(target);
+  } finally {
+    over.abort();
+    await watched;
+    progress.end();
+  }
+}
+
+async function fromHub(backend: Backend, target: string): Promise<void> {
+  const { bytes, body } = await backend.download("/backup").catch(refuseNoFile);
+  const progress = new Progress("backup", bytes);
+  const partial = partOf(target);
+  try {
+    const file = await open(partial, "w");
+    try {
+      for await (const piece of body) {
+        await file.writeFile(piece);
+        progress.add(piece.length);
+      }
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(partial, target);
+  } catch (error) {
+    await rm(partial, { force: true });
+    if (error instanceof CliError) throw error;
+    const why = (error as NodeJS.ErrnoException).code;
+    throw failure("STORE_UNAVAILABLE", `${target} cannot be written (${why})`, { cause: error });
+  } finally {
+    progress.end();
+  }
+}
+
+/** The copy as long as it is not whole. */
+function partOf(target: string): string {
+  return `${target}.partial`;
 }
 
 /** What an earlier store of that name left beside it would be taken for a part of the copy. */
@@ -43,8 +93,22 @@ async function demandFree(target: string): Promise<void> {
 
 function demandFileStore(store: object): EmbeddedStore {
   if ("backup" in store) return store as EmbeddedStore;
-  throw usageError(
+  throw noFile();
+}
+
+function refuseNoFile(error: unknown): never {
+  throw codeOf(error) === "UNSUPPORTED" ? noFile() : error;
+}
+
+function noFile(): CliError {
+  return usageError(
     "backup copies the file of an embedded store, and this store has none",
     "of MongoDB, use mongodump or snapshots of its volumes; of single topics, promethean export",
   );
+}
+
+function suggestHub(error: unknown): never {
+  if (codeOf(error) !== "STORE_LOCKED") throw error;
+  const hint = "if a hub has it, the hub can copy it: --url <hub> instead of --store";
+  throw failure("STORE_LOCKED", (error as Error).message, { hint, cause: error });
 }

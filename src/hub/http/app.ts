@@ -5,6 +5,7 @@ import { OpenAPIHono } from "@hono/zod-openapi";
 import type { HubContext } from "../context.js";
 import { HubError } from "../problem.js";
 import { bearer, problemAnswer } from "./answers.js";
+import { backupRoute } from "./backup.js";
 import type { HubApp, HubEnv, HubRequest } from "./base.js";
 import { browseRoutes } from "./browse.js";
 import { consoleRoutes, isConsolePath } from "./console.js";
@@ -61,6 +62,7 @@ export function createHttp(hub: HubContext, desk: PublishDesk): RequestListener 
   outboxRoutes(app, hub);
   statsRoutes(app, hub);
   operationRoutes(app, hub);
+  backupRoute(app, hub);
   specRoutes(app, hub);
   consoleRoutes(app);
   const methods = methodsByPath(app);

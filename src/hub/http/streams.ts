@@ -1,4 +1,5 @@
 /** Answers that go on: each ends with its reader, with its caller's token, and with the hub. */
+import type { FileHandle } from "node:fs/promises";
 import type { HttpBindings } from "@hono/node-server";
 import type { Caller } from "../auth.js";
 import type { HubContext } from "../context.js";
@@ -41,6 +42,7 @@ export function serverSentEvents(body: ReadableStream<Uint8Array>): Response {
 }
 
 const CHUNK_CHARS = 65_536;
+const CHUNK_BYTES = 262_144;
 
 type Outgoing = HttpBindings["outgoing"];
 
@@ -79,6 +81,29 @@ export async function textStream(
       async cancel() {
         life.end();
         await texts.return(undefined);
+      },
+    },
+    { highWaterMark: 1 },
+  );
+}
+
+/** A file as a body, from its beginning. What fails, or has to end, is broken off. */
+export function fileStream(
+  file: FileHandle,
+  life: StreamLife,
+  outgoing: Outgoing,
+): ReadableStream<Uint8Array> {
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        try {
+          const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(CHUNK_BYTES));
+          if (life.signal.aborted) throw new Error("its time is over");
+          if (bytesRead === 0) controller.close();
+          else controller.enqueue(buffer.subarray(0, bytesRead));
+        } catch {
+          await breakOff(outgoing);
+        }
       },
     },
     { highWaterMark: 1 },
