@@ -1,7 +1,8 @@
 /**
  * A change stream that is kept open: after an error it goes on from where it was, with growing waits; if the server no
- * longer knows that point it begins anew and says that something was missed. A server that has no change streams, or a
- * user who may not open one, ends it for good, and the caller falls back to polling.
+ * longer knows that point, or ended the stream since what it is about was dropped or renamed, it begins anew and says that
+ * something was missed. A server that has no change streams, or a user who may not open one, ends it for good, and the
+ * caller falls back to polling.
  */
 import { type ChangeStream, type Document, MongoServerError, type ResumeToken } from "mongodb";
 import { busError } from "./errors.js";
@@ -53,6 +54,7 @@ export class ChangeLoop {
         await this.#follow(stream, () => {
           waitMs = FIRST_WAIT_MS;
         });
+        resumeAfter = undefined;
       } catch (error) {
         if (this.#stopped) break;
         const code = error instanceof MongoServerError ? Number(error.code) : undefined;
@@ -66,12 +68,13 @@ export class ChangeLoop {
     }
   }
 
+  /** Until the server ends the stream. One that was ended gives nothing any more, at once and for ever. */
   async #follow(stream: ChangeStream<Document, Document>, onProgress: () => void): Promise<void> {
     stream.once("resumeTokenChanged", () => {
       onProgress();
       this.#options.onGap();
     });
-    while (!this.#stopped) {
+    while (!this.#stopped && (await stream.hasNext())) {
       const change = await stream.tryNext();
       if (change !== null) this.#options.onChange(change);
     }

@@ -85,6 +85,16 @@ describe("on a replica set", () => {
     await ear.next((s) => s.type === "appended" && s.head === 1);
   });
 
+  it("P15: a database that is dropped and comes back: the stream begins anew, and nothing spins meanwhile", async () => {
+    const before = ear.heard.filter(isAny).length;
+    await database.db.dropDatabase();
+    await vi.waitFor(() => expect(ear.heard.filter(isAny).length).toBeGreaterThan(before), {
+      timeout: 10_000,
+    });
+    await writer.registry.defineTopic({ name: "invoices", partitions: 1 });
+    await ear.next((s) => s.type === "topic" && s.topic === "invoices");
+  });
+
   it("whoever stops listening hears no more, and costs the server no stream", async () => {
     const streams = async (): Promise<number> => {
       const { inprog } = await database.client
