@@ -83,6 +83,10 @@ const BLOWS: readonly Blow[] = [
     blockConnection: true,
     blockTimeMS: 300,
   }),
+  often("Interrupted 11601", {
+    failCommands: [...WRITES, ...READS, "commitTransaction"],
+    errorCode: 11601,
+  }),
   often("CursorNotFound 43", { failCommands: ["getMore"], errorCode: 43 }),
   often("ChangeStreamHistoryLost 286", { failCommands: ["aggregate", "getMore"], errorCode: 286 }),
   once("ChangeStreamHistoryLost 286 in the midst", { failCommands: ["getMore"], errorCode: 286 }),

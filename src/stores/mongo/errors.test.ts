@@ -23,6 +23,9 @@ describe("errors of MongoDB", () => {
     [brokenPipe(), "STORE_UNAVAILABLE", true],
     [inBulk(brokenPipe()), "STORE_UNAVAILABLE", true],
     [serverError(10107), "STORE_UNAVAILABLE", true],
+    [serverError(43), "STORE_UNAVAILABLE", true],
+    [serverError(73), "INVALID_OPTION", false],
+    [serverError(171), "INVALID_PAYLOAD", false],
     [serverError(18), "STORE_UNAVAILABLE", false],
     [serverError(13), "STORE_UNAVAILABLE", false],
     [serverError(8000), "STORE_UNAVAILABLE", false],
@@ -41,6 +44,7 @@ describe("errors of MongoDB", () => {
     brokenPipe(),
     inBulk(new MongoNetworkError("gone")),
     serverError(11602),
+    serverError(11601),
   ])("a write that fails with %s may have happened: OUTCOME_UNKNOWN", (error) => {
     expect(mayHaveHappened(error)).toBe(true);
     expect(busError(error, "possible").code).toBe("OUTCOME_UNKNOWN");

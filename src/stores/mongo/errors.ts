@@ -12,6 +12,7 @@ import {
   MongoError,
   MongoInvalidArgumentError,
   MongoMissingCredentialsError,
+  MongoMissingDependencyError,
   MongoNetworkError,
   MongoNotConnectedError,
   MongoParseError,
@@ -37,6 +38,11 @@ const NOT_SERVING: Verdict = {
   advice:
     "the MongoDB server cannot serve just now (it is shutting down, or another primary is being elected)",
 };
+/** By an administrator, or by the server itself. Of an insert of many, some may be in. */
+const INTERRUPTED: Verdict = {
+  code: "STORE_UNAVAILABLE",
+  advice: "MongoDB ended it before it was done (its session, cursor or operation was killed)",
+};
 const TOO_LARGE: Verdict = {
   code: "PAYLOAD_TOO_LARGE",
   advice: "MongoDB takes 16 MiB per document at most",
@@ -51,6 +57,7 @@ const BY_SERVER_CODE: ReadonlyMap<number, Verdict> = new Map([
   ...[6, 7, 89, 91, 189, 9001, 10058, 10107, 11600, 11602, 13435, 13436, 134, 133].map(
     (code) => [code, NOT_SERVING] as const,
   ),
+  ...[24, 43, 175, 237, 279, 355, 365, 11601, 46841].map((code) => [code, INTERRUPTED] as const),
   [18, refused("MongoDB refused the credentials: check user, password and authSource in the address")],
   [8000, refused("MongoDB refused the credentials: check user, password and authSource in the address")],
   [13, refused("MongoDB refuses: the address must name a user (mongodb://user:password@…) who may do this")],
@@ -66,6 +73,24 @@ const BY_SERVER_CODE: ReadonlyMap<number, Verdict> = new Map([
   ],
   [112, { code: "WRITE_CONFLICT", advice: "another writer changed the same documents" }],
   [251, { code: "WRITE_CONFLICT", advice: "the transaction was ended by the server" }],
+  [
+    13297,
+    { code: "INVALID_OPTION", advice: "MongoDB takes no two databases whose names differ in case alone" },
+  ],
+  [
+    73,
+    {
+      code: "INVALID_OPTION",
+      advice: "MongoDB does not take the name: database, prefix and view have 255 bytes together at most",
+    },
+  ],
+  [
+    171,
+    {
+      code: "INVALID_PAYLOAD",
+      advice: "of the fields of one index of a view, MongoDB lets no more than one hold a list",
+    },
+  ],
   [85, FOREIGN_INDEX],
   [86, FOREIGN_INDEX],
   [10334, TOO_LARGE],
@@ -130,7 +155,8 @@ function verdictOn(error: Error, effect: Effect): Verdict {
   if (
     error instanceof MongoParseError ||
     error instanceof MongoInvalidArgumentError ||
-    error instanceof MongoMissingCredentialsError
+    error instanceof MongoMissingCredentialsError ||
+    error instanceof MongoMissingDependencyError
   ) {
     return { code: "INVALID_OPTION", advice: "MongoDB's driver does not accept this" };
   }
@@ -181,7 +207,11 @@ export function mayHaveHappened(thrown: unknown): boolean {
 /** Whether an error ended a transaction without effect, so that it can be begun anew. */
 export function isTransient(thrown: unknown): boolean {
   const error = rootOf(thrown);
-  if (isLostConnection(error)) return true;
+  return isLostConnection(error) || isRepeatable(error);
+}
+
+/** Whether the driver itself says so. */
+export function isRepeatable(error: unknown): boolean {
   return error instanceof MongoError && error.hasErrorLabel("TransientTransactionError");
 }
 

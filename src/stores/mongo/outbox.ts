@@ -31,8 +31,11 @@ import { type OutboxWatch, watchOutbox } from "./outbox-watch.js";
 type Status = Exclude<OutboxStatus, "sent">;
 const UNSENT: readonly Status[] = ["pending", "claimed", "dead"];
 const IN_ORDER = { at: 1, nth: 1 } as const;
-/** Entries looked through for one batch; the rest is for the next call. */
-const MAX_SCANNED = 20_000;
+/** Entries looked through for one batch; the rest is for the next call, which goes on there. */
+const MAX_SCANNED = 5_000;
+const LEAST_AT_ONCE = 100;
+/** Keys that a query leaves out; entries of further ones are looked at, and passed by. */
+const MAX_LEFT_OUT = 200;
 
 export interface MongoOutboxOptions {
   /** Default "outbox". */
@@ -57,6 +60,8 @@ export class MongoOutbox implements OutboxStore {
   /** Watches that were stopped and are not done yet. */
   readonly #ending = new Set<Promise<void>>();
   #logicalTime = true;
+  /** The last entry that was looked at, if the last call had to stop there. */
+  #scannedTo: OutboxDocument | undefined;
   #prepared: Promise<void> | undefined;
 
   constructor(db: Db, options: MongoOutboxOptions = {}, gate = new Gate()) {
@@ -86,7 +91,7 @@ export class MongoOutbox implements OutboxStore {
   }
 
   add(entry: OutboxEntry, o: { nowMs?: number; session?: ClientSession } = {}): Promise<void> {
-    return this.#gate.write(async () => {
+    return this.#gate.writeWithin(o.session, async () => {
       checkEntry(entry);
       const fields = entryFields(entry);
       const literals = Object.entries(fields).map(([name, value]) => [name, { $literal: value }]);
@@ -144,25 +149,54 @@ export class MongoOutbox implements OutboxStore {
     });
   }
 
-  /** The first `count` entries, in order, that are due and whose key nobody holds up. */
+  /**
+   * The first `count` entries, in order, that are due and whose key nobody holds up. A key that is held up may have any
+   * number of entries behind it: once one of them was met, the others are left out.
+   */
   async #claimable(count: number, nowMs: number): Promise<OutboxDocument[]> {
     const found: OutboxDocument[] = [];
-    const due: Filter<OutboxDocument> = { status: "pending", dueMs: { $lte: nowMs } };
-    const cursor = this.#rows.find(due).sort(IN_ORDER).limit(MAX_SCANNED).batchSize(Math.max(100, count));
-    try {
-      while (found.length < count && (await cursor.hasNext())) {
-        const page = cursor.readBufferedDocuments();
-        const blockers = await this.#blockers(page, nowMs);
-        const free = page.filter(({ key }, i) => {
-          const blocker = key === undefined ? undefined : blockers.get(plainText(key));
-          return blocker === undefined || isBefore(page[i] as OutboxDocument, blocker);
-        });
-        found.push(...free.slice(0, count - found.length));
+    const heldUp = new Set<string>();
+    let last = this.#scannedTo;
+    this.#scannedTo = undefined;
+    for (let scanned = 0; found.length < count; ) {
+      const { page, isEnd } = await this.#due(nowMs, { after: last, without: heldUp, count });
+      const blockers = await this.#blockers(page, nowMs);
+      for (const document of page) {
+        if (!isBehind(document, blockers)) found.push(document);
+        else if (heldUp.size < MAX_LEFT_OUT) heldUp.add(plainText(document.key));
       }
+      if (isEnd) break;
+      last = page.at(-1);
+      scanned += page.length;
+      if (scanned >= MAX_SCANNED && found.length < count) {
+        this.#scannedTo = last;
+        break;
+      }
+    }
+    return found.slice(0, count);
+  }
+
+  /** The next entries that are due, as many as one reply holds. */
+  async #due(
+    nowMs: number,
+    o: { after: OutboxDocument | undefined; without: ReadonlySet<string>; count: number },
+  ): Promise<{ page: OutboxDocument[]; isEnd: boolean }> {
+    const { after, without } = o;
+    const due: Filter<OutboxDocument> = {
+      status: "pending",
+      dueMs: { $lte: nowMs },
+      ...(without.size > 0 && { key: { $nin: [...without].map(bsonText) } }),
+      ...(after && { at: { $gte: after.at }, $or: [{ at: { $gt: after.at } }, { nth: { $gt: after.nth } }] }),
+    };
+    const size = Math.max(LEAST_AT_ONCE, o.count);
+    const cursor = this.#rows.find(due).sort(IN_ORDER).limit(size).batchSize(size);
+    try {
+      await cursor.hasNext();
+      const page = cursor.readBufferedDocuments();
+      return { page, isEnd: page.length < size && cursor.id?.isZero() === true };
     } finally {
       await cursor.close();
     }
-    return found;
   }
 
   /** By key, the earliest entry that is unsent and cannot be claimed now. */
@@ -277,6 +311,8 @@ export class MongoOutbox implements OutboxStore {
 
   list({ status, limit = 100 }: { status: OutboxStatus; limit?: number }): Promise<readonly OutboxRow[]> {
     return this.#gate.read(async () => {
+      // To MongoDB, a limit of 0 is none.
+      if (limit < 1) return [];
       const documents = await this.#rows.find({ status }).sort(IN_ORDER).limit(limit).toArray();
       return documents.map(rowOf);
     });

@@ -3,12 +3,14 @@ import { MongoClient } from "mongodb";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { MongoOutbox } from "../../../src/stores/mongo/index.js";
 import { TestDatabase } from "../../support/mongo/database.js";
+import { FailPoint } from "../../support/mongo/fail-point.js";
 
 const NOW = 1_000_000;
 const claim = { owner: "d", leaseMs: 1_000, nowMs: NOW };
 
 let database: TestDatabase;
 let outbox: MongoOutbox;
+const failPoint = new FailPoint(() => database.client);
 
 beforeEach(async () => {
   database = await TestDatabase.create();
@@ -16,6 +18,7 @@ beforeEach(async () => {
   await outbox.prepare();
 });
 afterEach(async () => {
+  await failPoint.release();
   await outbox.close();
   await database.dispose();
 });
@@ -60,6 +63,25 @@ describe("adding in a transaction", () => {
     await clients[1]?.close();
   });
 
+  it.each([
+    ["another transaction in its way", { errorCode: 112, errorLabels: ["TransientTransactionError"] }],
+    ["a connection that breaks", { closeConnection: true }],
+  ])("P10: %s: withTransaction begins it anew", async (_, fault) => {
+    const client = new MongoClient(database.urlWith(`appName=${database.name}`));
+    const ofClient = new MongoOutbox(client.db(database.name));
+    const orders = client.db(database.name).collection("orders");
+    await failPoint.set(1, { failCommands: ["findAndModify"], appName: database.name, ...fault });
+    await client.withSession((session) =>
+      session.withTransaction(async () => {
+        await orders.insertOne({ n: 1 }, { session });
+        await ofClient.add(entry("a"), { session });
+      }),
+    );
+    expect(await orders.countDocuments()).toBe(1);
+    expect((await outbox.list({ status: "pending" })).map((row) => row.id)).toEqual(["a"]);
+    await client.close();
+  });
+
   it("wakes whoever watches, when the transaction commits and not before", async () => {
     let wakes = 0;
     const stop = outbox.watch(() => wakes++);
@@ -72,6 +94,39 @@ describe("adding in a transaction", () => {
     });
     await vi.waitFor(() => expect(wakes).toBe(2), { timeout: 5_000 });
     stop();
+  });
+});
+
+describe("a key that is held up", () => {
+  /** Entries that were added long ago, in this order. */
+  async function addedBefore(entries: readonly { key: string; status: "pending" | "dead" }[]): Promise<void> {
+    await outbox.add(entry("sample"));
+    const rows = database.db.collection<{ _id: string; nth: string }>("outbox");
+    const sample = await rows.findOneAndDelete({ _id: "sample" });
+    await rows.insertMany(
+      entries.map((one, n) => ({ ...sample, ...one, _id: `e${n}`, nth: `0${String(n).padStart(6, "0")}` })),
+    );
+  }
+
+  function waiting(key: string, count: number) {
+    return Array.from({ length: count }, () => ({ key, status: "pending" }) as const);
+  }
+
+  it("P10: holds up no other, however many entries wait behind the one that failed", async () => {
+    await addedBefore([{ key: "a", status: "dead" }, ...waiting("a", 5_100)]);
+    await outbox.add(entry("b", "b"));
+    expect((await outbox.claimBatch(10, claim)).map(({ id }) => id)).toEqual(["b"]);
+  });
+
+  it("P10: nor do many such keys: what is behind them all is come by in a few calls", async () => {
+    const keys = Array.from({ length: 300 }, (_, n) => `a${n}`);
+    await addedBefore([
+      ...keys.map((key) => ({ key, status: "dead" }) as const),
+      ...keys.flatMap((key, n) => waiting(key, n < 200 ? 1 : 52)),
+    ]);
+    await outbox.add(entry("b", "b"));
+    const claims = [await outbox.claimBatch(10, claim), await outbox.claimBatch(10, claim)];
+    expect(claims.flat().map(({ id }) => id)).toEqual(["b"]);
   });
 });
 
