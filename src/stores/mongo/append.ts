@@ -24,6 +24,7 @@ import {
   type DocumentExtras,
   documentAfter,
   EMPTY_TAIL,
+  metaSize,
   type Tail,
   tailOf,
 } from "./event-document.js";
@@ -94,10 +95,11 @@ export class Appender {
     const { place } = target;
     const name = nameOf(place);
     const tail = this.#tails.get(name) ?? (await this.#learnTail(place, batch));
-    const documents = this.#documentsAfter(tail, target, batch.waitingDrafts());
+    const drafts = batch.waitingDrafts();
+    const documents = this.#documentsAfter(tail, target, drafts);
     batch.inDoubt = true;
     const since = this.#seen;
-    const { count, stop, error, at } = await this.#insert(documents);
+    const { count, stop, error, at } = await this.#insert(documents, drafts);
     this.#seen = laterOf(this.#seen, at);
     if (stop !== "none" && stop !== "id taken") this.#tails.delete(name);
     if (stop === "unknown") {
@@ -123,19 +125,20 @@ export class Appender {
     return stop === "refused" ? busError(error, "none") : undefined;
   }
 
-  async #insert(documents: readonly EventDocument[]): Promise<Inserted> {
+  async #insert(documents: readonly EventDocument[], drafts: readonly EventDraft[]): Promise<Inserted> {
     const { client, db, collections } = this.#connection;
     const { events } = collections;
-    return this.#fitsOneCommand(documents)
+    return this.#fitsOneCommand(documents, drafts)
       ? await insertByCommand(db, events.collectionName, documents)
       : await insertByDriver(client, events, documents);
   }
 
   /** A command is one document for the server, of 16 MiB at most; a character takes up to three bytes. */
-  #fitsOneCommand(documents: readonly EventDocument[]): boolean {
+  #fitsOneCommand(documents: readonly EventDocument[], drafts: readonly EventDraft[]): boolean {
     const first = documents[0] as EventDocument;
     const last = documents.at(-1) as EventDocument;
-    const characters = last.sumBytes - first.sumBytes + (first.payload?.length ?? 0);
+    let characters = last.sumBytes - first.sumBytes + (first.payload?.length ?? 0);
+    for (const { meta } of drafts) if (meta !== undefined) characters += metaSize(meta);
     return !this.#queryable && characters <= COMMAND_CHARACTERS;
   }
 

@@ -51,7 +51,7 @@ export function toBson(value: JsonValue): unknown {
   if (value === null || typeof value !== "object") return checkScalar(value);
   if (Array.isArray(value)) {
     const items = value.map(toBson);
-    return items.some((item, i) => item !== value[i]) ? items : value;
+    return items.some((item, i) => !Object.is(item, value[i])) ? items : value;
   }
   const members = Object.entries(value as JsonObject).map(
     ([name, member]) => [bsonName(name), toBson(member)] as const,
@@ -61,8 +61,9 @@ export function toBson(value: JsonValue): unknown {
   return same ? value : Object.fromEntries(members);
 }
 
-/** BSON would keep a bigint, leave a function out, and hold numbers that JSON has not: elsewhere these are refused. */
+/** BSON would keep a bigint and the sign of 0, leave a function out, and hold numbers that JSON has not: elsewhere these are refused. */
 function checkScalar(value: unknown): unknown {
+  if (value === 0) return 0;
   const kind = typeof value;
   if (kind === "boolean" || kind === "undefined" || (kind === "number" && Number.isFinite(value)))
     return value;

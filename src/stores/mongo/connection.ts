@@ -77,7 +77,9 @@ export class Connection {
     checkOptions(options);
     this.client = options.client ?? connectTo(options.url);
     this.#ownsClient = options.client === undefined;
-    this.db = this.client.db(options.db ?? databaseIn(options.url) ?? "promethean", DB_OPTIONS);
+    const name = options.db ?? databaseIn(options.url) ?? "promethean";
+    checkDatabase(name);
+    this.db = this.client.db(name, DB_OPTIONS);
     this.collections = new Collections(this.db, options.prefix ?? "");
     this.warn = options.onWarning ?? ((message) => process.emitWarning(message, "PrometheanWarning"));
     this.sessions = new OwnSessions(this.client, this.collections.members, this.warn);
@@ -131,26 +133,48 @@ export class Connection {
 
 /** What MongoDB would refuse later, and less clearly. */
 function checkOptions(options: ConnectionOptions): void {
-  const { client, url, db, prefix } = (options ?? {}) as Partial<ConnectionOptions>;
+  const { client, url, db, prefix, onWarning } = (options ?? {}) as Partial<ConnectionOptions>;
   if (client === undefined && typeof url !== "string")
     throw new BusError("INVALID_OPTION", "mongoStore needs `url` (mongodb://…) or `client`");
   if (client !== undefined && typeof Object(client).db !== "function")
     throw new BusError("INVALID_OPTION", "`client` must be a MongoClient of the package mongodb");
-  const isName = typeof db === "string" && /^[^/\\. "$\0]+$/.test(db) && Buffer.byteLength(db) <= 63;
-  if (db !== undefined && !isName)
-    throw new BusError("INVALID_OPTION", '`db` has 1 to 63 bytes, and none of / \\ . " $ or a space');
-  const isPrefix = typeof prefix === "string" && prefix.length <= 60 && !/[$\0]|^system\./.test(prefix);
+  if (db !== undefined) checkDatabase(db);
+  const isPrefix =
+    isText(prefix) && Buffer.byteLength(prefix) <= 60 && !/[$\0]|^\.|(^|\.)system\./.test(prefix);
   if (prefix !== undefined && !isPrefix)
-    throw new BusError("INVALID_OPTION", "`prefix` is a string of at most 60 characters without $");
+    throw new BusError(
+      "INVALID_OPTION",
+      "`prefix` is a string of at most 60 bytes without $ or system., and does not begin with a dot",
+    );
+  if (onWarning !== undefined && typeof onWarning !== "function")
+    throw new BusError("INVALID_OPTION", "`onWarning` is a function that is told what to warn of");
+}
+
+/** In the address, too. */
+function checkDatabase(db: string): void {
+  if (!isText(db) || !/^[^/\\. "$\0]+$/.test(db) || Buffer.byteLength(db) > 63)
+    throw new BusError("INVALID_OPTION", '`db` has 1 to 63 bytes, and none of / \\ . " $ or a space');
+  if (/^(admin|local|config)$/.test(db))
+    throw new BusError(
+      "INVALID_OPTION",
+      `the database "${db}" is MongoDB's own: name another one (where users are kept is told by authSource in the address)`,
+    );
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === "string" && value.isWellFormed();
 }
 
 function connectTo(url = ""): MongoClient {
   const said = url.toLowerCase();
-  const options = Object.entries(CLIENT_DEFAULTS).filter(
-    ([name]) => !said.includes(`${name.toLowerCase()}=`),
+  const isSaid = (name: string): boolean => said.includes(`${name.toLowerCase()}=`);
+  const options: MongoClientOptions = Object.fromEntries(
+    Object.entries(CLIENT_DEFAULTS).filter(([name]) => !isSaid(name)),
   );
+  // The driver looks for such a server before anything is asked of it. It takes no bound on a primary's age.
+  if (!isSaid("maxStalenessSeconds")) options.readPreference = "primary";
   try {
-    return new MongoClient(url, Object.fromEntries(options));
+    return new MongoClient(url, options);
   } catch (error) {
     throw badAddress(url, error);
   }

@@ -141,12 +141,23 @@ function conditionFilters(field: string, condition: FieldCondition): RowFilter[]
     filters.push({ [path]: { [`$${name}`]: stored(bound) }, $expr: sameType });
   }
   if (prefix !== undefined) {
-    const pattern = `^${prefix.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&")}`;
-    filters.push({ [path]: { $regex: pattern }, $expr: { $eq: [{ $type: value }, "string"] } });
+    const end = behindPrefix(prefix);
+    const range = { $gte: stored(prefix), ...(end !== undefined && { $lt: end }) };
+    filters.push({ [path]: range, $expr: { $eq: [{ $type: value }, "string"] } });
   }
   if (exists !== undefined)
     filters.push({ $expr: { [exists ? "$ne" : "$eq"]: [{ $type: value }, "missing"] } });
   return filters as RowFilter[];
+}
+
+/** The first string behind all that begin like this; none if there is no such. A pattern could hold neither a NUL nor any length. */
+function behindPrefix(prefix: string): string | undefined {
+  const last = [...prefix].at(-1);
+  const point = last?.codePointAt(0);
+  if (last === undefined || point === undefined) return undefined;
+  const rest = prefix.slice(0, -last.length);
+  if (point === 0x10ffff) return behindPrefix(rest);
+  return rest + String.fromCodePoint(point === 0xd7ff ? 0xe000 : point + 1);
 }
 
 function stored(value: FieldValue): unknown {

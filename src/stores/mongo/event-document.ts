@@ -106,6 +106,15 @@ export function metaOf(document: MetaFields): EventMeta | undefined {
   });
 }
 
+/** In characters of a payload, which take up to three bytes: at least what a meta takes, also in a batch, where causes stand twice. */
+export function metaSize({ headers, caused_by = [], tags = [], sid = "" }: EventMeta): number {
+  let size = sid.length + 8;
+  for (const name in headers) size += name.length + (headers[name] as string).length + 8;
+  for (const text of caused_by) size += text.length + 8;
+  for (const text of tags) size += text.length + 8;
+  return 3 * size;
+}
+
 function texts(stored: readonly (string | Binary)[]): readonly string[] {
   return freezeJson(stored.map(plainText));
 }

@@ -197,6 +197,8 @@ export class MongoRegistry implements Registry {
 
   audits(o: { limit: number; before?: number }): Promise<readonly AuditEntry[]> {
     return this.#connection.gate.read(async () => {
+      // To MongoDB, a limit of 0 is none.
+      if (o.limit < 1) return [];
       const documents = await this.#connection.collections.audit
         .find(o.before === undefined ? {} : { _id: { $lt: o.before } })
         .sort({ _id: -1 })

@@ -1,4 +1,6 @@
 /** A store on MongoDB, shared by any number of processes and machines. */
+import { BusError } from "../../model/errors.js";
+import { checkOptionNames, namesOf } from "../../model/known-options.js";
 import type { Capabilities, Signal, Store } from "../../ports/store.js";
 import { ensureIndexes } from "./collections.js";
 import { Connection, type ConnectionOptions } from "./connection.js";
@@ -29,6 +31,15 @@ export function mongoStore(options: MongoStoreOptions): Store {
   return new MongoStore(options);
 }
 
+const OPTIONS = namesOf<MongoStoreOptions>({
+  url: true,
+  client: true,
+  db: true,
+  prefix: true,
+  onWarning: true,
+  queryablePayloads: true,
+});
+
 class MongoStore implements Store {
   readonly log: LogByLayout;
   readonly groups: MongoGroups;
@@ -42,11 +53,15 @@ class MongoStore implements Store {
 
   constructor(options: MongoStoreOptions) {
     const connection = new Connection(options);
+    checkOptionNames("mongoStore", options, OPTIONS);
+    const { queryablePayloads = false } = options;
+    if (typeof queryablePayloads !== "boolean")
+      throw new BusError("INVALID_OPTION", "`queryablePayloads` is true or false");
     this.#connection = connection;
     this.#signals = new Signals(connection);
     this.#changes = new GroupChangeLog(connection, this.#signals.sendGroups);
     this.log = new LogByLayout(connection, {
-      queryablePayloads: options.queryablePayloads ?? false,
+      queryablePayloads,
       signal: this.#signals.send,
     });
     this.groups = new MongoGroups(connection, this.#changes);

@@ -102,7 +102,8 @@ function describeConditions(harness: Harness): void {
   });
 
   it("values and names are never interpreted", async () => {
-    const odd = ["$gt", "a*", "%", "_", ".*", "'; --", "\\", "a%", '"', "ü🙂"];
+    const ends = ["a\0", "a\0b", "\ud7ff", "\ue000", "\u{10ffff}", "\u{10ffff}x", "x".repeat(40_000)];
+    const odd = ["$gt", "a*", "%", "_", ".*", "'; --", "\\", "a%", '"', "ü🙂", ...ends];
     const view = await filled(
       harness.store,
       Object.fromEntries(odd.map((text, i) => [`k${i}`, { f: text }])),

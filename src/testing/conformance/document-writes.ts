@@ -252,6 +252,13 @@ function describeContent(harness: Harness): void {
     expect(JSON.stringify(found.get("a")?.fields)).toBe(JSON.stringify(fields));
   });
 
+  it("a zero has no sign, as in JSON", async () => {
+    const view = unique("view");
+    await harness.store.documents.write(view, [upsert("a", { n: -0, list: [-0, { n: -0 }] })]);
+    const found = await harness.store.documents.get(view, ["a"]);
+    expect(found.get("a")?.fields).toStrictEqual({ n: 0, list: [0, { n: 0 }] });
+  });
+
   it("odd names of fields and odd keys are data", async () => {
     const view = unique("view");
     const fields: JsonObject = JSON.parse(

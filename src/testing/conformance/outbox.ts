@@ -191,6 +191,7 @@ function describeStats(harness: Harness): void {
     const ids = await addKeys(harness.store, "abcdef");
     const [a, b] = await claim(harness.store, 2);
     expect((await outbox.list({ status: "pending", limit: 3 })).map((r) => r.id)).toEqual(ids.slice(2, 5));
+    expect(await outbox.list({ status: "pending", limit: 0 })).toEqual([]);
     expect((await outbox.list({ status: "claimed", limit: 9 })).map((r) => r.id)).toEqual(["a1", "b1"]);
     await outbox.markSent("a1", a?.token ?? "", { nowMs: T0 });
     await outbox.markError("b1", b?.token ?? "", { error: "bad", retryAtMs: 0, dead: true });

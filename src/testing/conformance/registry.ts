@@ -273,6 +273,7 @@ function describeAudit(harness: Harness): void {
     const rest = await registry.audits({ limit: 10, before: first[2]?.number ?? 0 });
     expect(rest.map((e) => e.actor)).toEqual(["actor 4", "actor 3", "actor 2", "actor 1"]);
     expect(await registry.audits({ limit: 10, before: rest[3]?.number ?? 0 })).toEqual([]);
+    expect(await registry.audits({ limit: 0 })).toEqual([]);
   });
 
   it("entries added through two handles at once are all kept, each with a number of its own", async () => {

@@ -99,6 +99,12 @@ describe.each(["documents", "batches"] as const)("a topic kept as %s", (layout) 
     });
   });
 
+  it("takes many events with as much beside their payloads as a bus lets pass, also where that is no command any more", async () => {
+    const meta = { headers: { note: "語".repeat(16_000) }, caused_by: ["a"] };
+    const { events, error } = await store.log.append(TOPIC, 0, drafts(360, { freshId: true, meta }));
+    expect([events.length, error]).toEqual([360, undefined]);
+  });
+
   /** Soon after it appended, a writer trusts the end that it remembers, and what was removed keeps its place; later, neither. */
   describe.each([
     ["for a moment", 0],
@@ -230,8 +236,11 @@ describe.each(["documents", "batches"] as const)("a topic kept as %s", (layout) 
       });
     }
 
-    it("P1: a connection lost before the insert is survived by a retry", async () => {
-      await failNextInserts(1, { closeConnection: true });
+    it.each([
+      ["a connection lost before the insert", { closeConnection: true }],
+      ["an insert whose session is killed", { errorCode: 11601 }],
+    ])("P1: %s is survived by a retry", async (_, fault) => {
+      await failNextInserts(1, fault);
       const { events, error, duplicates } = await store.log.append(TOPIC, 0, drafts(3));
       expect(error).toBeUndefined();
       expect(duplicates.size).toBe(0);

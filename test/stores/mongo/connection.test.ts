@@ -53,8 +53,10 @@ describe("an address that leads nowhere", () => {
       { url: 5 },
       { url: "" },
       { client: {} },
-      ...["", "a b", "a/b", "x".repeat(64), 5].map((db) => ({ url, db })),
-      ...["a$b", "system.", 5].map((prefix) => ({ url, prefix })),
+      ...["", "a b", "a/b", "x".repeat(64), 5, "admin", "\ud800"].map((db) => ({ url, db })),
+      ...["a.b", "a%20b", "a$b", "x".repeat(64), "local"].map((db) => ({ url: `${url}/${db}` })),
+      ...["a$b", "system.", "a.system.", ".a", "ä".repeat(31), 5].map((prefix) => ({ url, prefix })),
+      ...[{ dbName: "shop" }, { onWarning: "log" }, { queryablePayloads: "no" }].map((o) => ({ url, ...o })),
     ];
     for (const options of wrong)
       expect(() => mongoStore(options as never), JSON.stringify(options)).toThrow(
@@ -76,6 +78,20 @@ describe("on a server that runs", () => {
     expect(error).toMatchObject({ code: "STORE_UNAVAILABLE", retryable: false });
     expect(error.message).toContain("credentials");
     expect(error.message).not.toContain("wrong@");
+  });
+
+  it("an address that prefers others for reading is read from the primary all the same", async () => {
+    const url = database.urlWith("readPreference=secondary&readConcernLevel=local&w=0");
+    const store = await database.open({ url });
+    await store.registry.defineTopic({ name: "orders", partitions: 1 });
+    expect(seqs((await store.log.append("orders", 0, drafts(2))).events)).toEqual([1, 2]);
+    expect(seqs((await store.log.read("orders", 0, { after: 0, limit: 9 })).events)).toEqual([1, 2]);
+  });
+
+  it("a name that differs from another database's in case alone: INVALID_OPTION", async () => {
+    await database.open();
+    const error = await failure(database.open({ db: database.name.toUpperCase() }));
+    expect(error).toMatchObject({ code: "INVALID_OPTION" });
   });
 
   it("a client of the caller's is used as it is, with our concern levels, and stays open", async () => {

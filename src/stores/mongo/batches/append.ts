@@ -39,8 +39,6 @@ import type { BatchLookup } from "./lookup.js";
 const PATIENCE_MS = 20_000;
 /** Ends remembered at once; forgetting one costs a look. */
 const MAX_TAILS = 20_000;
-/** A command is one document for the server, of 16 MiB at most; beyond this the driver cuts it. */
-const COMMAND_BYTES = 8 * 1_048_576;
 /** What a document of 16 MiB has room for, beside all the rest. */
 const MAX_DATA_BYTES = 16 * 1_048_576 - 65_536;
 
@@ -167,8 +165,8 @@ export class BatchAppender {
     const tooLarge = all.findIndex(isTooLarge);
     if (tooLarge === 0) return { count: 0, stop: "refused", error: tooLargeError() };
     const documents = tooLarge < 0 ? all : all.slice(0, tooLarge);
-    const bytes = documents.reduce((sum, { data }) => sum + (data?.length() ?? 0), 0);
-    return bytes <= COMMAND_BYTES
+    // A command is one document for the server, of 16 MiB at most; the driver makes as many as it takes.
+    return documents.length === 1
       ? await insertByCommand(db, batches.collectionName, documents)
       : await insertByDriver(client, batches, documents as never[]);
   }

@@ -13,6 +13,7 @@ import { batchesIn, Leaf, type NewBatch } from "../../batch-encoder.js";
 import { ID_BYTES } from "../../id-key.js";
 import { bsonText } from "../bson-json.js";
 import type { RangePart, Text } from "../collections.js";
+import { metaSize } from "../event-document.js";
 import type { Target } from "../fenced-append.js";
 import { STAMP } from "../trust.js";
 import { idFields, idFieldsLeft } from "./ids.js";
@@ -138,7 +139,7 @@ function cut(drafts: readonly EventDraft[]): (readonly EventDraft[])[] {
   let from = 0;
   let characters = 0;
   for (const [i, draft] of drafts.entries()) {
-    const size = draft.body.size;
+    const size = draft.body.size + (draft.meta === undefined ? 0 : metaSize(draft.meta));
     if (i > from && (i - from === MAX_SPAN || characters + size > MAX_CHARACTERS)) {
       pieces.push(drafts.slice(from, i));
       from = i;
