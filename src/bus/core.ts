@@ -1,5 +1,6 @@
 /** The parts of a bus, made and wired once; every bus derived from it shares them. */
 
+import { setMaxListeners } from "node:events";
 import { deadLetterDraft, type GivenUp } from "../consume/dead-letter.js";
 import type { RunnerOptions } from "../consume/group-runner.js";
 import { Membership } from "../consume/membership.js";
@@ -49,6 +50,8 @@ export class BusCore {
   constructor(settings: Settings) {
     const { store, clock, limits, onTrouble } = settings;
     this.settings = settings;
+    // Every partition whose append is tried again listens for the end.
+    setMaxListeners(0, this.#closing.signal);
     this.catalog = new TopicCatalog(store.registry, store.capabilities.defaultPartitions, limits);
     this.tail = new Tail(store.log, limits);
     this.viewPointers = new ViewPointers(store.registry, clock);

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { recorder, useBench } from "../../test/support/bus-bench.js";
 import { gate, settled } from "../../test/support/eventually.js";
 import { memoryStore } from "../stores/memory/index.js";
-import { faultyStore, scheduledFaults } from "../testing/faulty-store/index.js";
+import { type Fault, faultyStore, scheduledFaults } from "../testing/faulty-store/index.js";
 import type { Bus } from "./bus.js";
 
 const bench = useBench();
@@ -138,13 +138,15 @@ describe("a store that fails while the bus runs", () => {
     expect(bench().troubles.length).toBeGreaterThan(5);
   });
 
-  it("a listener to troubles that throws is warned of, and delivery goes on", async () => {
+  it("a listener to troubles that throws is warned of, once in a minute, and delivery goes on", async () => {
     const warnings: string[] = [];
     const listen = (warning: Error): void => void warnings.push(warning.message);
     process.on("warning", listen);
     const store = faultyStore(
       memoryStore(),
-      scheduledFaults([1, 2].map((nth) => ({ on: "log.read", nth, fault: { type: "error-before" } }))),
+      scheduledFaults(
+        [1, 2, 3].map((nth) => ({ on: "groups.commit", nth, fault: { type: "error-before" } })),
+      ),
     );
     const onTrouble = (): never => {
       throw new Error("cannot listen");
@@ -156,6 +158,26 @@ describe("a store that fails while the bus runs", () => {
     await bench().advance(5_000);
     process.off("warning", listen);
     expect(payloads()).toEqual([1]);
-    expect(warnings).toContain("onTrouble failed: cannot listen");
+    expect(warnings.filter((text) => text.startsWith("onTrouble"))).toEqual([
+      "onTrouble failed: cannot listen",
+    ]);
+  });
+
+  it("appends of many partitions that are tried again are no reason for a warning of the platform", async () => {
+    const warnings: string[] = [];
+    const listen = (warning: Error): void => void warnings.push(warning.name);
+    process.on("warning", listen);
+    const topics = Array.from({ length: 20 }, (_, n) => `t.n${n}`);
+    let fails = topics.length;
+    const call = ({ name }: { name: string }): Fault | null =>
+      name === "log.append" && fails-- > 0 ? { type: "error-before" } : null;
+    const bus = await bench().bus({ store: faultyStore(memoryStore(), { call }) });
+    const published = Promise.all(topics.map((topic) => bus.publish(topic, 1)));
+    await expect.poll(() => fails).toBe(0);
+    await bench().advance(5_000);
+    expect(await published).toHaveLength(20);
+    await new Promise(setImmediate);
+    process.off("warning", listen);
+    expect(warnings).not.toContain("MaxListenersExceededWarning");
   });
 });

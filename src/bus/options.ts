@@ -7,6 +7,7 @@ import { type Clock, systemClock } from "../model/clock.js";
 import { BusError, describeThrown } from "../model/errors.js";
 import { checkOptionNames } from "../model/known-options.js";
 import { DEFAULT_LIMITS, type Limits } from "../model/limits.js";
+import { leftOutText, Seldom } from "../model/seldom.js";
 import type { TopicDefinition } from "../model/topic.js";
 import type { Store } from "../ports/store.js";
 
@@ -128,26 +129,31 @@ function checkPositive(name: string, value: number): number {
   return value;
 }
 
+const WARN_EVERY_MS = 60_000;
+
 /** A listener that fails must not bring down what it listens to. */
 function guarded(onTrouble: (trouble: Trouble) => void): (trouble: Trouble) => void {
+  const seldom = new Seldom(WARN_EVERY_MS);
   return (trouble) => {
     try {
       onTrouble(trouble);
     } catch (thrown) {
-      process.emitWarning(`onTrouble failed: ${describeThrown(thrown)}`, { type: "PrometheanWarning" });
+      const leftOut = seldom.admit("", Date.now());
+      if (leftOut === null) return;
+      const what = `onTrouble failed: ${describeThrown(thrown)}${leftOutText(leftOut)}`;
+      process.emitWarning(what, { type: "PrometheanWarning" });
     }
   };
 }
 
 /** A store that is away for an hour should not fill a log. */
 function warnOfTrouble(): (trouble: Trouble) => void {
-  const warnedMs = new Map<string, number>();
+  const seldom = new Seldom(WARN_EVERY_MS);
   return ({ error, topic, group }) => {
-    const nowMs = Date.now();
-    if (nowMs - (warnedMs.get(error.code) ?? 0) < 60_000) return;
-    warnedMs.set(error.code, nowMs);
+    const leftOut = seldom.admit(error.code, Date.now());
+    if (leftOut === null) return;
     const where = topic === undefined ? "" : ` (${topic}${group === undefined ? "" : `, group ${group}`})`;
-    process.emitWarning(`${error.message}${where}; trying again`, {
+    process.emitWarning(`${error.message}${where}; trying again${leftOutText(leftOut)}`, {
       type: "PrometheanWarning",
       code: error.code,
     });

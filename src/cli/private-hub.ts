@@ -6,10 +6,12 @@ import { randomBytes } from "node:crypto";
 import { userInfo } from "node:os";
 import { createBus } from "../bus/create-bus.js";
 import { startHub } from "../hub/server.js";
+import { leftOutText } from "../model/seldom.js";
 import type { Backend } from "./backend.js";
 import { checkedBus } from "./checked-bus.js";
 import { HubApi } from "./hub-api.js";
 import { chooseStore } from "./store-choice.js";
+import { fewTroubles } from "./troubles.js";
 
 const UNLIMITED_RATE = 1_000_000_000;
 const MAX_BODY_BYTES = 64 * 1_048_576;
@@ -19,7 +21,7 @@ export async function privateHub(store: string, signal: AbortSignal): Promise<Ba
     store: await chooseStore(store, { mustExist: true, onWarning: warn }),
     drainMs: 2_000,
     publishTimeoutMs: 10_000,
-    onTrouble: ({ error }) => warn(error.message),
+    onTrouble: fewTroubles(({ error }, leftOut) => warn(error.message + leftOutText(leftOut))),
   });
   const token = randomBytes(32).toString("base64url");
   try {

@@ -1,6 +1,7 @@
 /** What all parts of a hub share. */
 import type { Logger } from "pino";
 import type { Bus } from "../bus/bus.js";
+import type { Seldom } from "../model/seldom.js";
 import type { Authenticator } from "./auth.js";
 import type { HubRoll } from "./hub-roll.js";
 import type { Jobs } from "./jobs.js";
@@ -21,6 +22,8 @@ export interface HubContext {
   readonly jobs: Jobs;
   readonly roll: HubRoll;
   readonly log: Logger;
+  /** Of requests that failed in ways nobody foresaw, which ones go into the log. */
+  readonly failures: Seldom;
   readonly startedMs: number;
   /** False once the hub is going down. */
   readonly accepting: () => boolean;

@@ -12,6 +12,7 @@ import type { Bus } from "../bus/bus.js";
 import { loadTracing, type Tracing } from "../bus/tracing.js";
 import { pause } from "../model/clock.js";
 import { BusError } from "../model/errors.js";
+import { Seldom } from "../model/seldom.js";
 import { type AuthOptions, authenticatorOf, type Caller } from "./auth.js";
 import type { HubContext } from "./context.js";
 import { createHttp } from "./http/app.js";
@@ -55,6 +56,8 @@ export interface Hub {
 
 const DEFAULT_DRAIN_MS = 5_000;
 const IDLE_SWEEP_MS = 20;
+/** How often a kind of failure is written into the log. */
+const LOG_EVERY_MS = 1_000;
 /** How long clients have to say goodbye when the hub goes down. */
 const LAST_WORDS_MS = 5_000;
 
@@ -110,6 +113,7 @@ class Gateway {
       jobs: new Jobs(bus),
       roll: new HubRoll(bus, () => ({ name, url: this.#url, startedMs, connections: connections() })),
       log: options.log ?? pino({ level: "silent" }),
+      failures: new Seldom(LOG_EVERY_MS),
       startedMs,
       accepting: () => !this.#goingDown.signal.aborted,
       closing: this.#goingDown.signal,

@@ -1,4 +1,5 @@
 /** A hub on a memory store, over real sockets, for one test at a time. */
+import type { Logger } from "pino";
 import type { Bus } from "../../src/bus/bus.js";
 import { createBus } from "../../src/bus/create-bus.js";
 import type { BusOptions } from "../../src/bus/options.js";
@@ -24,13 +25,15 @@ export async function hubFixture(
     tokens?: Record<string, string[]>;
     /** In place of tokens. */
     auth?: AuthOptions;
+    log?: Logger;
   } = {},
 ): Promise<HubFixture> {
   const bus = await createBus({ store: memoryStore(), ...o.bus });
   const tokens = Object.fromEntries(
     Object.entries({ all: ["*:*"], ...o.tokens }).map(([token, scopes]) => [token, { scopes }]),
   );
-  const hub = await startHub({ bus, auth: o.auth ?? { tokens }, ...(o.limits && { limits: o.limits }) });
+  const { limits, log, auth = { tokens } } = o;
+  const hub = await startHub({ bus, auth, ...(limits && { limits }), ...(log && { log }) });
   const get = (path: string, init: RequestInit = {}): Promise<Response> =>
     fetch(hub.url + path, { ...init, headers: { authorization: "Bearer all", ...init.headers } });
   return {

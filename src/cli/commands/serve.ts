@@ -8,6 +8,7 @@ import { type ConfigFlags, type HubConfig, loadConfig } from "../hub-config.js";
 import { newCommand } from "../own-command.js";
 import { perform, type Session } from "../session.js";
 import { chooseStore } from "../store-choice.js";
+import { fewTroubles } from "../troubles.js";
 
 export function serveCommand(): Command {
   return withConfigFlags(
@@ -56,7 +57,9 @@ async function serve(session: Session<ConfigFlags>): Promise<void> {
       defineTopic(name, present(options) as TopicOptions<unknown>),
     ),
     ...present(config.bus),
-    onTrouble: ({ error, ...where }) => log.warn({ code: error.code, ...where }, error.message),
+    onTrouble: fewTroubles(({ error, ...where }, leftOut) =>
+      log.warn({ code: error.code, ...where, ...(leftOut > 0 && { leftOut }) }, error.message),
+    ),
   });
   session.onEnd(async () => {
     await bus.close();

@@ -16,7 +16,7 @@ export function bearer(authorization: string | undefined): string | undefined {
 /** What a client is told of an error (RFC 9457); one that nobody foresaw goes into the log. */
 export function problemAnswer(hub: HubContext, path: string, error: unknown): ProblemAnswer {
   const problem = problemOf(error);
-  if (problem.status === 500) hub.log.error({ err: error, path }, "request failed");
+  if (problem.status === 500) logFailure(hub, path, error);
   const seconds = retryAfterSeconds(error);
   return {
     status: problem.status,
@@ -29,6 +29,14 @@ export function problemAnswer(hub: HubContext, path: string, error: unknown): Pr
       ...(seconds !== undefined && { "Retry-After": String(seconds) }),
     },
   };
+}
+
+/** One client that asks again and again must not fill the log, nor hold up the others while it is written. */
+function logFailure(hub: HubContext, path: string, error: unknown): void {
+  const kind = error instanceof Error ? error.name : typeof error;
+  const leftOut = hub.failures.admit(kind, hub.bus.clock.steady());
+  if (leftOut !== null)
+    hub.log.error({ err: error, path, ...(leftOut > 0 && { leftOut }) }, "request failed");
 }
 
 export function writeProblem(hub: HubContext, path: string, response: ServerResponse, error: unknown): void {

@@ -1,6 +1,8 @@
+import { pino } from "pino";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { as, type HubFixture, hubFixture } from "../../../test/support/hub-fixture.js";
+import { ManualClock } from "../../model/manual-clock.js";
 import { defineTopic } from "../../model/topic.js";
 import { startChangelogProjector } from "../../project/changelog.js";
 import { memoryStore } from "../../stores/memory/index.js";
@@ -216,6 +218,30 @@ describe("bad input over HTTP", () => {
     const refused = await problem(await failing.post("/publish", { topic: "orders", payload: 1 }));
     expect(refused).toMatchObject({ status: 500, code: "INTERNAL" });
     expect(JSON.stringify(refused)).not.toContain("secret");
+    await failing.close();
+  });
+
+  it("500: of many, few are written into the log, with how many were left out", async () => {
+    const lines: Record<string, unknown>[] = [];
+    const log = pino({}, { write: (line) => void lines.push(JSON.parse(line)) });
+    const clock = new ManualClock();
+    const failing = await hubFixture({ bus: { clock }, log });
+    failing.bus.use({
+      publish: async () => {
+        throw new TypeError("broken");
+      },
+    });
+    const fail = (): Promise<Response> => failing.post("/publish", { topic: "orders", payload: 1 });
+    const refused = await Promise.all(Array.from({ length: 100 }, fail));
+    expect(refused.every(({ status }) => status === 500)).toBe(true);
+    await clock.advance(1_000);
+    await fail();
+    const told = lines.map(({ msg, path, leftOut }) => ({ msg, path, leftOut }));
+    const said = { msg: "request failed", path: "/publish" };
+    expect(told).toEqual([
+      { ...said, leftOut: undefined },
+      { ...said, leftOut: 99 },
+    ]);
     await failing.close();
   });
 

@@ -1,0 +1,18 @@
+/** Troubles of a bus as lines for people: with a store that is away there are thousands a second, and few are told. */
+import type { Trouble } from "../bus/options.js";
+import { type Clock, systemClock } from "../model/clock.js";
+import { Seldom } from "../model/seldom.js";
+
+const TELL_EVERY_MS = 1_000;
+
+/** A listener that tells the first trouble with a code at once, then one a second, with how many were left out. */
+export function fewTroubles(
+  tell: (trouble: Trouble, leftOut: number) => void,
+  clock: Pick<Clock, "steady"> = systemClock,
+): (trouble: Trouble) => void {
+  const seldom = new Seldom(TELL_EVERY_MS);
+  return (trouble) => {
+    const leftOut = seldom.admit(trouble.error.code, clock.steady());
+    if (leftOut !== null) tell(trouble, leftOut);
+  };
+}

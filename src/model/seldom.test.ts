@@ -1,0 +1,18 @@
+import { expect, it } from "vitest";
+import { leftOutText, Seldom } from "./seldom.js";
+
+it("tells the first at once, then one a span with how many were left out; kinds do not hide each other", () => {
+  const seldom = new Seldom(1_000);
+  expect(seldom.admit("A", 5)).toBe(0);
+  for (let n = 0; n < 10_000; n++) expect(seldom.admit("A", 5 + n / 20)).toBeNull();
+  expect(seldom.admit("B", 900)).toBe(0);
+  expect(seldom.admit("A", 1_004)).toBeNull();
+  expect(seldom.admit("A", 1_005)).toBe(10_001);
+  expect(seldom.admit("A", 1_500)).toBeNull();
+  expect(seldom.admit("A", 9_000)).toBe(1);
+  expect(seldom.admit("A", 99_000)).toBe(0);
+});
+
+it("says how many were left out, and nothing of none", () => {
+  expect([leftOutText(0), leftOutText(7)]).toEqual(["", " (and 7 more like it)"]);
+});
