@@ -12,10 +12,12 @@ import type { EventRecord, Seq, StoredEvent } from "../model/event.js";
 import type {
   Ack,
   BatchHandler,
+  BatchHandlerOf,
   CursorTarget,
   EventBus,
   GroupPosition,
   Handler,
+  HandlerOf,
   PublishedRecord,
   PublishItem,
   PublishOptions,
@@ -151,11 +153,28 @@ export class Bus implements EventBus {
   /**
    * Delivers every event of the topic (or topics, or pattern) to the group, at least once (P5), each key in order (P4).
    * Resolves when this bus has joined the group.
+   *
+   * @example
+   * await bus.subscribe([Placed, Cancelled], "ledger", (event) => {
+   *   if (event.topic === "orders.placed") book(event.payload.total);
+   * });
    */
-  async subscribe<T = unknown>(
+  subscribe<L extends readonly TopicRef[]>(
+    topics: L,
+    group: string,
+    handler: HandlerOf<L[number]>,
+    options?: SubscribeOptions,
+  ): Promise<Stop>;
+  subscribe<T = unknown>(
     topics: Topics<T>,
     group: string,
     handler: Handler<T>,
+    options?: SubscribeOptions,
+  ): Promise<Stop>;
+  async subscribe(
+    topics: Topics<unknown>,
+    group: string,
+    handler: Handler<never>,
     options: SubscribeOptions = {},
   ): Promise<Stop> {
     const work: Work = { kind: "single", handler: handler as Handler };
@@ -166,10 +185,22 @@ export class Bus implements EventBus {
    * As subscribe, with up to `batchSize` events of one partition at a time, in log order. A batch is one delivery: if
    * the handler fails, its events come again one by one.
    */
-  async subscribeBatch<T = unknown>(
+  subscribeBatch<L extends readonly TopicRef[]>(
+    topics: L,
+    group: string,
+    handler: BatchHandlerOf<L[number]>,
+    options?: SubscribeOptions,
+  ): Promise<Stop>;
+  subscribeBatch<T = unknown>(
     topics: Topics<T>,
     group: string,
     handler: BatchHandler<T>,
+    options?: SubscribeOptions,
+  ): Promise<Stop>;
+  async subscribeBatch(
+    topics: Topics<unknown>,
+    group: string,
+    handler: BatchHandler<never>,
     options: SubscribeOptions = {},
   ): Promise<Stop> {
     checkSubscribeOptions(options);

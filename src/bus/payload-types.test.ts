@@ -1,10 +1,12 @@
 /** What the compiler knows of payloads. These tests fail in `tsc -b`: types are gone when they run. */
-import { describe, expect, expectTypeOf, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, expectTypeOf, it } from "vitest";
 import { z } from "zod";
+import type { EventOf, Handler } from "../model/event-bus.js";
 import { defineTopic, type TopicDefinition } from "../model/topic.js";
 import { SchemaRegistry } from "../schema/registry.js";
 import { subscribeNormalized } from "../schema/subscribe-normalized.js";
 import { memoryStore } from "../stores/memory/index.js";
+import type { Bus } from "./bus.js";
 import { createBus } from "./create-bus.js";
 
 const Order = z.object({ order: z.number(), currency: z.string().default("EUR"), placed: z.coerce.date() });
@@ -82,7 +84,9 @@ describe("the types of payloads", () => {
 
   it("have null in them where the topic is compacted: a tombstone", async () => {
     const State = defineTopic("state", { schema: z.object({ cpu: z.number() }), compaction: true });
-    expectTypeOf(State).toEqualTypeOf<TopicDefinition<{ cpu: number } | null, { cpu: number } | null>>();
+    expectTypeOf(State).toEqualTypeOf<
+      TopicDefinition<{ cpu: number } | null, { cpu: number } | null, "state">
+    >();
     const bus = await createBus({ store: memoryStore(), topics: [State] });
     expect(await bus.publish(State, null, { key: "a" })).toMatchObject({ payload: null });
     await bus.close();
@@ -90,7 +94,69 @@ describe("the types of payloads", () => {
 
   it("are those that a validator of one's own gives", () => {
     const mine = { safeParse: (value: unknown) => ({ success: true as const, data: value as { a: 1 } }) };
-    expectTypeOf(defineTopic("mine", { schema: mine })).toEqualTypeOf<TopicDefinition<{ a: 1 }, { a: 1 }>>();
-    expectTypeOf(defineTopic("any")).toEqualTypeOf<TopicDefinition<unknown, unknown>>();
+    expectTypeOf(defineTopic("mine", { schema: mine })).toEqualTypeOf<
+      TopicDefinition<{ a: 1 }, { a: 1 }, "mine">
+    >();
+    expectTypeOf(defineTopic("any")).toEqualTypeOf<TopicDefinition<unknown, unknown, "any">>();
+    expectTypeOf(defineTopic<1>("one")).toEqualTypeOf<TopicDefinition<1, 1>>();
+  });
+});
+
+describe("a handler of several topics", () => {
+  const Cancelled = defineTopic("orders.cancelled", { schema: z.object({ reason: z.string() }) });
+  let bus: Bus;
+  beforeEach(async () => {
+    bus = await createBus({ store: memoryStore(), topics: [Placed, Cancelled] });
+    await bus.publish(Placed, { order: 7, placed: "2024-05-01" });
+    await bus.publish(Cancelled, { reason: "too late" });
+  });
+  afterEach(() => bus.close());
+
+  it("gets the payloads of all of them, and the topic's name tells which", async () => {
+    const seen: unknown[] = [];
+    await bus.subscribe(
+      [Placed, Cancelled],
+      "ledger",
+      (event) => {
+        expectTypeOf(event.payload).toEqualTypeOf<Written | { reason: string }>();
+        expectTypeOf(event.topic).toEqualTypeOf<"orders.placed" | "orders.cancelled">();
+        if (event.topic === "orders.placed") seen.push(event.payload.order);
+        else seen.push(event.payload.reason);
+        // @ts-expect-error an order that was cancelled has none
+        return event.payload.order;
+      },
+      { from: "earliest" },
+    );
+    await expect.poll(() => seen.toSorted()).toEqual([7, "too late"]);
+  });
+
+  it("gets batches of them", async () => {
+    const seen: string[] = [];
+    await bus.subscribeBatch(
+      [Placed, Cancelled],
+      "ledger",
+      (events) => {
+        expectTypeOf(events).toEqualTypeOf<readonly (EventOf<typeof Placed> | EventOf<typeof Cancelled>)[]>();
+        for (const event of events) if (event.topic === "orders.cancelled") seen.push(event.payload.reason);
+      },
+      { from: "earliest" },
+    );
+    await expect.poll(() => seen).toEqual(["too late"]);
+  });
+
+  it("knows nothing of topics that are given by name, and what is said of all of them is believed", async () => {
+    const onAny: Handler<{ reason: string }> = () => undefined;
+    await bus.subscribe([Cancelled, "orders.*"], "a", (event) => {
+      expectTypeOf(event.payload).toEqualTypeOf<unknown>();
+    });
+    await bus.subscribe(["orders.placed", "orders.cancelled"], "b", onAny);
+    await bus.subscribe<number>(["orders.placed", Cancelled.name], "c", (event) => {
+      expectTypeOf(event.payload).toEqualTypeOf<number>();
+    });
+    const Other = defineTopic<{ reason: string }>("others");
+    await bus.subscribe([Cancelled, Other], "d", onAny);
+    // @ts-expect-error an order that was placed has no reason
+    await bus.subscribe([Placed, Cancelled], "e", onAny);
+    expect((await bus.getCursor("others", "d"))?.topic).toBe("others");
   });
 });

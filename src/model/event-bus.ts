@@ -1,7 +1,7 @@
 /** The bus as its users see it: what they call, and what a handler is given. */
 import type { EventRecord, Seq } from "./event.js";
 import type { RetryPolicy } from "./retry.js";
-import type { TopicRef } from "./topic.js";
+import type { TopicDefinition, TopicRef } from "./topic.js";
 
 export interface PublishOptions {
   /** Idempotency key (P3); a UUIDv7 is made if absent. */
@@ -102,6 +102,22 @@ export interface BatchContext extends Omit<DeliveryContext, "attempt" | "ack" | 
 
 export type Handler<T = unknown> = (event: EventRecord<T>, ctx: DeliveryContext) => unknown;
 export type BatchHandler<T = unknown> = (events: readonly EventRecord<T>[], ctx: BatchContext) => unknown;
+
+/**
+ * An event of one of these topics, given by their definitions: where the compiler knows their names, `event.topic` tells which
+ * payload it has. Of a topic that is given by its name alone nothing is known.
+ */
+export type EventOf<D extends TopicRef> =
+  D extends TopicDefinition<infer T, unknown, infer Name>
+    ? EventRecord<T> & { readonly topic: Name }
+    : EventRecord;
+
+/** A handler of several topics. */
+export type HandlerOf<D extends TopicRef> = (event: EventOf<D>, ctx: DeliveryContext) => unknown;
+export type BatchHandlerOf<D extends TopicRef> = (
+  events: readonly EventOf<D>[],
+  ctx: BatchContext,
+) => unknown;
 
 export interface SubscribeOptions {
   /** Where a group that is new to the topic begins. Default "latest". */

@@ -95,9 +95,13 @@ const OPTIONS = namesOf<TopicOptions<unknown>>({
   key: true,
 });
 
-/** `T` is the payload as it is published and stored, `Read` as `subscribeNormalized` hands it over. */
-export interface TopicDefinition<T = unknown, Read = unknown> extends TopicOptions<T, Read> {
-  readonly name: string;
+/**
+ * `T` is the payload as it is published and stored, `Read` as `subscribeNormalized` hands it over. `Name` is the name itself where
+ * the compiler knows it: by it, events of several topics are told apart.
+ */
+export interface TopicDefinition<T = unknown, Read = unknown, Name extends string = string>
+  extends TopicOptions<T, Read> {
+  readonly name: Name;
 }
 
 /** A topic by name, or by definition, which carries its payload's type. */
@@ -110,14 +114,14 @@ export type TopicRef<T = unknown> = string | TopicDefinition<T>;
  * const Heartbeat = defineTopic("heartbeat.received", { schema: z.object({ pid: z.number() }), partitions: 4 });
  * await bus.publish(Heartbeat, { pid: 42 });
  */
-export function defineTopic<Read = unknown, T = Read>(
-  name: string,
+export function defineTopic<Read = unknown, T = Read, Name extends string = string>(
+  name: Name,
   options: TopicOptions<T, Read> & { readonly compaction: true },
-): TopicDefinition<T | null, Read | null>;
-export function defineTopic<Read = unknown, T = Read>(
-  name: string,
+): TopicDefinition<T | null, Read | null, Name>;
+export function defineTopic<Read = unknown, T = Read, Name extends string = string>(
+  name: Name,
   options?: TopicOptions<T, Read>,
-): TopicDefinition<T, Read>;
+): TopicDefinition<T, Read, Name>;
 export function defineTopic<T>(name: string, options: TopicOptions<T> = {}): TopicDefinition<T> {
   checkTopicName(name);
   checkOptionNames(`${name}: a topic`, options, OPTIONS);
