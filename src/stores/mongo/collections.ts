@@ -5,6 +5,7 @@ import type { TopicLayout } from "../../model/topic.js";
 import type { Cursor } from "../../ports/groups.js";
 import type { OutboxStatus } from "../../ports/outbox.js";
 import type { BatchDocument } from "./batches/batch-document.js";
+import { refuseForeign } from "./foreign-documents.js";
 
 /** A string, or the escaped form of one that UTF-8 cannot hold. */
 export type Text = string | Binary;
@@ -220,13 +221,15 @@ export const IDS_INDEX = "ids";
 const SWEEP_AFTER_SECONDS = 3_600;
 
 /**
- * Creates every index that is missing; harmless when they are there.
+ * Creates every index that is missing; harmless when they are there. Collections of others that have the same names are
+ * left alone: STORE_INCOMPATIBLE.
  *
  * @example
  * await ensureIndexes(client.db("app"));
  */
 export async function ensureIndexes(db: Db, options: { readonly prefix?: string } = {}): Promise<void> {
   const c = new Collections(db, options.prefix);
+  await refuseForeign(c);
   await c.events.createIndexes([
     { key: { topic: 1, partition: 1, seq: 1 }, unique: true, name: PLACE_INDEX },
     { key: { topic: 1, partition: 1, to: 1 }, name: "removed", partialFilterExpression: exists("to") },

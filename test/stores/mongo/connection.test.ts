@@ -88,6 +88,22 @@ describe("on a server that runs", () => {
     expect(seqs((await store.log.read("orders", 0, { after: 0, limit: 9 })).events)).toEqual([1, 2]);
   });
 
+  it.each([
+    ["members", { name: "Ada", expiresAt: new Date(0) }],
+    ["events", { title: "a concert" }],
+    ["tokens", { token: "x" }],
+  ])(
+    "a database that has %s of somebody else's: STORE_INCOMPATIBLE, and nothing is done to them",
+    async (name, theirs) => {
+      await database.db.collection(name).insertOne({ ...theirs });
+      const error = await failure(database.open());
+      expect(error).toMatchObject({ code: "STORE_INCOMPATIBLE" });
+      expect(error.message).toContain(`"${name}"`);
+      expect(await database.db.collection(name).indexes()).toHaveLength(1);
+      await database.open({ prefix: "bus_" });
+    },
+  );
+
   it("a name that differs from another database's in case alone: INVALID_OPTION", async () => {
     await database.open();
     const error = await failure(database.open({ db: database.name.toUpperCase() }));
