@@ -2,10 +2,12 @@
  * A name that is misspelt must not count as not given: what a filter was to spare would be redriven, discarded or
  * removed, and a view made of something else than was meant.
  */
+import { MongoClient } from "mongodb";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import type { Bus } from "../bus/bus.js";
 import { createBus } from "../bus/create-bus.js";
 import { memoryStore } from "../stores/memory/index.js";
+import { startChangefeed } from "./changefeed/changefeed.js";
 import { startChangelogProjector } from "./changelog.js";
 import { compactNow, startCompactor } from "./compactor.js";
 import { deadLetters, discardDeadLetters } from "./dead-letters.js";
@@ -39,6 +41,11 @@ async function letters(): Promise<number> {
 /** As plain JavaScript would say it. */
 const misspelt: object = { grop: "biller" };
 const handler = (): void => undefined;
+/** Nobody connects to it. */
+const database = new MongoClient("mongodb://127.0.0.1:1").db("shop");
+const tend = (): never => {
+  throw new Error("it was started");
+};
 
 it.each<[string, () => unknown]>([
   ["redrive", () => redrive(bus, { topic: "orders", ...misspelt })],
@@ -69,6 +76,7 @@ it.each<[string, () => unknown]>([
   ["a compactor", () => compactNow(bus, misspelt)],
   ["a compactor", () => startCompactor(bus, misspelt)],
   ["runOutboxDrainer", () => runOutboxDrainer(bus.store.outbox, bus, misspelt)],
+  ["a change feed", () => startChangefeed(database, bus, { collection: "orders", ...misspelt }, tend)],
   ["importEvents", () => importEvents(bus, '{"topic":"others","payload":1}', misspelt)],
   ["exportEvents", () => exportEvents(bus, "orders", misspelt).next()],
 ])("%s refuses an option that it does not know, and does nothing", async (call, doing) => {
