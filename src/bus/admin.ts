@@ -194,7 +194,7 @@ function sentenceOf(
   const [worst] = blocked;
   const [deepest] = held;
   if (lag.lag === 0 && deepest !== undefined)
-    return `${group} is up to date on ${topic} but holds ${count(held.length, "key")}: ${count(deepest.depth, "event")} of key ${deepest.key} wait among its dead letters to be redriven or discarded.`;
+    return `${group} is up to date on ${topic} but holds ${count(held.length, "key")}: ${count(deepest.depth, "event")} of key ${deepest.key} ${deepest.depth === 1 ? "waits" : "wait"} among its dead letters to be redriven or discarded.`;
   if (lag.lag === 0) return `${group} is up to date on ${topic}.`;
   const behind = `${count(lag.lag, "event")} behind on ${topic}`;
   if (lag.paused !== undefined)
@@ -204,23 +204,26 @@ function sentenceOf(
   const unowned = lag.partitions.filter((p) => p.owner === null && p.lag > 0);
   if (worst === undefined) {
     if (unowned.length > 0)
-      return `${group} is ${behind}; ${count(unowned.length, "partition")} with waiting events changes hands.`;
+      return `${group} is ${behind}; ${count(unowned.length, "partition")} with waiting events ${unowned.length === 1 ? "changes" : "change"} hands.`;
     return `${group} is ${behind} and working through it; no event is failing.`;
   }
   const what = worst.key === undefined ? `event ${worst.id}` : `key \`${worst.key}\``;
   const tries =
     worst.maxAttempts === undefined
-      ? `${worst.failures} times`
+      ? count(worst.failures, "time")
       : `${worst.failures} of ${worst.maxAttempts} times`;
   const next = worst.running
     ? "; it is being tried now"
     : worst.retryAtMs === undefined || worst.retryAtMs <= nowMs
       ? ""
       : `; next try in ${Math.ceil((worst.retryAtMs - nowMs) / 1_000)} s`;
-  const waiting = worst.behind > 0 ? `; ${count(worst.behind, "event")} wait behind it` : "";
+  const waiting =
+    worst.behind > 0
+      ? `; ${count(worst.behind, "event")} ${worst.behind === 1 ? "waits" : "wait"} behind it`
+      : "";
   const others =
     blocked.length > 1
-      ? ` ${count(blocked.length - 1, "other event")} failing too.`
+      ? ` ${count(blocked.length - 1, "other event")} ${blocked.length === 2 ? "is" : "are"} failing too.`
       : " Other keys are fine.";
   return `${group} is held up on ${topic}: ${what} failed ${tries}${worst.error === undefined ? "" : ` with "${worst.error}"`}${next}${waiting}.${others}`;
 }

@@ -24,6 +24,28 @@ describe("a handler that throws", () => {
     expect(times.map((t, i) => t - (times[i - 1] ?? t))).toEqual([0, 100, 200, 400, 800]);
   });
 
+  it("is explained in a sentence whose nouns and verbs agree, for one event and for many", async () => {
+    const bus = await bench().bus();
+    await bus.subscribe("t.a", "g", fail, {
+      maxAttempts: 5,
+      retry: { ...RETRY, baseMs: 60_000, maxMs: 60_000 },
+    });
+    await bus.publishMany(
+      "t.a",
+      ["a", "a", "b"].map((key) => ({ payload: 1, key })),
+    );
+    await bench().advance(100);
+    const early = await bus.admin.why({ topic: "t.a", group: "g" });
+    expect(early?.sentence).toMatch(/; 1 event waits behind it\. 1 other event is failing too\.$/);
+    await bus.publishMany(
+      "t.a",
+      ["a", "c"].map((key) => ({ payload: 1, key })),
+    );
+    await bench().advance(100);
+    const later = await bus.admin.why({ topic: "t.a", group: "g" });
+    expect(later?.sentence).toMatch(/; 2 events wait behind it\. 2 other events are failing too\.$/);
+  });
+
   it("spreads its retries by jitter", async () => {
     const bus = await bench().bus();
     const times: number[] = [];

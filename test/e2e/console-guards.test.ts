@@ -34,6 +34,14 @@ async function at(path: string, width = 1280): Promise<Page> {
   return visited.page;
 }
 
+/** By how much what is inside is wider than what can be seen of it. */
+function wider(page: Page, selector: string): Promise<number> {
+  return page
+    .locator(selector)
+    .first()
+    .evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth);
+}
+
 const EVIL = `<img src=x onerror="window.pwned=1"><script>window.pwned=1</script>`;
 
 describe("hostile data", () => {
@@ -67,6 +75,28 @@ describe("hostile data", () => {
     expect(await page.evaluate("window.pwned")).toBeUndefined();
     expect(await page.locator("img").count()).toBe(0);
     await stop();
+  });
+
+  it("gives names of any length their column and no more, and shows marks that cannot be seen", async () => {
+    const topic = `${"long-name.".repeat(19)}end`;
+    const key = `\u202e${"k".repeat(500)}`;
+    await shop.bus.publish(
+      topic,
+      {},
+      { key, headers: { [`x-${"h".repeat(200)}`]: "v" }, tags: ["t".repeat(200)] },
+    );
+    const page = await at("/ui/topics?topics.sort=-name&q=long");
+    await page.locator("[data-row='0']").waitFor();
+    expect(await wider(page, "[data-table]")).toBe(0);
+    await page.goto(`${shop.hub.url}/ui/topics/${topic}`);
+    await page
+      .locator("[data-row='0']")
+      .filter({ hasText: /\\u202ekk/ })
+      .click();
+    const panel = page.getByRole("complementary", { name: "Event" });
+    await panel.getByRole("heading", { level: 2, name: /^\\u202ekk/ }).waitFor();
+    await panel.getByText("x-hhh").waitFor();
+    expect(await wider(page, "aside > div:nth-child(2)")).toBe(0);
   });
 
   it("runs no script that somebody slipped into the page", async () => {
@@ -175,6 +205,17 @@ describe("the keyboard alone", () => {
     await sees(page, "Nothing waits for a decision");
   });
 
+  it("goes through tabs with the arrows", async () => {
+    const page = await at("/ui/topics/orders.placed");
+    await page.getByRole("tab", { name: "Events" }).focus();
+    await page.keyboard.press("ArrowRight");
+    await page.getByRole("tab", { name: "Live tail", selected: true }).waitFor();
+    await page.keyboard.press("ArrowLeft");
+    await page.keyboard.press("ArrowLeft");
+    await page.getByRole("tab", { name: "Groups", selected: true }).waitFor();
+    expect(await page.evaluate("document.activeElement?.textContent")).toBe("Groups");
+  });
+
   it("jumps with the palette, filters with /, lists the keys with ?", async () => {
     const page = await at("/");
     await page.keyboard.press("Control+k");
@@ -234,6 +275,16 @@ async function seriousFindings(page: Page, path: string): Promise<string[]> {
     .map(({ id, nodes }) => `${path}: ${id} at ${nodes.map(({ html }) => html.slice(0, 160)).join(" | ")}`);
 }
 
+/** Which of the chosen pages and tabs lie beyond the edges of the window. */
+const CHOSEN_OUTSIDE = `
+  [...document.querySelectorAll("nav [aria-current], [role=tab][aria-selected=true]")]
+    .filter((element) => {
+      const { left, right } = element.getBoundingClientRect();
+      return left < -1 || right > innerWidth + 1;
+    })
+    .map(({ textContent }) => textContent)
+`;
+
 describe("accessibility", () => {
   it.each([
     ["light", PAGES],
@@ -252,10 +303,9 @@ describe("accessibility", () => {
     for (const path of PAGES) {
       await page.goto(shop.hub.url + path);
       await page.getByRole("heading", { level: 1 }).waitFor();
-      const over = await page.evaluate<number>(
-        "(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.getElementById('content'))",
-      );
-      expect(`${path} ${over}`).toBe(`${path} 0`);
+      expect(`${path} ${await wider(page, "#content")}`).toBe(`${path} 0`);
+      const hidden = await page.evaluate<string[]>(CHOSEN_OUTSIDE);
+      expect(`${path} ${hidden}`).toBe(`${path} `);
     }
   });
 });

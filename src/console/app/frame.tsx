@@ -2,12 +2,13 @@
 import { useEffect } from "preact/hooks";
 import { offlineSinceMs } from "../data/live.js";
 import { Button } from "../ui/button.js";
+import { TextLink } from "../ui/link.js";
 import { Empty, Skeleton } from "../ui/states.js";
 import { Toasts } from "../ui/toast.js";
 import { codeOf, fetchCode, pageOf } from "./pages.js";
 import { Palette, paletteOpen } from "./palette.js";
 import { Rail } from "./rail.js";
-import { place } from "./router.js";
+import { place, to } from "./router.js";
 import { Shortcuts, shortcutsOpen, useShortcuts } from "./shortcuts.js";
 import { OfflineBar, TopBar } from "./top-bar.js";
 
@@ -51,7 +52,15 @@ function PageBody() {
     if (page !== undefined) void fetchCode(page);
   }, [path.join("/")]);
   if (page === undefined) {
-    return <Empty title="There is no such page">The address may be of another version of the console.</Empty>;
+    return (
+      <>
+        <h1 class="sr-only">No such page</h1>
+        <Empty title="There is no such page">
+          The address may be of another version of the console.{" "}
+          <TextLink href={to()}>Go to the overview</TextLink>
+        </Empty>
+      </>
+    );
   }
   const Code = codeOf(page);
   if (Code === undefined) return <Skeleton rows={10} />;

@@ -1,6 +1,7 @@
 /** The pages at the left: with names where there is room, at the bottom where there is little. */
+import { useEffect, useRef } from "preact/hooks";
 import { useStats } from "../data/stats.js";
-import { si } from "../ui/format.js";
+import { count, si } from "../ui/format.js";
 import { Link } from "../ui/link.js";
 import { PAGES } from "./pages.js";
 import { place, to } from "./router.js";
@@ -8,8 +9,13 @@ import { place, to } from "./router.js";
 export function Rail() {
   const here = place.value.path[0] ?? "";
   const open = useStats()?.deadLetters.open ?? 0;
+  const rail = useRef<HTMLElement>(null);
+  useEffect(() => {
+    rail.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }, [here]);
   return (
     <nav
+      ref={rail}
       aria-label="Pages"
       class="flex shrink-0 gap-0.5 border-line bg-surface max-sm:fixed max-sm:inset-x-0 max-sm:bottom-0 max-sm:z-40 max-sm:h-14 max-sm:overflow-x-auto max-sm:border-t max-sm:px-1 sm:w-14 sm:flex-col sm:border-r sm:p-2 lg:w-48"
     >
@@ -20,13 +26,13 @@ export function Rail() {
             key={name}
             href={name === "" ? to() : to(name)}
             aria-current={isHere ? "page" : undefined}
-            title={`${label} (g ${letter})`}
+            title={`${label}${name === "dead-letters" && open > 0 ? `, ${count(open)} open` : ""} (g ${letter})`}
             class={`relative flex items-center gap-2.5 rounded-md text-sm max-sm:min-w-16 max-sm:flex-1 max-sm:flex-col max-sm:justify-center max-sm:gap-0.5 max-sm:text-2xs sm:h-9 sm:px-2.5 sm:max-lg:justify-center ${isHere ? "bg-raised font-medium text-ink" : "text-soft hover:bg-raised hover:text-ink"}`}
           >
             <Icon size={17} aria-hidden="true" class={`shrink-0 ${isHere ? "text-ember" : ""}`} />
             <span class="whitespace-nowrap sm:max-lg:sr-only">{label}</span>
             {name === "dead-letters" && open > 0 && (
-              <span class="rounded bg-bad-wash px-1.5 text-2xs font-medium text-bad max-lg:absolute max-lg:top-0.5 max-lg:right-0.5 max-lg:px-1 lg:ml-auto">
+              <span class="rounded bg-bad-wash px-1.5 text-2xs font-medium text-bad max-sm:absolute max-sm:top-0.5 max-sm:right-0.5 max-sm:px-1 sm:max-lg:absolute sm:max-lg:top-1 sm:max-lg:right-1 sm:max-lg:size-2 sm:max-lg:overflow-hidden sm:max-lg:rounded-full sm:max-lg:bg-bad sm:max-lg:px-0 sm:max-lg:text-transparent lg:ml-auto">
                 {si(open)}
                 <span class="sr-only"> open</span>
               </span>

@@ -67,7 +67,7 @@ function StoreName() {
   const hub = who.value?.hub;
   if (hub === undefined) return null;
   return (
-    <span class="flex min-w-0 items-center gap-2 text-sm max-sm:hidden">
+    <span class="flex min-w-16 shrink items-center gap-2 text-sm max-sm:hidden" title={hub.name}>
       <span class="text-line-strong" aria-hidden="true">
         /
       </span>
@@ -93,12 +93,12 @@ function Health() {
   })();
   return (
     <span
-      class="flex items-center gap-1.5 text-sm whitespace-nowrap text-soft"
+      class="flex min-w-0 items-center gap-1.5 text-sm whitespace-nowrap text-soft"
       title={more}
       data-health={tone}
     >
       <Dot tone={tone} pulse={tone === "bad"} />
-      <span class="max-sm:sr-only">{word}</span>
+      <span class="truncate">{word}</span>
     </span>
   );
 }

@@ -123,8 +123,10 @@ export function FilterBox(props: {
   readonly name?: string;
   readonly placeholder: string;
   readonly main?: boolean;
+  /** What can be said here, where the placeholder has no room for it. */
+  readonly hint?: string;
 }) {
-  const { name = "q", placeholder, main = true } = props;
+  const { name = "q", placeholder, main = true, hint } = props;
   const inAddress = query(name) ?? "";
   const [text, setText] = useState(inAddress);
   const typed = useRef(false);
@@ -140,7 +142,9 @@ export function FilterBox(props: {
     return () => clearTimeout(timer);
   }, [text]);
   return (
-    <div class={`relative min-w-32 max-sm:flex-1 ${main ? "sm:w-64 max-sm:basis-full" : "sm:w-44"}`}>
+    <div
+      class={`relative min-w-32 max-sm:flex-1 ${main ? "sm:w-64 max-sm:basis-full" : "sm:max-w-52 sm:min-w-42 sm:flex-1"}`}
+    >
       <Search
         size={14}
         aria-hidden="true"
@@ -149,9 +153,10 @@ export function FilterBox(props: {
       <input
         type="text"
         aria-label={placeholder}
+        title={hint}
         placeholder={placeholder}
         {...(main && { "data-main-filter": "" })}
-        class="field pr-8 pl-8"
+        class={`field pl-8 ${text === "" ? "" : "pr-8"}`}
         value={text}
         spellcheck={false}
         onInput={(event) => {

@@ -1,5 +1,19 @@
 import { describe, expect, it } from "vitest";
-import { ago, bytes, duration, lagText, moment, oneLine, rate, shellWord, shortId, si } from "./format.js";
+import {
+  ago,
+  bytes,
+  duration,
+  lagText,
+  milliseconds,
+  moment,
+  newest,
+  oneLine,
+  rate,
+  shellWord,
+  shortId,
+  si,
+  visible,
+} from "./format.js";
 
 describe("numbers and times for people", () => {
   it("shortens counts and rates to one decimal", () => {
@@ -47,6 +61,28 @@ describe("numbers and times for people", () => {
     );
     expect(lagText({ lag: 0, lagSeconds: 0 })).toBe("up to date");
     expect(lagText({ lag: 1, lagSeconds: 5, drainSeconds: null })).toBe("1 · 5 s behind");
+  });
+
+  it("says how many there are, and that there may be more", () => {
+    expect([newest(1, 50, "event"), newest(49, 50, "event"), newest(50, 50, "event")]).toEqual([
+      "1 event",
+      "49 events",
+      "50 newest events",
+    ]);
+    expect([0, 0.25, 9.99, 12.4, 1_500].map(milliseconds)).toEqual([
+      "0 ms",
+      "0.3 ms",
+      "10.0 ms",
+      "12 ms",
+      "1.5 s",
+    ]);
+  });
+
+  it("writes out what cannot be seen, so that no key looks like another", () => {
+    expect(visible("\u202ereverse\u2066\u200b")).toBe("\\u202ereverse\\u2066\\u200b");
+    expect(visible("line\nbreak\ttab\u0000")).toBe("line\\nbreak\\ttab\\u0000");
+    expect(visible("طلب-漢字-🔥-👩‍🚀")).toBe("طلب-漢字-🔥-👩‍🚀");
+    expect(oneLine("a\u202eb")).toBe("a\\u202eb");
   });
 
   it("cuts ids and payloads, and quotes what a shell would take apart", () => {

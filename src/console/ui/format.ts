@@ -10,6 +10,11 @@ export function plural(n: number, noun: string): string {
   return `${count(n)} ${noun}${n === 1 ? "" : "s"}`;
 }
 
+/** "3 events", and "50 newest events" where there may be more. */
+export function newest(n: number, limit: number, noun: string): string {
+  return n < limit ? plural(n, noun) : `${count(n)} newest ${noun}s`;
+}
+
 /** 12.4k, 3.1M; below a thousand one decimal at most. */
 export function si(n: number): string {
   const size = Math.abs(n);
@@ -51,7 +56,11 @@ export function duration(seconds: number): string {
 }
 
 export function milliseconds(ms: number): string {
-  return ms < 10 ? `${ms.toFixed(1)} ms` : ms < 1_000 ? `${Math.round(ms)} ms` : duration(ms / 1_000);
+  return ms > 0 && ms < 10
+    ? `${ms.toFixed(1)} ms`
+    : ms < 1_000
+      ? `${Math.round(ms)} ms`
+      : duration(ms / 1_000);
 }
 
 export function ago(ts: number, nowMs: number): string {
@@ -94,10 +103,21 @@ export function shortId(id: string): string {
   return id.length > 13 ? `${id.slice(0, 8)}…${id.slice(-4)}` : id;
 }
 
+/** Controls, and the marks that turn the direction of what follows: a key could pretend to be another with them. */
+const UNSEEN = /[\p{Cc}\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/gu;
+
+/** Text as it is, with what cannot be seen written out. */
+export function visible(text: string): string {
+  return text.replace(UNSEEN, (mark) => {
+    const escaped = JSON.stringify(mark).slice(1, -1);
+    return escaped === mark ? `\\u${(mark.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}` : escaped;
+  });
+}
+
 /** A payload in one line. */
 export function oneLine(value: unknown, max = 240): string {
   const text = typeof value === "string" ? value : (JSON.stringify(value) ?? "");
-  return text.length > max ? `${text.slice(0, max)}…` : text;
+  return text.length > max ? `${visible(text.slice(0, max))}…` : visible(text);
 }
 
 /** A word for a shell, quoted where it must be. */

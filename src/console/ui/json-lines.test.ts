@@ -43,6 +43,10 @@ describe("JSON in lines", () => {
     expect(text([1], { before: { a: 1 } })).toEqual(["-{", '-  "a": 1', "-}", "+[", "+  1", "+]"]);
   });
 
+  it("writes out marks that would turn what follows around, in names and values", () => {
+    expect(text({ "a\u202e": "b\u2067" })).toEqual([" {", '   "a\\u202e": "b\\u2067"', " }"]);
+  });
+
   it("names the members that changed, but not those that every change changes", () => {
     expect(changedMembers({ a: 1, b: 2, _v: 1 }, { a: 1, b: 3, c: 0, _v: 2 })).toEqual(["b", "c"]);
     expect(changedMembers(null, { a: 1 })).toEqual(["a"]);

@@ -1,4 +1,5 @@
 /** JSON in lines, alone or against what it was before: for each line whether it stayed, came or went. Pure. */
+import { visible } from "./format.js";
 
 export type Mark = "same" | "added" | "removed";
 
@@ -68,7 +69,7 @@ function differ(lines: Line[], before: unknown, after: unknown, at: At): void {
       : [...new Set([...Object.keys(after as Json), ...Object.keys(before as Json)])];
   names.forEach((name, i) => {
     const place = { depth: at.depth + 1, comma: i < names.length - 1 };
-    const shown = kind === "array" ? place : { ...place, name: JSON.stringify(name) };
+    const shown = kind === "array" ? place : { ...place, name: visible(JSON.stringify(name)) };
     differ(lines, (before as Json)[name], (after as Json)[name], shown);
   });
   lines.push({ depth: at.depth, mark: "same", value: close, kind: "frame", tail: at.comma ? "," : "" });
@@ -77,11 +78,11 @@ function differ(lines: Line[], before: unknown, after: unknown, at: At): void {
 function membersOf(value: unknown): (readonly [string | null, unknown])[] | null {
   if (Array.isArray(value)) return value.map((member) => [null, member] as const);
   if (typeof value !== "object" || value === null) return null;
-  return Object.entries(value).map(([name, member]) => [JSON.stringify(name), member] as const);
+  return Object.entries(value).map(([name, member]) => [visible(JSON.stringify(name)), member] as const);
 }
 
 function scalarOf(value: unknown): { readonly value: string; readonly kind: Line["kind"] } {
-  if (typeof value === "string") return { value: JSON.stringify(value), kind: "string" };
+  if (typeof value === "string") return { value: visible(JSON.stringify(value)), kind: "string" };
   if (typeof value === "number") return { value: String(value), kind: "number" };
   if (typeof value === "object" && value !== null)
     return { value: Array.isArray(value) ? "[]" : "{}", kind: "frame" };

@@ -1,6 +1,9 @@
 /** JSON for reading: coloured, with what changed marked, always as text. */
 import type { ComponentChildren } from "preact";
+import { useMemo, useState } from "preact/hooks";
+import { Button } from "./button.js";
 import { CopyButton } from "./copy.js";
+import { count } from "./format.js";
 import { type Line, linesOf, type Mark } from "./json-lines.js";
 
 const MARKS: Readonly<Record<Mark, string>> = {
@@ -10,7 +13,9 @@ const MARKS: Readonly<Record<Mark, string>> = {
 };
 const SIGNS: Readonly<Record<Mark, string>> = { same: " ", added: "+", removed: "−" };
 
-const MAX_LINES = 5_000;
+/** So many lines are drawn at first, and so many more when asked for. */
+const FIRST_LINES = 1_000;
+const MORE_LINES = 5_000;
 
 /** `before` marks what is new, and shows what is gone. */
 export function JsonView(props: {
@@ -21,22 +26,27 @@ export function JsonView(props: {
 }) {
   const { value, before, label, maxHeight = "max-h-112" } = props;
   const compared = "before" in props;
-  const lines = linesOf(value, compared ? { before } : undefined);
+  const [shown, setShown] = useState(FIRST_LINES);
+  const lines = useMemo(() => linesOf(value, compared ? { before } : undefined), [value, before, compared]);
+  const text = useMemo(() => JSON.stringify(value, null, 2) ?? "", [value]);
+  const left = lines.length - shown;
   return (
     <div class="group relative rounded-md border border-line bg-sunken">
       <div class="absolute top-1 right-1 opacity-60 group-hover:opacity-100 focus-within:opacity-100">
-        <CopyButton text={JSON.stringify(value, null, 2) ?? ""} label={label} />
+        <CopyButton text={text} label={label} />
       </div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard. */}
       <section tabIndex={0} aria-label={label} class={`overflow-auto py-2 ${maxHeight}`}>
         <code class="mono block w-max min-w-full leading-5">
-          {lines.slice(0, MAX_LINES).map((line, i) => (
+          {lines.slice(0, shown).map((line, i) => (
             <LineView key={i} line={line} compared={compared} />
           ))}
-          {lines.length > MAX_LINES && (
-            <div class="px-3 text-faint">… {lines.length - MAX_LINES} more lines</div>
-          )}
         </code>
+        {left > 0 && (
+          <Button kind="quiet" class="sticky left-0" onClick={() => setShown(shown + MORE_LINES)}>
+            Show {left > MORE_LINES ? `${count(MORE_LINES)} of ${count(left)}` : count(left)} more lines
+          </Button>
+        )}
       </section>
     </div>
   );

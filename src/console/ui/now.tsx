@@ -1,6 +1,6 @@
 /** The present, once a second for everybody, and times told against it. */
 import { signal } from "@preact/signals";
-import { ago, moment } from "./format.js";
+import { ago, clock, moment } from "./format.js";
 
 export const now = signal(Date.now());
 
@@ -12,6 +12,15 @@ export function Ago({ ts }: { readonly ts: number }) {
   return (
     <time dateTime={isoOf(ts)} title={moment(ts)} class="whitespace-nowrap">
       {ago(ts, now.value)}
+    </time>
+  );
+}
+
+/** The time of day. */
+export function Clock({ ts }: { readonly ts: number }) {
+  return (
+    <time dateTime={isoOf(ts)} title={moment(ts)} class="mono">
+      {clock(ts)}
     </time>
   );
 }

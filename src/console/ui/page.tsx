@@ -1,6 +1,7 @@
 /** The parts every page has: a heading with its actions, sections, figures, tabs. */
 import { ChevronRight } from "lucide-preact";
 import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
 import { query, setQuery } from "../app/router.js";
 import { Link } from "./link.js";
 
@@ -92,7 +93,12 @@ export function Figure(props: {
         </div>
         <div class="min-w-0 shrink overflow-hidden pb-1">{children}</div>
       </div>
-      <div class="h-4 truncate text-xs text-faint">{detail}</div>
+      <div
+        class="line-clamp-2 min-h-4 text-xs break-words text-faint"
+        title={typeof detail === "string" ? detail : undefined}
+      >
+        {detail}
+      </div>
     </>
   );
   const look = "card block min-w-0 px-4 pt-3 pb-2.5";
@@ -119,16 +125,38 @@ export function useTab(tabs: readonly Tab[], name = "tab"): string {
 
 export function Tabs({ tabs, name = "tab" }: { readonly tabs: readonly Tab[]; readonly name?: string }) {
   const open = useTab(tabs, name);
+  const list = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    list.current
+      ?.querySelector("[aria-selected=true]")
+      ?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }, [open]);
+  const choose = (i: number): void =>
+    setQuery({ [name]: i === 0 ? null : (tabs[i]?.id ?? null) }, { push: true });
+  const onKey = (event: KeyboardEvent): void => {
+    const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
+    if (step === 0) return;
+    event.preventDefault();
+    const next = (tabs.findIndex(({ id }) => id === open) + step + tabs.length) % tabs.length;
+    choose(next);
+    list.current?.querySelectorAll<HTMLElement>("[role=tab]")[next]?.focus();
+  };
   return (
-    <div class="mb-4 flex gap-1 overflow-x-auto border-b border-line" role="tablist">
+    <div
+      ref={list}
+      class="mb-4 flex gap-1 overflow-x-auto border-b border-line"
+      role="tablist"
+      onKeyDown={onKey}
+    >
       {tabs.map(({ id, label, count }, i) => (
         <button
           key={id}
           type="button"
           role="tab"
           aria-selected={id === open}
+          tabIndex={id === open ? 0 : -1}
           class={`-mb-px flex h-9 shrink-0 items-center gap-1.5 border-b-2 px-3 text-sm ${id === open ? "border-ember font-medium text-ink" : "border-transparent text-soft hover:text-ink"}`}
-          onClick={() => setQuery({ [name]: i === 0 ? null : id }, { push: true })}
+          onClick={() => choose(i)}
         >
           {label}
           {count !== undefined && <span class="rounded bg-raised px-1.5 text-2xs text-soft">{count}</span>}
@@ -141,11 +169,11 @@ export function Tabs({ tabs, name = "tab" }: { readonly tabs: readonly Tab[]; re
 /** Names and values, one a line. */
 export function Facts({ facts }: { readonly facts: readonly (readonly [string, ComponentChildren])[] }) {
   return (
-    <dl class="grid grid-cols-[minmax(6rem,auto)_1fr] gap-x-4 gap-y-1.5 text-sm">
+    <dl class="grid grid-cols-[fit-content(45%)_minmax(0,1fr)] gap-x-4 gap-y-1.5 text-sm">
       {facts.map(([name, value]) => (
         <div key={name} class="contents">
-          <dt class="text-soft">{name}</dt>
-          <dd class="min-w-0 break-words">{value}</dd>
+          <dt class="min-w-24 wrap-anywhere text-soft">{name}</dt>
+          <dd class="min-w-0 wrap-anywhere">{value}</dd>
         </div>
       ))}
     </dl>

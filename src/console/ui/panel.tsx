@@ -37,7 +37,7 @@ export function Panel({ title, label, onClose, actions, children }: PanelProps) 
       class="slide-in fixed top-12 right-0 bottom-0 z-30 flex w-[min(36rem,100vw)] flex-col border-l border-line-strong bg-surface outline-none max-sm:bottom-14"
     >
       <div class="flex min-h-12 items-center gap-2 border-b border-line py-2 pr-2 pl-4">
-        <div class="min-w-0 flex-1 truncate font-medium">{title}</div>
+        <h2 class="min-w-0 flex-1 truncate font-medium">{title}</h2>
         <Button kind="quiet" icon={X} aria-label="Close" title="Close (Esc)" onClick={onClose} />
       </div>
       <div class="min-h-0 flex-1 overflow-y-auto p-4">{children}</div>

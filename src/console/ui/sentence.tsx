@@ -1,16 +1,17 @@
 /** A sentence in which `names` and "errors" stand out; always text. */
+import { visible } from "./format.js";
 
 export function Sentence({ text }: { readonly text: string }) {
   return (
-    <span class="break-words">
+    <span class="wrap-anywhere">
       {partsOf(text).map(({ kind, text: part }, i) =>
         kind === "name" ? (
           <code key={i} class="mono rounded bg-raised px-1">
-            {part}
+            {shortened(part)}
           </code>
         ) : kind === "error" ? (
           <em key={i} class="font-medium">
-            {part}
+            {shortened(part)}
           </em>
         ) : (
           <span key={i}>{part}</span>
@@ -18,6 +19,13 @@ export function Sentence({ text }: { readonly text: string }) {
       )}
     </span>
   );
+}
+
+const LONGEST_PART = 100;
+
+/** A stack trace or a page of HTML as an error would bury the sentence; whole, it stands in the table below. */
+function shortened(part: string): string {
+  return part.length > LONGEST_PART ? `${visible(part.slice(0, LONGEST_PART))}…` : visible(part);
 }
 
 interface Part {

@@ -98,10 +98,15 @@ function HeadCell<R>({ column, order, name }: { column: Column<R>; order: string
   const { id, head, sort, align, wide } = column;
   const mark = order === id ? "ascending" : order === `-${id}` ? "descending" : undefined;
   const look = `h-8 border-b border-line px-3 max-sm:px-2 text-left text-xs font-medium whitespace-nowrap text-soft first:pl-4 last:pr-4 ${align === "right" ? "text-right" : ""} ${wide ? "max-lg:hidden" : ""} ${column.grow ? "w-full" : ""}`;
-  if (sort === undefined) return <th class={look}>{head}</th>;
+  if (sort === undefined)
+    return (
+      <th scope="col" class={look}>
+        {head}
+      </th>
+    );
   const Icon = mark === "ascending" ? ArrowUp : ArrowDown;
   return (
-    <th class={look} aria-sort={mark ?? "none"}>
+    <th scope="col" class={look} aria-sort={mark ?? "none"}>
       <button
         type="button"
         class={`inline-flex items-center gap-1 rounded-sm hover:text-ink ${align === "right" ? "flex-row-reverse" : ""}`}
@@ -144,13 +149,21 @@ function Row<R>(props: {
       {columns.map(({ id, cell, align, wide, grow }) => (
         <td
           key={id}
-          class={`h-8 px-3 max-sm:px-2 first:pl-4 last:pr-4 ${align === "right" ? "text-right" : ""} ${wide ? "max-lg:hidden" : ""} ${grow ? "max-w-0 min-w-32 truncate" : "whitespace-nowrap"}`}
+          class={`h-8 px-3 max-sm:px-2 first:pl-4 last:pr-4 ${align === "right" ? "text-right" : ""} ${wide ? "max-lg:hidden" : ""} ${grow ? "max-w-0 min-w-32 truncate" : "max-w-72 truncate max-lg:max-w-64 max-sm:max-w-40"}`}
+          onMouseEnter={nameIfCut}
         >
           {cell(row)}
         </td>
       ))}
     </tr>
   );
+}
+
+/** What does not fit its column can be read by resting on it. */
+function nameIfCut({ currentTarget: cell }: MouseEvent & { readonly currentTarget: HTMLElement }): void {
+  const isCut = cell.scrollWidth > cell.clientWidth;
+  if (isCut) cell.title = cell.textContent ?? "";
+  else cell.removeAttribute("title");
 }
 
 function Spacer({ px, columns }: { readonly px: number; readonly columns: number }) {

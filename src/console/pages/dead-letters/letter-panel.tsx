@@ -9,7 +9,7 @@ import type { Letter } from "../../data/shapes.js";
 import { Badge } from "../../ui/badge.js";
 import { Button } from "../../ui/button.js";
 import { CopyButton, CopyCommand } from "../../ui/copy.js";
-import { count, shellWord } from "../../ui/format.js";
+import { count, shellWord, visible } from "../../ui/format.js";
 import { JsonView } from "../../ui/json-view.js";
 import { TextLink } from "../../ui/link.js";
 import { Moment } from "../../ui/now.js";
@@ -27,7 +27,7 @@ export function LetterPanel({ topic, id }: { readonly topic: string; readonly id
     <Panel
       key={id}
       label="Dead letter"
-      title={<span class="mono">{letter?.key ?? id}</span>}
+      title={<span class="mono">{visible(letter?.key ?? id)}</span>}
       onClose={() => setQuery({ letter: null })}
       actions={letter?.status === "open" && <Actions topic={topic} letter={letter} />}
     >
@@ -72,8 +72,8 @@ function LetterBody({ letter, topic }: { readonly letter: Letter; readonly topic
         title="Error"
         actions={<CopyCommand short command={`promethean dlq show ${shellWord(topic)} ${letter.id}`} />}
       >
-        <p class="mb-2 rounded-md bg-bad-wash px-3 py-2 text-sm break-words text-bad">
-          {error.code ?? error.name ?? "Error"}: {error.message}
+        <p class="mb-2 rounded-md bg-bad-wash px-3 py-2 text-sm wrap-anywhere text-bad">
+          {error.code ?? error.name ?? "Error"}: {visible(error.message)}
         </p>
         {error.stack !== undefined && (
           <details class="text-sm">
@@ -96,7 +96,7 @@ function LetterBody({ letter, topic }: { readonly letter: Letter; readonly topic
             ],
             ["Given up", <Moment ts={letter.ts} />],
             ["After", `${count(attempts)} ${attempts === 1 ? "try" : "tries"}`],
-            ["Key", <span class="mono break-all">{letter.key ?? "–"}</span>],
+            ["Key", <span class="mono break-all">{visible(letter.key ?? "–")}</span>],
             ["Place", `partition ${origin.partition}, seq ${count(origin.seq)}`],
             [
               "Event",
@@ -116,7 +116,7 @@ function LetterBody({ letter, topic }: { readonly letter: Letter; readonly topic
         <PanelPart title="Headers">
           <Facts
             facts={Object.entries(event.headers).map(
-              ([name, value]) => [name, <span class="mono break-all">{value}</span>] as const,
+              ([name, value]) => [name, <span class="mono break-all">{visible(value)}</span>] as const,
             )}
           />
         </PanelPart>

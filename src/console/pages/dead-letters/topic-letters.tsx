@@ -3,18 +3,20 @@ import { RotateCcw, Trash2 } from "lucide-preact";
 import { useState } from "preact/hooks";
 import { query, setQuery, to } from "../../app/router.js";
 import { may } from "../../app/session.js";
-import { seg, withQuery } from "../../data/api.js";
+import { call, seg, withQuery } from "../../data/api.js";
 import { useLive } from "../../data/live.js";
+import { problemFrom } from "../../data/problem.js";
 import type { Items, Letter, LetterSummary } from "../../data/shapes.js";
 import { Badge } from "../../ui/badge.js";
 import { Button } from "../../ui/button.js";
 import { CopyCommand } from "../../ui/copy.js";
 import { FilterBox, SelectField } from "../../ui/fields.js";
-import { count, plural, shellWord } from "../../ui/format.js";
+import { count, plural, shellWord, visible } from "../../ui/format.js";
 import { Ago } from "../../ui/now.js";
 import { PageHead, Section } from "../../ui/page.js";
-import { Empty, Loaded } from "../../ui/states.js";
+import { Empty, Loaded, Skeleton } from "../../ui/states.js";
 import { type Column, Table } from "../../ui/table.js";
+import { toast } from "../../ui/toast.js";
 import { DiscardDialog } from "./discard-dialog.js";
 import { choiceFlags, choiceInAddress } from "./letter-choice.js";
 import { LetterPanel } from "./letter-panel.js";
@@ -29,12 +31,16 @@ export function TopicLetters({ topic }: { readonly topic: string }) {
   const choice = choiceInAddress();
   const path = withQuery(`/dlq/${seg(topic)}`, { ...choice, ids: null, status, limit: LIMIT });
   const live = useLive<Page>(path, 4_000);
-  const summary = useLive<Items<LetterSummary>>("/dlq", 4_000).data?.items.find((one) => one.topic === topic);
+  const later = useLater(path);
+  const summaries = useLive<Items<LetterSummary>>("/dlq", 4_000);
+  const summary = summaries.data?.items.find((one) => one.topic === topic);
   const [open, setOpen] = useState<"redrive" | "discard" | null>(null);
   const letter = query("letter");
-  const shown = live.data?.items.length ?? 0;
-  const more = live.data?.next !== null && live.data !== undefined;
-  const isOpen = status === "open" && shown > 0;
+  const items = together(live.data?.items ?? [], later.items);
+  const next = later.next === undefined ? (live.data?.next ?? null) : later.next;
+  const isOpen = status === "open" && items.length > 0;
+  // All of them are counted; of a choice only what was fetched is known.
+  const total = next === null ? items.length : Object.keys(choice).length === 0 ? summary?.open : undefined;
   return (
     <>
       <PageHead
@@ -52,18 +58,21 @@ export function TopicLetters({ topic }: { readonly topic: string }) {
             )}
             {may("ops", "redrive") && (
               <Button kind="primary" icon={RotateCcw} disabled={!isOpen} onClick={() => setOpen("redrive")}>
-                {more ? "Redrive events" : `Redrive ${plural(isOpen ? shown : 0, "event")}`}…
+                {total === undefined ? "Redrive events" : `Redrive ${plural(isOpen ? total : 0, "event")}`}…
               </Button>
             )}
           </>
         }
       />
-      <div class="grid items-start gap-4 lg:grid-cols-[16rem_1fr]">
-        <Kinds summary={summary} />
+      <div class="grid items-start gap-4 lg:grid-cols-[16rem_minmax(0,1fr)]">
+        <Kinds summary={summary} isComing={summaries.data === undefined && summaries.problem === undefined} />
         <Section>
-          <LetterBar status={status} shown={`${count(shown)}${more ? " and more" : ""} shown`} />
+          <LetterBar
+            status={status}
+            shown={`${count(items.length)}${next === null ? "" : " and more"} shown`}
+          />
           <Loaded live={live} rows={8}>
-            {({ items }) => (
+            {() => (
               <Table
                 name="letters"
                 columns={COLUMNS}
@@ -77,6 +86,13 @@ export function TopicLetters({ topic }: { readonly topic: string }) {
               />
             )}
           </Loaded>
+          {next !== null && (
+            <div class="flex justify-end border-t border-line px-4 py-2">
+              <Button busy={later.busy} onClick={() => later.load(next)}>
+                Load more
+              </Button>
+            </div>
+          )}
         </Section>
       </div>
       {letter !== null && <LetterPanel topic={topic} id={letter} />}
@@ -84,6 +100,32 @@ export function TopicLetters({ topic }: { readonly topic: string }) {
       {open === "discard" && <DiscardDialog topic={topic} choice={choice} onClose={() => setOpen(null)} />}
     </>
   );
+}
+
+/** The pages after the first one, which alone is asked for again and again. Forgotten when the choice changes. */
+function useLater(path: string) {
+  const none = { path, items: [] as readonly Letter[], next: undefined as string | null | undefined };
+  const [kept, setKept] = useState(none);
+  const [busy, setBusy] = useState(false);
+  const { items, next } = kept.path === path ? kept : none;
+  const load = async (after: string): Promise<void> => {
+    setBusy(true);
+    try {
+      const page = await call<Page>(`${path}&after=${seg(after)}`);
+      setKept({ path, items: [...items, ...page.items], next: page.next });
+    } catch (error) {
+      toast("bad", "Could not load more", problemFrom(error).message);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return { items, next, busy, load };
+}
+
+/** The first page moves up when letters are gone from it: what it reached meanwhile stands there only. */
+function together(first: readonly Letter[], later: readonly Letter[]): readonly Letter[] {
+  const there = new Set(first.map(({ id }) => id));
+  return [...first, ...later.filter(({ id }) => !there.has(id))];
 }
 
 function LetterBar({ status, shown }: { readonly status: string; readonly shown: string }) {
@@ -103,10 +145,17 @@ function LetterBar({ status, shown }: { readonly status: string; readonly shown:
 }
 
 /** By error class and by group: each a filter. */
-function Kinds({ summary }: { readonly summary: LetterSummary | undefined }) {
-  if (summary === undefined) return null;
+function Kinds(props: { readonly summary: LetterSummary | undefined; readonly isComing: boolean }) {
+  const { summary, isComing } = props;
+  if (isComing)
+    return (
+      <Section title="By error">
+        <Skeleton rows={3} />
+      </Section>
+    );
+  if (summary === undefined) return <div class="max-lg:hidden" />;
   return (
-    <div class="flex flex-col gap-4">
+    <div class="flex min-w-0 flex-col gap-4">
       <KindList title="By error" name="errorClass" counts={summary.byErrorClass} />
       <KindList title="By group" name="group" counts={summary.byGroup} />
     </div>
@@ -132,7 +181,7 @@ function KindList(props: {
               onClick={() => setQuery({ [props.name]: chosen === name ? null : name })}
               class={`flex w-full items-start gap-3 px-4 py-1.5 text-left text-sm hover:bg-sunken ${chosen === name ? "bg-ember-wash" : ""}`}
             >
-              <span class="min-w-0 flex-1 break-words">{name}</span>
+              <span class="min-w-0 flex-1 wrap-anywhere">{visible(name)}</span>
               <span class="text-soft">{count(n)}</span>
             </button>
           </li>
@@ -150,13 +199,15 @@ const COLUMNS: readonly Column<Letter>[] = [
     id: "key",
     head: "Key",
     sort: ({ key = "" }) => key,
-    cell: ({ key }) => <span class="mono inline-block max-w-40 truncate align-bottom">{key ?? "–"}</span>,
+    cell: ({ key }) => (
+      <span class="mono inline-block max-w-40 truncate align-bottom">{visible(key ?? "–")}</span>
+    ),
   },
   {
     id: "error",
     head: "Error",
     grow: true,
-    cell: ({ error }) => <span title={error.message}>{error.message}</span>,
+    cell: ({ error }) => <span title={error.message}>{visible(error.message)}</span>,
   },
   {
     id: "group",
@@ -172,5 +223,10 @@ const COLUMNS: readonly Column<Letter>[] = [
     sort: ({ attempts }) => attempts,
     cell: ({ attempts }) => count(attempts),
   },
-  { id: "status", head: "Status", cell: ({ status }) => <Badge tone={TONES[status]}>{status}</Badge> },
+  {
+    id: "status",
+    head: "Status",
+    wide: true,
+    cell: ({ status }) => <Badge tone={TONES[status]}>{status}</Badge>,
+  },
 ];

@@ -1,18 +1,14 @@
 /** Events in rows, the same wherever they are listed. */
 import type { EventRecord } from "../../data/shapes.js";
-import { clock, count, moment, oneLine } from "../../ui/format.js";
-import { Ago } from "../../ui/now.js";
+import { count, oneLine, visible } from "../../ui/format.js";
+import { Ago, Clock } from "../../ui/now.js";
 import type { Column } from "../../ui/table.js";
 
 export const EVENT_COLUMNS: readonly Column<EventRecord>[] = [
   {
     id: "time",
     head: "Time",
-    cell: ({ ts }) => (
-      <time class="mono" dateTime={String(ts)} title={moment(ts)}>
-        {clock(ts)}
-      </time>
-    ),
+    cell: ({ ts }) => <Clock ts={ts} />,
   },
   {
     id: "age",
@@ -39,7 +35,7 @@ export const EVENT_COLUMNS: readonly Column<EventRecord>[] = [
     head: "Key",
     cell: ({ key }) => (
       <span class="mono inline-block max-w-44 truncate align-bottom" title={key}>
-        {key ?? <span class="text-faint">–</span>}
+        {key === undefined ? <span class="text-faint">–</span> : visible(key)}
       </span>
     ),
   },

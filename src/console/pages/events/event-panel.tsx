@@ -6,7 +6,7 @@ import { useLive } from "../../data/live.js";
 import type { EventRecord } from "../../data/shapes.js";
 import { Badge } from "../../ui/badge.js";
 import { CopyButton } from "../../ui/copy.js";
-import { count } from "../../ui/format.js";
+import { count, visible } from "../../ui/format.js";
 import { JsonView } from "../../ui/json-view.js";
 import { Link, TextLink } from "../../ui/link.js";
 import { Moment } from "../../ui/now.js";
@@ -22,7 +22,7 @@ export function EventPanel({ id }: { readonly id: string }) {
     <Panel
       key={id}
       label="Event"
-      title={<span class="mono">{event?.key ?? id}</span>}
+      title={<span class="mono">{visible(event?.key ?? id)}</span>}
       onClose={() => setQuery({ event: null })}
       actions={event && <EventWays event={event} />}
     >
@@ -77,7 +77,7 @@ export function EventBody({ event }: { readonly event: EventRecord }) {
         <PanelPart title="Headers">
           <Facts
             facts={headers.map(
-              ([name, value]) => [name, <span class="mono break-all">{value}</span>] as const,
+              ([name, value]) => [name, <span class="mono break-all">{visible(value)}</span>] as const,
             )}
           />
         </PanelPart>
@@ -98,9 +98,11 @@ function causes({ caused_by: by = [] }: EventRecord): (readonly [string, preact.
 
 function Tags({ tags }: { readonly tags: readonly string[] }) {
   return (
-    <span class="flex flex-wrap gap-1">
+    <span class="flex min-w-0 flex-wrap gap-1">
       {tags.map((tag) => (
-        <Badge key={tag}>{tag}</Badge>
+        <Badge key={tag} title={tag}>
+          <span class="truncate">{visible(tag)}</span>
+        </Badge>
       ))}
     </span>
   );
@@ -109,7 +111,7 @@ function Tags({ tags }: { readonly tags: readonly string[] }) {
 function Copied({ text }: { readonly text: string }) {
   return (
     <span class="flex items-start gap-1">
-      <span class="mono break-all">{text}</span>
+      <span class="mono break-all">{visible(text)}</span>
       <CopyButton text={text} label="value" />
     </span>
   );

@@ -3,7 +3,7 @@ import { CircleCheck, CircleDashed, Hourglass, PauseCircle, TriangleAlert, UserX
 import { to } from "../../app/router.js";
 import type { GroupLag, Stats } from "../../data/shapes.js";
 import { rings } from "../../data/stats.js";
-import { lagRing } from "../../data/stats-past.js";
+import { lagRing, worksInRounds } from "../../data/stats-past.js";
 import { Badge } from "../../ui/badge.js";
 import { count, duration, milliseconds, rate, si } from "../../ui/format.js";
 import { Link } from "../../ui/link.js";
@@ -43,6 +43,12 @@ export function GroupState({ group }: { readonly group: GroupLag }) {
     return (
       <Badge tone="good" icon={CircleCheck}>
         up to date
+      </Badge>
+    );
+  if (worksInRounds(group))
+    return (
+      <Badge icon={Hourglass} title="It works in rounds, and is behind between two of them">
+        between rounds
       </Badge>
     );
   if (group.members.length === 0)

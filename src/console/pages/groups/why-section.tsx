@@ -4,7 +4,7 @@ import { query, setQuery, to } from "../../app/router.js";
 import { seg } from "../../data/api.js";
 import { useLive } from "../../data/live.js";
 import type { Blocked, Why } from "../../data/shapes.js";
-import { ago, count } from "../../ui/format.js";
+import { ago, count, visible } from "../../ui/format.js";
 import { TextLink } from "../../ui/link.js";
 import { now } from "../../ui/now.js";
 import { Section } from "../../ui/page.js";
@@ -14,7 +14,12 @@ import { EventPanel } from "../events/event-panel.js";
 
 export function WhySection({ topic, group }: { readonly topic: string; readonly group: string }) {
   const why = useLive<Why>(`/groups/${seg(group)}/why?topic=${seg(topic)}`, 2_000).data;
-  if (why === undefined) return null;
+  if (why === undefined)
+    return (
+      <Section>
+        <div class="min-h-12" />
+      </Section>
+    );
   const report = why.items[0];
   const blocked = report?.blocked ?? [];
   const isWell = blocked.length === 0 && (report?.lag === 0 || (report?.lagSeconds ?? 0) < 20);
@@ -34,8 +39,8 @@ export function WhySection({ topic, group }: { readonly topic: string; readonly 
             name="blocked"
             columns={columnsOf(topic)}
             rows={blocked}
-            rowKey={({ id, seq }) => `${id}${seq}`}
-            open={event === null ? null : `${event}`}
+            rowKey={({ id }) => id}
+            open={event}
             onOpen={({ id }) => setQuery({ event: id }, { push: true })}
           />
         </div>
@@ -54,7 +59,7 @@ const columnsOf = (topic: string): readonly Column<Blocked>[] => [
         <span class="text-faint">none</span>
       ) : (
         <TextLink mono href={to("topics", topic, { tab: "key", key })}>
-          {key}
+          {visible(key)}
         </TextLink>
       ),
   },

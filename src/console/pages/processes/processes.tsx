@@ -88,7 +88,7 @@ function Processes({ items }: { readonly items: readonly Process[] }) {
           detail="15 s without a heartbeat"
           tone={items.length > alive.length ? "warn" : undefined}
         />
-        <Figure name="CPU" value={`${cpu.toFixed(0)} %`} detail="all together">
+        <Figure name="CPU" value={`${cpu.toFixed(0)} %`} detail="all together; 100 % is one core">
           <Sparkline values={past.total("cpu")} color="published" width={80} />
         </Figure>
         <Figure name="Memory" value={bytes(memory * MIB)} detail="all together">

@@ -66,7 +66,7 @@ function BrowseBar(props: { readonly topic: string; readonly partitions: number;
       <FilterBox name="text" placeholder="Text in the event" />
       <FilterBox name="key" placeholder="Key" main={false} />
       <FilterBox name="header" placeholder="Header: name=value" main={false} />
-      <FilterBox name="from" placeholder="From: time, seq:42, id:…" main={false} />
+      <FilterBox name="from" placeholder="From: time or seq:42" hint="A time, seq:42 or id:…" main={false} />
       <SelectField
         bare
         label="Partition"

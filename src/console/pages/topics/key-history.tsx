@@ -5,21 +5,25 @@ import { useLive } from "../../data/live.js";
 import type { EventRecord, Items } from "../../data/shapes.js";
 import { Button } from "../../ui/button.js";
 import { FilterBox } from "../../ui/fields.js";
-import { count } from "../../ui/format.js";
+import { count, newest } from "../../ui/format.js";
 import { JsonView } from "../../ui/json-view.js";
 import { Ago, Moment } from "../../ui/now.js";
 import { Section } from "../../ui/page.js";
 import { Empty, Loaded } from "../../ui/states.js";
 
+const LIMIT = 50;
+
 export function KeyHistory({ topic }: { readonly topic: string }) {
   const key = query("key") ?? "";
-  const path = key === "" ? null : `/topics/${seg(topic)}/keys/${seg(key)}?limit=50`;
+  const path = key === "" ? null : `/topics/${seg(topic)}/keys/${seg(key)}?limit=${LIMIT}`;
   const live = useLive<Items<EventRecord>>(path, 5_000);
   return (
     <Section>
       <div class="flex flex-wrap items-center gap-3 border-b border-line px-4 py-2">
         <FilterBox name="key" placeholder="Key" />
-        {live.data && <span class="text-xs text-faint">{count(live.data.items.length)} newest events</span>}
+        {live.data && (
+          <span class="text-xs text-faint">{newest(live.data.items.length, LIMIT, "event")}</span>
+        )}
       </div>
       {key === "" ? (
         <Empty title="Which key?">Type a key to see what happened to it, event by event.</Empty>
@@ -55,9 +59,13 @@ function Step({ event, before }: { readonly event: EventRecord; readonly before:
         </Button>
       </div>
       {before === undefined ? (
-        <JsonView value={event.payload} label="payload" />
+        <JsonView value={event.payload} label={`payload of seq ${event.seq}`} />
       ) : (
-        <JsonView value={event.payload} before={before.payload} label="payload, against the event before" />
+        <JsonView
+          value={event.payload}
+          before={before.payload}
+          label={`payload of seq ${event.seq}, against the event before`}
+        />
       )}
     </li>
   );

@@ -2,7 +2,7 @@
 import { seg } from "../../data/api.js";
 import { useLive } from "../../data/live.js";
 import type { GroupLag, Items, PartitionHead, TopicDetail } from "../../data/shapes.js";
-import { bytes, count } from "../../ui/format.js";
+import { bytes, count, plural } from "../../ui/format.js";
 import { ownerColor } from "../groups/owner-colors.js";
 
 export function PartitionsPicture({ detail }: { readonly detail: TopicDetail }) {
@@ -12,9 +12,11 @@ export function PartitionsPicture({ detail }: { readonly detail: TopicDetail }) 
     <div class="p-4">
       <div class="mb-3 flex flex-wrap gap-x-4 gap-y-1 text-xs">
         {groups.map(({ group }, i) => (
-          <span key={group} class="flex items-center gap-1.5">
+          <span key={group} class="flex max-w-full items-center gap-1.5">
             <span aria-hidden="true" class="h-3 w-0.5 rounded" style={{ background: ownerColor(i) }} />
-            {group}
+            <span class="truncate" title={group}>
+              {group}
+            </span>
           </span>
         ))}
       </div>
@@ -58,7 +60,9 @@ function PartitionBar(props: {
         ))}
       </span>
       <span class="text-xs text-faint max-md:col-span-2">
-        {events === 0 ? "empty" : `${count(low)}–${count(head)} · ${count(events)} events · ${bytes(size)}`}
+        {events === 0
+          ? "empty"
+          : `${count(low)}–${count(head)} · ${plural(events, "event")} · ${bytes(size)}`}
       </span>
     </li>
   );

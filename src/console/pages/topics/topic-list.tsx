@@ -122,7 +122,7 @@ const COLUMNS: readonly Column<Row>[] = [
   },
   {
     id: "kind",
-    head: "",
+    head: <span class="sr-only">Kind</span>,
     grow: true,
     wide: true,
     cell: (row) => <TopicBadges topic={row} schema={row.schema} />,

@@ -2,11 +2,11 @@
 import { GitFork, History } from "lucide-preact";
 import { query, setQuery, to } from "../../app/router.js";
 import { seg, withQuery } from "../../data/api.js";
-import { useLive } from "../../data/live.js";
+import { type Live, useLive } from "../../data/live.js";
 import type { EventRecord, Items, ViewInfo, ViewRecord } from "../../data/shapes.js";
 import { Badge } from "../../ui/badge.js";
 import { CopyCommand } from "../../ui/copy.js";
-import { count, shellWord } from "../../ui/format.js";
+import { count, newest, shellWord, visible } from "../../ui/format.js";
 import { JsonView } from "../../ui/json-view.js";
 import { Link } from "../../ui/link.js";
 import { Ago, Moment } from "../../ui/now.js";
@@ -14,6 +14,8 @@ import { Facts, PageHead, Section } from "../../ui/page.js";
 import { Empty, Failure, Loaded, Skeleton } from "../../ui/states.js";
 import { ChangeList } from "./change-list.js";
 import { TimeSlider } from "./time-slider.js";
+
+const LIMIT = 200;
 
 interface DocumentProps {
   readonly view: string;
@@ -23,19 +25,19 @@ interface DocumentProps {
 export function DocumentPage({ view, documentKey: key }: DocumentProps) {
   const path = `/snap/${seg(view)}/${seg(key)}`;
   const present = useLive<ViewRecord>(path, 3_000);
-  const topic = useLive<Items<ViewInfo>>("/views", 30_000).data?.items.find(
-    (one) => one.view === view,
-  )?.topic;
+  const views = useLive<Items<ViewInfo>>("/views", 30_000);
+  const topic = views.data?.items.find((one) => one.view === view)?.topic;
   const history = useLive<Items<EventRecord>>(
-    topic == null ? null : `/topics/${seg(topic)}/keys/${seg(key)}?limit=200`,
+    topic == null ? null : `/topics/${seg(topic)}/keys/${seg(key)}?limit=${LIMIT}`,
     3_000,
   );
+  const isComing = isOnItsWay(views) || (topic != null && isOnItsWay(history));
   const changes = [...(history.data?.items ?? [])].reverse();
   const at = query("at") === null ? null : Number(query("at"));
   return (
     <>
       <PageHead
-        title={key}
+        title={visible(key)}
         mono
         crumbs={[
           { label: "Views", href: to("views") },
@@ -55,13 +57,24 @@ export function DocumentPage({ view, documentKey: key }: DocumentProps) {
         </Section>
         <div class="flex flex-col gap-4">
           <Source present={present.data} changes={changes} at={at} />
-          <Section title="Changes" note={changes.length > 0 ? `${count(changes.length)} newest` : undefined}>
-            <ChangeList changes={changes} at={at} onAt={(ts) => setQuery({ at: ts })} />
+          <Section
+            title="Changes"
+            note={changes.length > 0 ? newest(changes.length, LIMIT, "change") : undefined}
+          >
+            {isComing ? (
+              <Skeleton rows={3} />
+            ) : (
+              <ChangeList changes={changes} at={at} onAt={(ts) => setQuery({ at: ts })} />
+            )}
           </Section>
         </div>
       </div>
     </>
   );
+}
+
+function isOnItsWay({ data, problem }: Live<unknown>): boolean {
+  return data === undefined && problem === undefined;
 }
 
 function Present({ live }: { readonly live: ReturnType<typeof useLive<ViewRecord>> }) {
@@ -71,7 +84,7 @@ function Present({ live }: { readonly live: ReturnType<typeof useLive<ViewRecord
     <Loaded live={live}>
       {(document) => (
         <div class="p-4">
-          <JsonView value={fieldsOf(document)} label="document" />
+          <JsonView value={fieldsOf(document)} label="fields of the document" />
         </div>
       )}
     </Loaded>

@@ -43,10 +43,16 @@ export function ViewList() {
                   onOpen={({ view }) => go(to("views", view))}
                   sorted="view"
                   empty={
-                    <Empty title={items.length > 0 ? "No view fits the filter" : "No views yet"}>
-                      A view appears when a projector writes its first document: startChangelogProjector(bus,
-                      &#123; topic, view &#125;).
-                    </Empty>
+                    items.length > 0 ? (
+                      <Empty title="No view fits the filter" />
+                    ) : (
+                      <Empty
+                        title="No views yet"
+                        command={`startChangelogProjector(bus, { topic: "orders", view: "orders" })`}
+                      >
+                        A view appears when a projector writes its first document.
+                      </Empty>
+                    )
                   }
                 />
               </>
