@@ -36,6 +36,9 @@ export function Palette() {
   const all = useEntries(text.trim());
   const shown = matching(all, text.trim()).slice(0, MAX_SHOWN);
   useEffect(() => box.current?.showModal(), []);
+  useEffect(() => {
+    box.current?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" });
+  }, [chosen]);
   const close = (): void => {
     paletteOpen.value = false;
   };

@@ -99,10 +99,14 @@ export function JsonField(props: {
   readonly rows?: number;
 }) {
   const { label, value, onInput, wrong, hint, rows = 10 } = props;
+  const field = useRef<HTMLTextAreaElement>(null);
+  // A text that is longer than its field is read from its beginning.
+  useEffect(() => field.current?.setSelectionRange(0, 0), []);
   return (
     <Field label={label} hint={hint} wrong={wrong}>
       {(id) => (
         <textarea
+          ref={field}
           id={id}
           rows={rows}
           spellcheck={false}

@@ -149,7 +149,7 @@ function Row<R>(props: {
       {columns.map(({ id, cell, align, wide, grow }) => (
         <td
           key={id}
-          class={`h-8 px-3 max-sm:px-2 first:pl-4 last:pr-4 ${align === "right" ? "text-right" : ""} ${wide ? "max-lg:hidden" : ""} ${grow ? "max-w-0 min-w-32 truncate" : "max-w-72 truncate max-lg:max-w-64 max-sm:max-w-40"}`}
+          class={`h-8 px-3 max-sm:px-2 first:pl-4 last:pr-4 ${align === "right" ? "text-right" : ""} ${wide ? "max-lg:hidden" : ""} ${grow ? "max-w-0 min-w-32 truncate max-sm:min-w-24" : "max-w-72 truncate max-lg:max-w-64 max-sm:max-w-40"}`}
           onMouseEnter={nameIfCut}
         >
           {cell(row)}

@@ -38,6 +38,7 @@ export function TopicLetters({ topic }: { readonly topic: string }) {
   const letter = query("letter");
   const items = together(live.data?.items ?? [], later.items);
   const next = later.next === undefined ? (live.data?.next ?? null) : later.next;
+  const isCounting = summaries.data === undefined && summaries.problem === undefined;
   const isOpen = status === "open" && items.length > 0;
   // All of them are counted; of a choice only what was fetched is known.
   const total = next === null ? items.length : Object.keys(choice).length === 0 ? summary?.open : undefined;
@@ -64,8 +65,10 @@ export function TopicLetters({ topic }: { readonly topic: string }) {
           </>
         }
       />
-      <div class="grid items-start gap-4 lg:grid-cols-[16rem_minmax(0,1fr)]">
-        <Kinds summary={summary} isComing={summaries.data === undefined && summaries.problem === undefined} />
+      <div
+        class={`grid items-start gap-4 ${isCounting || summary !== undefined ? "lg:grid-cols-[16rem_minmax(0,1fr)]" : ""}`}
+      >
+        <Kinds summary={summary} isComing={isCounting} />
         <Section>
           <LetterBar
             status={status}
@@ -153,7 +156,7 @@ function Kinds(props: { readonly summary: LetterSummary | undefined; readonly is
         <Skeleton rows={3} />
       </Section>
     );
-  if (summary === undefined) return <div class="max-lg:hidden" />;
+  if (summary === undefined) return null;
   return (
     <div class="flex min-w-0 flex-col gap-4">
       <KindList title="By error" name="errorClass" counts={summary.byErrorClass} />

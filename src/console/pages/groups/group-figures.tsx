@@ -4,7 +4,7 @@ import { useLive } from "../../data/live.js";
 import type { GroupLag } from "../../data/shapes.js";
 import { rings, useStats } from "../../data/stats.js";
 import { deliveredRing, lagRing } from "../../data/stats-past.js";
-import { count, duration, milliseconds, rate, si } from "../../ui/format.js";
+import { count, duration, milliseconds, plural, rate, si } from "../../ui/format.js";
 import { Figure } from "../../ui/page.js";
 import { Sparkline } from "../../ui/sparkline.js";
 
@@ -47,7 +47,7 @@ export function GroupFigures({
       <Figure
         name="Members"
         value={count(members.length)}
-        detail={members.length === 0 ? "nobody is subscribed" : `${count(inFlight)} events in flight`}
+        detail={members.length === 0 ? "nobody is subscribed" : `${plural(inFlight, "event")} in flight`}
         tone={members.length === 0 ? "warn" : undefined}
       />
     </div>

@@ -53,14 +53,18 @@ function Result({ verified: { ok, partitions } }: { readonly verified: Verified 
         data-verified={ok}
       >
         {ok ? <CircleCheck size={17} aria-hidden="true" /> : <OctagonAlert size={17} aria-hidden="true" />}
-        {ok ? "Every event is accounted for." : `${count(holes.length)} stretches are not accounted for.`}
+        {ok
+          ? "Every event is accounted for."
+          : `${holes.length === 1 ? "1 stretch is" : `${count(holes.length)} stretches are`} not accounted for.`}
       </p>
       <table class="w-full text-right">
         <thead class="text-xs text-soft">
           <tr class="border-b border-line">
-            <th class="h-8 text-left font-medium">Partition</th>
+            <th scope="col" class="h-8 text-left font-medium">
+              Partition
+            </th>
             {HEADS.map((head) => (
-              <th key={head} class="font-medium">
+              <th key={head} scope="col" class="pl-2 font-medium">
                 {head}
               </th>
             ))}
@@ -71,7 +75,7 @@ function Result({ verified: { ok, partitions } }: { readonly verified: Verified 
             <tr key={one.partition} class="border-b border-line">
               <td class="h-8 text-left">{one.partition}</td>
               {COLUMNS.map((name) => (
-                <td key={name} class={one[name] === 0 ? "text-faint" : ""}>
+                <td key={name} class={`pl-2 ${one[name] === 0 ? "text-faint" : ""}`}>
                   {count(one[name])}
                 </td>
               ))}

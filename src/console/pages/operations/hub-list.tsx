@@ -5,7 +5,7 @@ import { Badge } from "../../ui/badge.js";
 import { count } from "../../ui/format.js";
 import { Ago } from "../../ui/now.js";
 import { Section } from "../../ui/page.js";
-import { Loaded } from "../../ui/states.js";
+import { Empty, Loaded } from "../../ui/states.js";
 import { Table } from "../../ui/table.js";
 
 export function HubList() {
@@ -49,7 +49,13 @@ export function HubList() {
                   wide: true,
                   cell: ({ startedMs }) => <Ago ts={startedMs} />,
                 },
-                { id: "seen", head: "Seen", align: "right", cell: ({ seenMs }) => <Ago ts={seenMs} /> },
+                {
+                  id: "seen",
+                  head: "Seen",
+                  align: "right",
+                  wide: true,
+                  cell: ({ seenMs }) => <Ago ts={seenMs} />,
+                },
               ]}
             />
           </Section>
@@ -58,6 +64,9 @@ export function HubList() {
               name="members"
               rows={members}
               rowKey={({ member }) => member}
+              empty={
+                <Empty title="Nobody is subscribed">A process appears here with its first subscriber.</Empty>
+              }
               columns={[
                 {
                   id: "member",

@@ -92,7 +92,10 @@ function RequeueDialog({ dead, onClose }: { readonly dead: number; readonly onCl
       act={requeue}
       onClose={onClose}
     >
-      <p>All {count(dead)} dead entries become pending, with no failures counted, in order of their keys.</p>
+      <p>
+        {dead === 1 ? "The dead entry becomes" : `All ${count(dead)} dead entries become`} pending, with no
+        failures counted, in order of their keys.
+      </p>
     </ActionDialog>
   );
 }

@@ -32,7 +32,7 @@ describe("the flow picture", () => {
     expect(layoutOf(stats({}, [])).nodes).toEqual([]);
   });
 
-  it("leads from topics over their groups to the views these feed, busiest topics first", () => {
+  it("leads from topics over their groups to the views these feed", () => {
     const { nodes, links } = layoutOf(
       stats({ slow: 1, fast: 9, "dlq.fast": 3 }, [
         group("slow", "changelog:orders__2"),
@@ -47,6 +47,13 @@ describe("the flow picture", () => {
       "view orders",
     ]);
     expect(links).toHaveLength(3);
+  });
+
+  it("keeps everything in its place when one rate passes another", () => {
+    const groups = [group("b", "x"), group("a", "z"), group("a", "y")];
+    const placesAt = (rates: Record<string, number>): (string | number)[][] =>
+      layoutOf(stats(rates, groups)).nodes.map(({ id, y }) => [id, y]);
+    expect(placesAt({ a: 1, b: 2 })).toEqual(placesAt({ a: 3, b: 2 }));
   });
 
   it("makes lines wider with the rate, and marks groups that are behind or paused", () => {

@@ -44,8 +44,10 @@ export function layoutOf(stats: Stats): FlowLayout {
     .sort((a, b) => weight(b, rates) - weight(a, rates))
     .slice(0, MAX_ROWS);
   const names = new Set([...groups.map(({ topic }) => topic), ...quietTopics(stats, rates)]);
-  const topics = [...names].sort((a, b) => (rates.get(b) ?? 0) - (rates.get(a) ?? 0)).slice(0, MAX_ROWS);
-  groups.sort((a, b) => topics.indexOf(a.topic) - topics.indexOf(b.topic));
+  const busiest = [...names].sort((a, b) => (rates.get(b) ?? 0) - (rates.get(a) ?? 0)).slice(0, MAX_ROWS);
+  // By name, so that nothing changes places because one rate passed another.
+  const topics = busiest.sort(byText);
+  groups.sort((a, b) => byText(a.topic, b.topic) || byText(a.group, b.group));
   const shown = groups.filter(({ topic }) => topics.includes(topic));
   const views = shown.filter(({ group }) => viewOf(group) !== null);
   const rows = Math.max(topics.length, shown.length, views.length);
@@ -57,6 +59,10 @@ export function layoutOf(stats: Stats): FlowLayout {
     ...views.map((group, i) => viewNode(group, yOf(i, views.length))),
   ];
   return { nodes, links: linksOf(shown, nodes, rates), height };
+}
+
+function byText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 function linksOf(

@@ -6,7 +6,7 @@ import { useLive } from "../../data/live.js";
 import type { Overview } from "../../data/shapes.js";
 import { moments, statsProblem, useStats } from "../../data/stats.js";
 import { Chart } from "../../ui/chart.js";
-import { bytes, count, duration, milliseconds, rate, si } from "../../ui/format.js";
+import { bytes, count, duration, milliseconds, plural, rate, si } from "../../ui/format.js";
 import { Facts, Figure, PageHead, Section } from "../../ui/page.js";
 import { Sparkline } from "../../ui/sparkline.js";
 import { Failure, Skeleton } from "../../ui/states.js";
@@ -72,8 +72,8 @@ function Summary({ overview }: { readonly overview: Overview }) {
   const { events, bytes: size, topics, groups, uptimeSeconds } = overview;
   return (
     <>
-      {count(events)} events in {count(topics)} topics ({bytes(size)}), read by {count(groups)} groups. Up for{" "}
-      {duration(uptimeSeconds)}.
+      {plural(events, "event")} in {plural(topics, "topic")} ({bytes(size)}), read by{" "}
+      {plural(groups, "group")}. Up for {duration(uptimeSeconds)}.
     </>
   );
 }
@@ -179,7 +179,7 @@ function Machinery({ overview }: { readonly overview: Overview }) {
         <Facts
           facts={[
             ["Store", <span class="mono break-all">{overview.store}</span>],
-            ["Stored", `${count(overview.events)} events, ${bytes(overview.bytes)}`],
+            ["Stored", `${plural(overview.events, "event")}, ${bytes(overview.bytes)}`],
           ]}
         />
         <Facts

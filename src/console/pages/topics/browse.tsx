@@ -9,7 +9,7 @@ import type { EventRecord, Items } from "../../data/shapes.js";
 import { Button } from "../../ui/button.js";
 import { CopyCommand } from "../../ui/copy.js";
 import { FilterBox, SelectField } from "../../ui/fields.js";
-import { count, shellWord } from "../../ui/format.js";
+import { count, plural, shellWord } from "../../ui/format.js";
 import { Section } from "../../ui/page.js";
 import { Empty, Loaded } from "../../ui/states.js";
 import { Table } from "../../ui/table.js";
@@ -155,7 +155,7 @@ function useMore(path: string, first: Page | undefined) {
 
 function NoEvents(props: { readonly topic: string; readonly scanned: number; readonly more: boolean }) {
   if (props.scanned > 0 || props.more)
-    return <Empty title="No event fits">{count(props.scanned)} events were looked at.</Empty>;
+    return <Empty title="No event fits">Looked at {plural(props.scanned, "event")}.</Empty>;
   return (
     <Empty
       title="No events here"

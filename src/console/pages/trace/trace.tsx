@@ -9,7 +9,7 @@ import type { EventRecord, Trace } from "../../data/shapes.js";
 import { Badge } from "../../ui/badge.js";
 import { Button } from "../../ui/button.js";
 import { TextField } from "../../ui/fields.js";
-import { count, duration, plural } from "../../ui/format.js";
+import { duration, plural } from "../../ui/format.js";
 import { PageHead, Section } from "../../ui/page.js";
 import { Empty, Loaded } from "../../ui/states.js";
 import { EventBody } from "../events/event-panel.js";
@@ -135,7 +135,7 @@ function Summary({ trace }: { readonly trace: Trace }) {
       {plural(trace.events.length, "event")} in {plural(topics, "topic")}, {duration(Math.max(0, took))} from
       first to last.
       {!trace.complete && (
-        <Badge tone="warn">looked at {count(trace.scanned)} events, there may be more</Badge>
+        <Badge tone="warn">looked at {plural(trace.scanned, "event")}, there may be more</Badge>
       )}
       {trace.missing.length > 0 && <Badge>{plural(trace.missing.length, "cause")} not to be seen</Badge>}
     </span>

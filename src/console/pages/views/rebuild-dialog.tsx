@@ -132,7 +132,9 @@ function Differences({ result }: { readonly result: RebuildResult }) {
     <>
       <p class="mb-3">
         {differing === 0
-          ? `All ${count(same)} documents came out the same.`
+          ? same === 1
+            ? "The one document came out the same."
+            : `All ${count(same)} documents came out the same.`
           : `${count(same)} the same, ${count(changed)} changed, ${count(added)} added, ${count(removed)} gone.`}{" "}
         {switched ? "Readers see the new one." : "The old view stays in use."}
       </p>

@@ -9,7 +9,7 @@ import type { GroupLag, Items, ViewInfo, ViewRecord } from "../../data/shapes.js
 import { Button } from "../../ui/button.js";
 import { CopyCommand } from "../../ui/copy.js";
 import { FilterBox } from "../../ui/fields.js";
-import { count, lagText, oneLine, shellWord } from "../../ui/format.js";
+import { count, lagText, oneLine, plural, shellWord } from "../../ui/format.js";
 import { Link, TextLink } from "../../ui/link.js";
 import { Ago } from "../../ui/now.js";
 import { PageHead, Section } from "../../ui/page.js";
@@ -51,7 +51,7 @@ export function ViewDocuments({ view }: { readonly view: string }) {
       >
         {info !== undefined && (
           <>
-            {count(info.documents)} documents
+            {plural(info.documents, "document")}
             {info.topic != null && (
               <>
                 {" "}
