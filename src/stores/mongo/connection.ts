@@ -47,7 +47,8 @@ const CLIENT_DEFAULTS: MongoClientOptions = {
   appName: "promethean",
 };
 
-const DB_OPTIONS: DbOptions = {
+/** Also of what works on a database that the caller hands in. */
+export const DB_OPTIONS: DbOptions = {
   readPreference: "primary",
   readConcern: new ReadConcern("majority"),
   writeConcern: { w: "majority", journal: true },
@@ -56,6 +57,7 @@ const DB_OPTIONS: DbOptions = {
   promoteLongs: true,
   promoteBuffers: false,
   useBigInt64: false,
+  raw: false,
 };
 
 /** MongoDB 6.0. */

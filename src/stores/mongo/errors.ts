@@ -236,6 +236,11 @@ function isSocketError(error: unknown): error is Error {
   return typeof code === "string" && /^(E[A-Z]+|ERR_(STREAM|SOCKET)_[A-Z_]+)$/.test(code);
 }
 
+/** A command that is not part of the interface that a client was told to keep to (`serverApi`, strict). */
+export function isOutsideApi(error: unknown): boolean {
+  return error instanceof MongoServerError && error.code === 323;
+}
+
 export function isDuplicateKey(error: unknown): boolean {
   return error instanceof MongoServerError && error.code === 11000;
 }

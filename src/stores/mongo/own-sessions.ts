@@ -12,7 +12,7 @@
 import { createHash } from "node:crypto";
 import { Binary, type ClientSession, type Collection, type MongoClient } from "mongodb";
 import type { MemberDocument } from "./collections.js";
-import { busError } from "./errors.js";
+import { busError, isOutsideApi } from "./errors.js";
 
 /** Sessions that a member's document names; those of earlier failures are forgotten. */
 const MAX_NAMED = 256;
@@ -114,11 +114,21 @@ export class OwnSessions {
 
   async #whoAmI(): Promise<string> {
     if (this.#user === undefined) {
-      const { authInfo } = await this.#client.db("admin").command({ connectionStatus: 1 });
-      const [mine] = authInfo.authenticatedUsers as { user: string; db: string }[];
+      const mine = await this.#signedIn();
       this.#user = mine === undefined ? "" : `${mine.user}@${mine.db}`;
     }
     return this.#user;
+  }
+
+  /** Nobody, where the client is held to a version of the server's interface that does not tell, nor ends sessions. */
+  async #signedIn(): Promise<{ user: string; db: string } | undefined> {
+    try {
+      const { authInfo } = await this.#client.db("admin").command({ connectionStatus: 1 });
+      return authInfo.authenticatedUsers[0];
+    } catch (error) {
+      if (isOutsideApi(error)) return undefined;
+      throw error;
+    }
   }
 
   /** Ends those that are not in use. */

@@ -139,6 +139,23 @@ describe("on a server that runs", () => {
     }
   });
 
+  it("a client of the caller's may want raw documents, and be held to version 1 of the server's interface", async () => {
+    const serverApi = { version: "1", strict: true, deprecationErrors: true } as const;
+    const client = new MongoClient(database.url, { raw: true, serverApi });
+    const store = await database.open({ client });
+    const member = { member: "m", host: "h", pid: 1, processStart: "" };
+    await store.groups.open(member, { nowMs: 0, ttlMs: 60_000 });
+    const document = { op: "upsert", key: "a", fields: { n: 1 }, ts: 1 } as const;
+    const unit = { writes: [{ view: "v", writes: [document] }] };
+    expect(await store.documents.transact(unit)).toEqual({ applied: 1, stale: 0 });
+    expect((await store.documents.get("v", ["a"])).get("a")?.fields).toEqual({ n: 1 });
+    await store.registry.defineTopic({ name: "orders", partitions: 1, layout: "batches", keyed: true });
+    await store.log.append("orders", 0, drafts(2, { key: "k" }));
+    expect((await store.log.latestByKey("orders", ["k"])).get("k")?.seq).toBe(2);
+    await store.close();
+    await client.close();
+  });
+
   it("a call that gets no connection, since all are in use, is told so in time", async () => {
     const url = database.urlWith(`maxPoolSize=1&waitQueueTimeoutMS=200&appName=${database.name}`);
     const store = await database.open({ url });
