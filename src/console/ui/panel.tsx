@@ -26,7 +26,9 @@ export function Panel({ title, label, onClose, actions, children }: PanelProps) 
     addEventListener("keydown", onKey);
     return () => {
       removeEventListener("keydown", onKey);
+      // The row may be gone with what was done to it: then the page itself has the focus, not the window.
       if (before instanceof HTMLElement && before.isConnected) before.focus();
+      else document.getElementById("content")?.focus();
     };
   }, []);
   return (

@@ -13,7 +13,7 @@ import { SelectField } from "../../ui/fields.js";
 import { shellWord } from "../../ui/format.js";
 import { TextLink } from "../../ui/link.js";
 import { PageHead, Section } from "../../ui/page.js";
-import { Loaded } from "../../ui/states.js";
+import { Loaded, Skeleton } from "../../ui/states.js";
 import { toast } from "../../ui/toast.js";
 import { GroupState } from "./group-columns.js";
 import { GroupFigures } from "./group-figures.js";
@@ -21,7 +21,7 @@ import { LagChart } from "./lag-chart.js";
 import { MoveDialog } from "./move-dialog.js";
 import { PartitionMap } from "./partition-map.js";
 import { VerifyDialog } from "./verify-dialog.js";
-import { WhySection } from "./why-section.js";
+import { useWhy, WhySection } from "./why-section.js";
 
 export function GroupDetailPage({ group }: { readonly group: string }) {
   const live = useLive<GroupDetail>(`/groups/${seg(group)}`, 2_000);
@@ -29,6 +29,9 @@ export function GroupDetailPage({ group }: { readonly group: string }) {
   const wanted = query("topic");
   const worst = [...topics].sort((a, b) => b.lagSeconds - a.lagSeconds)[0];
   const chosen = topics.find(({ topic }) => topic === wanted) ?? worst;
+  const why = useWhy(group, chosen?.topic);
+  // What holds it up stands above all else: it is waited for, so that nothing moves down when it comes.
+  const isComing = why.data === undefined && why.problem === undefined;
   return (
     <>
       <PageHead
@@ -42,19 +45,23 @@ export function GroupDetailPage({ group }: { readonly group: string }) {
       </PageHead>
       <Loaded live={live} rows={10}>
         {() =>
-          chosen && (
-            <div key={chosen.topic} class="flex flex-col gap-4">
-              <WhySection topic={chosen.topic} group={group} />
-              <GroupFigures group={chosen} />
-              <div class="grid gap-4 lg:grid-cols-2">
-                <Section title="Partition map" note="colour: owner · fill: lag · ring: a key is blocked">
-                  <PartitionMap group={chosen} />
-                </Section>
-                <Section title="Lag" note="events, by partition">
-                  <LagChart group={chosen} atMs={live.atMs} />
-                </Section>
+          isComing ? (
+            <Skeleton rows={10} />
+          ) : (
+            chosen && (
+              <div key={chosen.topic} class="flex flex-col gap-4">
+                <WhySection topic={chosen.topic} why={why.data} />
+                <GroupFigures group={chosen} />
+                <div class="grid gap-4 lg:grid-cols-2">
+                  <Section title="Partition map" note="colour: owner · fill: lag · ring: a key is blocked">
+                    <PartitionMap group={chosen} />
+                  </Section>
+                  <Section title="Lag" note="events, by partition">
+                    <LagChart group={chosen} atMs={live.atMs} />
+                  </Section>
+                </div>
               </div>
-            </div>
+            )
           )
         }
       </Loaded>

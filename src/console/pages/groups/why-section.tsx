@@ -2,7 +2,7 @@
 import { CircleCheck, TriangleAlert } from "lucide-preact";
 import { query, setQuery, to } from "../../app/router.js";
 import { seg } from "../../data/api.js";
-import { useLive } from "../../data/live.js";
+import { type Live, useLive } from "../../data/live.js";
 import type { Blocked, Why } from "../../data/shapes.js";
 import { ago, count, visible } from "../../ui/format.js";
 import { TextLink } from "../../ui/link.js";
@@ -12,14 +12,17 @@ import { Sentence } from "../../ui/sentence.js";
 import { type Column, Table } from "../../ui/table.js";
 import { EventPanel } from "../events/event-panel.js";
 
-export function WhySection({ topic, group }: { readonly topic: string; readonly group: string }) {
-  const why = useLive<Why>(`/groups/${seg(group)}/why?topic=${seg(topic)}`, 2_000).data;
-  if (why === undefined)
-    return (
-      <Section>
-        <div class="min-h-12" />
-      </Section>
-    );
+interface WhyProps {
+  readonly topic: string;
+  readonly why: Why | undefined;
+}
+
+export function useWhy(group: string, topic: string | undefined): Live<Why> {
+  return useLive<Why>(topic === undefined ? null : `/groups/${seg(group)}/why?topic=${seg(topic)}`, 2_000);
+}
+
+export function WhySection({ topic, why }: WhyProps) {
+  if (why === undefined) return null;
   const report = why.items[0];
   const blocked = report?.blocked ?? [];
   const isWell = blocked.length === 0 && (report?.lag === 0 || (report?.lagSeconds ?? 0) < 20);

@@ -65,8 +65,8 @@ function BrowseBar(props: { readonly topic: string; readonly partitions: number;
     <div class="flex flex-wrap items-center gap-2 border-b border-line px-4 py-2">
       <FilterBox name="text" placeholder="Text in the event" />
       <FilterBox name="key" placeholder="Key" main={false} />
-      <FilterBox name="header" placeholder="Header: name=value" main={false} />
-      <FilterBox name="from" placeholder="From: time or seq:42" hint="A time, seq:42 or id:…" main={false} />
+      <FilterBox name="header" placeholder="Header: name=…" hint="name=value" main={false} />
+      <FilterBox name="from" placeholder="From: time, seq:42" hint="A time, seq:42 or id:…" main={false} />
       <SelectField
         bare
         label="Partition"
