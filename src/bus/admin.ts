@@ -19,6 +19,8 @@ export interface PartitionLag {
   readonly inFlight: number;
   readonly owner: string | null;
   readonly epoch: number;
+  /** What the store says of the events that come next, if these are damaged: nothing is delivered beyond them (P14). */
+  readonly damage?: string;
 }
 
 export interface GroupLag extends GroupRef {
@@ -147,12 +149,24 @@ export class Admin {
   }
 
   async #withAge(ref: GroupRef, position: GroupPosition["partitions"][number]): Promise<PartitionLag> {
+    const { partition, floor, lag } = position;
+    if (lag === 0) return { ...position, lagSeconds: 0 };
+    try {
+      return { ...position, lagSeconds: await this.#ageOf(ref.topic, partition, floor + 1) };
+    } catch (error) {
+      // Whoever looks after the bus needs the rest now more than ever. The last event before the damage tells the age.
+      if (!BusError.is(error, "STORE_DAMAGED")) throw error;
+      const lagSeconds = await this.#ageOf(ref.topic, partition, floor).catch(() => 0);
+      return { ...position, lagSeconds, damage: error.message };
+    }
+  }
+
+  /** How many seconds ago the event was published, or the first after it that is there; 0 if there is none. */
+  async #ageOf(topic: string, partition: number, seq: number): Promise<number> {
     const { store, clock } = this.#core.settings;
-    if (position.lag === 0) return { ...position, lagSeconds: 0 };
-    const page = await store.log.read(ref.topic, position.partition, { after: position.floor, limit: 1 });
-    const oldest = page.events[0];
-    const lagSeconds = oldest === undefined ? 0 : Math.max(0, (clock.now() - oldest.ts) / 1_000);
-    return { ...position, lagSeconds: Math.round(lagSeconds * 1_000) / 1_000 };
+    const { events } = await store.log.read(topic, partition, { after: Math.max(0, seq - 1), limit: 1 });
+    const [first] = events;
+    return first === undefined ? 0 : Math.max(0, Math.round(clock.now() - first.ts)) / 1_000;
   }
 
   /** Of partitions owned here as they are now; of others as their owner last wrote it down. */
@@ -197,6 +211,9 @@ function sentenceOf(
     return `${group} is up to date on ${topic} but holds ${count(held.length, "key")}: ${count(deepest.depth, "event")} of key ${deepest.key} ${deepest.depth === 1 ? "waits" : "wait"} among its dead letters to be redriven or discarded.`;
   if (lag.lag === 0) return `${group} is up to date on ${topic}.`;
   const behind = `${count(lag.lag, "event")} behind on ${topic}`;
+  const hurt = lag.partitions.find(({ damage }) => damage !== undefined);
+  if (hurt !== undefined)
+    return `${group} is ${behind} and stands still in partition ${hurt.partition}: ${hurt.damage}.`;
   if (lag.paused !== undefined)
     return `${group} is ${behind} because ${lag.paused.by} paused it; it goes on when it is resumed.`;
   if (lag.members.length === 0)

@@ -7,6 +7,9 @@ export interface ProblemBody {
   readonly issues?: readonly { readonly path: string; readonly message: string }[];
 }
 
+/** Of what is not available, that which waiting does not mend. */
+const LASTING: ReadonlySet<string> = new Set(["STORE_DAMAGED", "STORE_INCOMPATIBLE", "UNSUPPORTED"]);
+
 export class Problem extends Error {
   readonly status: number;
   readonly code: string;
@@ -19,9 +22,9 @@ export class Problem extends Error {
     this.body = body;
   }
 
-  /** The hub was not reached at all, or is going down: it may be back in a moment. */
+  /** The hub was not reached at all, or is going down, or its store is away: it may be back in a moment. */
   get isOffline(): boolean {
-    return this.status === 0 || this.status === 503;
+    return this.status === 0 || (this.status === 503 && !LASTING.has(this.code));
   }
 }
 

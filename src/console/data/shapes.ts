@@ -65,6 +65,8 @@ export interface PartitionLag {
   readonly inFlight: number;
   readonly owner: string | null;
   readonly epoch: number;
+  /** What the store says of its next events, if these are damaged. */
+  readonly damage?: string;
 }
 
 export interface GroupLag {

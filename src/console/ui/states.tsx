@@ -64,7 +64,7 @@ export function Failure({ problem, retry }: { readonly problem: Problem; readonl
       <div class="flex size-10 items-center justify-center rounded-full bg-bad-wash text-bad">
         <CircleAlert size={20} aria-hidden="true" />
       </div>
-      <p class="max-w-lg text-sm">{sentence(problem.message)}</p>
+      <p class="max-w-lg text-sm wrap-anywhere">{sentence(problem.message)}</p>
       <p class="mono text-xs text-faint">{problem.code}</p>
       {retry && <Button onClick={retry}>Try again</Button>}
     </div>
@@ -76,6 +76,15 @@ export function sentence(text: string): string {
   return /[.!?]$/.test(first) ? first : `${first}.`;
 }
 
+/** What is shown was right once, and can no longer be asked for. */
+function Outdated({ problem }: { readonly problem: Problem }) {
+  return (
+    <p role="alert" class="mb-3 rounded-md bg-bad-wash px-3 py-2 text-sm wrap-anywhere text-bad">
+      This is no longer brought up to date. {sentence(problem.message)}
+    </p>
+  );
+}
+
 /** The three stages of data that is asked for; children get it once it is there. Offline keeps what was there. */
 export function Loaded<T>(props: {
   readonly live: Live<T>;
@@ -83,8 +92,14 @@ export function Loaded<T>(props: {
   readonly children: (data: T) => ComponentChildren;
 }) {
   const { live, rows, children } = props;
-  if (live.data !== undefined) return <>{children(live.data)}</>;
-  if (live.problem !== undefined && !live.problem.isOffline)
-    return <Failure problem={live.problem} retry={live.refresh} />;
+  const problem = live.problem?.isOffline === false ? live.problem : undefined;
+  if (live.data !== undefined)
+    return (
+      <>
+        {problem !== undefined && <Outdated problem={problem} />}
+        {children(live.data)}
+      </>
+    );
+  if (problem !== undefined) return <Failure problem={problem} retry={live.refresh} />;
   return <Skeleton {...(rows !== undefined && { rows })} />;
 }

@@ -1,5 +1,13 @@
 /** Groups in rows, the same wherever they are listed. */
-import { CircleCheck, CircleDashed, Hourglass, PauseCircle, TriangleAlert, UserX } from "lucide-preact";
+import {
+  CircleCheck,
+  CircleDashed,
+  Hourglass,
+  OctagonAlert,
+  PauseCircle,
+  TriangleAlert,
+  UserX,
+} from "lucide-preact";
 import { to } from "../../app/router.js";
 import type { GroupLag, Stats } from "../../data/shapes.js";
 import { rings } from "../../data/stats.js";
@@ -37,6 +45,13 @@ export function GroupState({ group }: { readonly group: GroupLag }) {
     return (
       <Badge tone="warn" icon={PauseCircle} title={`by ${group.paused.by}`}>
         paused
+      </Badge>
+    );
+  const damage = group.partitions.find((one) => one.damage !== undefined)?.damage;
+  if (damage !== undefined)
+    return (
+      <Badge tone="bad" icon={OctagonAlert} title={damage}>
+        damaged
       </Badge>
     );
   if (group.lag === 0)

@@ -58,16 +58,17 @@ function Cell(props: {
   readonly blocked: number;
 }) {
   const { partition, color, fill, blocked } = props;
-  const { lag, lagSeconds, floor, head, owner, epoch } = partition;
+  const { lag, lagSeconds, floor, head, owner, epoch, damage } = partition;
   const title = [
     `partition ${partition.partition}: ${count(floor)} of ${count(head)}`,
     owner === null ? "no owner" : `owner ${owner}, epoch ${epoch}`,
     blocked > 0 ? `${count(blocked)} blocked` : "",
+    damage ?? "",
   ];
   return (
     <li
       title={title.filter((part) => part !== "").join("\n")}
-      class={`relative h-16 overflow-hidden rounded-md border bg-sunken ${owner === null ? "border-dashed border-faint" : "border-line-strong"} ${blocked > 0 ? "ring-2 ring-warn ring-offset-1 ring-offset-surface" : ""}`}
+      class={`relative h-16 overflow-hidden rounded-md border bg-sunken ${owner === null ? "border-dashed border-faint" : "border-line-strong"} ${damage !== undefined ? "ring-2 ring-bad ring-offset-1 ring-offset-surface" : blocked > 0 ? "ring-2 ring-warn ring-offset-1 ring-offset-surface" : ""}`}
     >
       <span
         aria-hidden="true"
@@ -82,7 +83,11 @@ function Cell(props: {
       <span class="relative flex h-full flex-col justify-between px-2 pt-2 pb-1.5">
         <span class="flex justify-between text-xs">
           <span>p{partition.partition}</span>
-          {blocked > 0 && <Badge tone="warn">blocked</Badge>}
+          {damage !== undefined ? (
+            <Badge tone="bad">damaged</Badge>
+          ) : (
+            blocked > 0 && <Badge tone="warn">blocked</Badge>
+          )}
         </span>
         <span class="flex items-baseline justify-between">
           <span class="font-semibold">{lag === 0 ? "0" : si(lag)}</span>
