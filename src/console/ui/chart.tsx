@@ -112,7 +112,7 @@ function optionsOf(
     width: Math.max(50, target.clientWidth),
     height,
     legend: { show: false },
-    padding: [12, 16, 0, 4],
+    padding: [12, 28, 0, 4],
     cursor: { y: false, drag: { x: false, y: false }, sync: { key: "time" }, points: { size: 6 } },
     scales: {
       x: { time: true, range: timeRange },

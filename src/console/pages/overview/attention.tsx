@@ -44,7 +44,8 @@ export function Attention() {
           tone="bad"
           href={letters.length === 1 ? to("dead-letters", worst[0]) : to("dead-letters")}
         >
-          {plural(stats.deadLetters.open, "dead letter")} wait for a decision
+          {plural(stats.deadLetters.open, "dead letter")} {stats.deadLetters.open === 1 ? "waits" : "wait"}{" "}
+          for a decision
           {letters.length === 1 ? ` in ${worst[0]}` : ` in ${letters.length} topics, most in ${worst[0]}`}.
         </Item>
       )}
