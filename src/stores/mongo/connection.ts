@@ -47,18 +47,20 @@ const CLIENT_DEFAULTS: MongoClientOptions = {
   appName: "promethean",
 };
 
-/** Also of what works on a database that the caller hands in. */
-export const DB_OPTIONS: DbOptions = {
-  readPreference: "primary",
-  readConcern: new ReadConcern("majority"),
-  writeConcern: { w: "majority", journal: true },
-  ignoreUndefined: true,
-  promoteValues: true,
-  promoteLongs: true,
-  promoteBuffers: false,
-  useBigInt64: false,
-  raw: false,
-};
+/** Made anew for each connection: the driver writes the time of one server into the read concern, and sends it to all who share that. */
+function databaseOptions(): DbOptions {
+  return {
+    readPreference: "primary",
+    readConcern: new ReadConcern("majority"),
+    writeConcern: { w: "majority", journal: true },
+    ignoreUndefined: true,
+    promoteValues: true,
+    promoteLongs: true,
+    promoteBuffers: false,
+    useBigInt64: false,
+    raw: false,
+  };
+}
 
 /** MongoDB 6.0. */
 const MIN_WIRE_VERSION = 17;
@@ -81,7 +83,7 @@ export class Connection {
     this.#ownsClient = options.client === undefined;
     const name = options.db ?? databaseIn(options.url) ?? "promethean";
     checkDatabase(name);
-    this.db = this.client.db(name, DB_OPTIONS);
+    this.db = this.client.db(name, databaseOptions());
     this.collections = new Collections(this.db, options.prefix ?? "");
     this.warn = options.onWarning ?? ((message) => process.emitWarning(message, "PrometheanWarning"));
     this.sessions = new OwnSessions(this.client, this.collections.members, this.warn);

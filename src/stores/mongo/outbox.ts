@@ -23,7 +23,6 @@ import type {
 import { checkEntry, claimOptions, failureOf } from "../../ports/outbox-arguments.js";
 import { bsonText, plainText } from "./bson-json.js";
 import { ensureOutboxIndexes, type OutboxDocument } from "./collections.js";
-import { DB_OPTIONS } from "./connection.js";
 import { freeEndedSockets } from "./ended-sockets.js";
 import { Gate } from "./gate.js";
 import { entryFields, entryOf, isBefore, rowOf, saysTheSame } from "./outbox-document.js";
@@ -66,7 +65,14 @@ export class MongoOutbox implements OutboxStore {
   #prepared: Promise<void> | undefined;
 
   constructor(db: Db, options: MongoOutboxOptions = {}, gate = new Gate()) {
-    this.#rows = db.collection(options.collection ?? "outbox", DB_OPTIONS);
+    this.#rows = db.collection(options.collection ?? "outbox", {
+      readPreference: "primary",
+      readConcern: { level: "majority" },
+      writeConcern: { w: "majority", journal: true },
+      promoteLongs: true,
+      ignoreUndefined: true,
+      raw: false,
+    });
     this.#gate = gate;
   }
 
