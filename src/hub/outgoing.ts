@@ -8,7 +8,7 @@
 import type { WebSocket } from "ws";
 import type { StoredEvent } from "../model/event.js";
 import type { Place } from "../model/event-bus.js";
-import { soon } from "../model/soon.js";
+import { afterReactions } from "../model/soon.js";
 import { EventsRun } from "./events-run.js";
 import { Message, sendAscii, sendMessage } from "./message-bytes.js";
 import { PlacedRun, placedOne } from "./publish-frame.js";
@@ -120,12 +120,10 @@ export class Outgoing {
     if (this.#message.size + this.#singleChars + open > MAX_MESSAGE_CHARS) this.flush();
     else if (!this.#scheduled) {
       this.#scheduled = true;
-      soon(this.#endTick);
+      // The loop's other callbacks are not waited for.
+      afterReactions(this.#endTurn);
     }
   }
-
-  /** Behind all promises that are settled by now: the loop's other callbacks are not waited for. */
-  readonly #endTick = (): void => process.nextTick(this.#endTurn);
 
   readonly #endTurn = (): void => {
     this.#scheduled = false;

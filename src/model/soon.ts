@@ -7,3 +7,11 @@ const SETTLED = Promise.resolve();
 export function soon(callback: () => void): void {
   void SETTLED.then(callback);
 }
+
+/**
+ * In Node: calls back when no reaction of a promise is left. From a reaction Node comes to its ticks when that is so; from the
+ * callback of a socket it would come to them first.
+ */
+export function afterReactions(callback: () => void): void {
+  soon(() => process.nextTick(callback));
+}

@@ -3,6 +3,7 @@ import { open, rename, rm, stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import type { EmbeddedStore } from "../../stores/embedded/index.js";
+import { partOf } from "../../stores/embedded/partial-copy.js";
 import type { Backend } from "../backend.js";
 import { CliError, codeOf, failure, usageError } from "../exit.js";
 import { watchGrowth } from "../growth.js";
@@ -75,11 +76,6 @@ async function fromHub(backend: Backend, target: string): Promise<void> {
   } finally {
     progress.end();
   }
-}
-
-/** The copy as long as it is not whole. */
-function partOf(target: string): string {
-  return `${target}.partial`;
 }
 
 /** What an earlier store of that name left beside it would be taken for a part of the copy. */

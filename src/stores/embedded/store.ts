@@ -15,6 +15,7 @@ import { EmbeddedDocuments } from "./documents.js";
 import { EmbeddedGroups } from "./groups.js";
 import { EmbeddedLog } from "./log.js";
 import { EmbeddedOutbox } from "./outbox.js";
+import { partOf } from "./partial-copy.js";
 import { Reader } from "./reader.js";
 import { ReaderThread } from "./reader-thread.js";
 import { EmbeddedRegistry } from "./registry.js";
@@ -142,7 +143,7 @@ class SqliteStore implements EmbeddedStore {
 
   async backup(path: string): Promise<void> {
     const target = resolve(path);
-    const partial = `${target}.partial`;
+    const partial = partOf(target);
     try {
       await rm(partial, { force: true });
       await this.#inOwnThread((thread) => thread.call("backup", { target: partial }));
