@@ -39,8 +39,12 @@ export function isKnownFormat(name: string): boolean {
 }
 
 /** undefined: the name says nothing to us. */
+export function formatTest(name: string): ((text: string) => boolean) | undefined {
+  return FORMATS.get(name)?.test;
+}
+
 export function hasFormat(name: string, text: string): boolean | undefined {
-  return FORMATS.get(name)?.test(text);
+  return formatTest(name)?.(text);
 }
 
 export function formatExamples(names: readonly string[]): readonly string[] {

@@ -126,7 +126,8 @@ function unionStrip(union: UnionNode): Strip {
   };
 }
 
-function mayHold(node: Node, kind: "object" | "array"): boolean {
+/** Whether a value of this kind may be one of the node's. */
+export function mayHold(node: Node, kind: "object" | "array"): boolean {
   switch (node.kind) {
     case "never":
     case "number":

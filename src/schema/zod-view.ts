@@ -35,6 +35,7 @@ export interface ZodDef {
   readonly items?: readonly ZodSchema[];
   readonly rest?: ZodSchema | null;
   readonly options?: readonly ZodSchema[];
+  readonly discriminator?: string;
   readonly left?: ZodSchema;
   readonly right?: ZodSchema;
   readonly keyType?: ZodSchema;
@@ -84,6 +85,18 @@ export function changesValue(schema: ZodSchema): boolean {
       return true;
     if (def.coerce === true) return true;
     return checksOf(each).some((check) => isOverwrite(check));
+  });
+}
+
+const WITHOUT_PARTS: ReadonlySet<string> = new Set([
+  ...["string", "number", "boolean", "null", "enum", "literal", "template_literal"],
+]);
+
+/** Whether a union may choose between alternatives that take the same object or list, each of which may make something else of it. */
+export function hasRivals(schema: ZodSchema): boolean {
+  return some(schema, (_, { options = [], discriminator }) => {
+    const others = options.filter((option) => !WITHOUT_PARTS.has(defOf(option).type));
+    return discriminator === undefined && others.length > 1;
   });
 }
 
