@@ -173,4 +173,35 @@ describe("how much at once, and in which order", () => {
     over = true;
     await settled();
   });
+
+  it("P15: large events are handed out a few at a time, alone and in batches, so that timers have their turn", async () => {
+    const bus = await bench().bus();
+    const payload = "x".repeat(262_144);
+    await bus.publishMany(
+      "t.a",
+      Array.from({ length: 40 }, () => ({ payload })),
+    );
+    let turn = 0;
+    let handled = 0;
+    const byTurn: number[] = [];
+    const batches: number[] = [];
+    const count = (): void => {
+      turn++;
+      if (handled < 40) setImmediate(count);
+    };
+    count();
+    const handle = (): void => {
+      byTurn[turn] = (byTurn[turn] ?? 0) + 1;
+      handled++;
+    };
+    await bus.subscribe("t.a", "alone", handle, { from: "earliest" });
+    await bus.subscribeBatch("t.a", "together", async (events) => void batches.push(events.length), {
+      from: "earliest",
+      batchSize: 100,
+    });
+    await eventually(() => handled === 40, "all of them alone");
+    await eventually(() => batches.reduce((sum, size) => sum + size, 0) === 40, "all of them in batches");
+    expect(Math.max(...byTurn.filter(Boolean))).toBeLessThanOrEqual(8);
+    expect(Math.max(...batches)).toBeLessThanOrEqual(4);
+  });
 });

@@ -20,6 +20,8 @@ const LOT = 128;
 
 /** Events handed out in a row; then timers and sockets have their turn, however quick handlers and store are. */
 const MAX_STRETCH = 1_000;
+/** An event counts as one for each so many bytes: reading and parsing it takes as long as so many small ones. */
+const BYTES_OF_ONE = 1_024;
 
 export class Dispatcher {
   readonly #workers: Worker[] = [];
@@ -103,19 +105,20 @@ export class Dispatcher {
   /** True if anything was handed out. */
   #share(shell: DeliveryShell): boolean {
     const fair = Math.ceil(shell.state.ready.length / this.#workers.length);
+    const weight = weightOf(shell);
     let progress = false;
     for (let i = 0; i < this.#workers.length; i++) {
       const worker = this.#workers[(this.#turn + i) % this.#workers.length] as Worker;
       const { work, handling } = worker.options;
       const batch = work.kind === "batch";
-      const count = Math.min(worker.room, batch ? work.batchSize : fair);
+      const count = Math.min(worker.room, batch ? work.batchSize : fair, mostOf(weight, batch));
       if (count <= 0) {
         worker.waitForRoom();
         continue;
       }
       const deliveries = shell.demand(count, batch, handling);
       if (deliveries.length === 0) continue;
-      this.#stretch += deliveries.length;
+      this.#stretch += weight * deliveries.length;
       worker.run(deliveries);
       progress = true;
     }
@@ -126,9 +129,10 @@ export class Dispatcher {
   #route(shell: DeliveryShell): boolean {
     const handling = this.#workers[0]?.options.handling;
     if (handling === undefined || this.#parked.size >= MAX_PARKED) return false;
+    const weight = weightOf(shell);
     const [delivery] = shell.demand(1, false, handling);
     if (delivery === undefined) return false;
-    this.#stretch++;
+    this.#stretch += weight;
     if (!this.#offer(delivery)) this.#park(delivery);
     return true;
   }
@@ -171,6 +175,16 @@ export class Dispatcher {
       delivery.source.failed(delivery, { error: "no subscriber took it", counts: false });
     }
   }
+}
+
+/** What an event of this partition counts as, by those that are at hand. */
+function weightOf({ state: { buffered, bufferedBytes } }: DeliveryShell): number {
+  return Math.max(1, bufferedBytes / (BYTES_OF_ONE * buffered));
+}
+
+/** Of large events fewer at once, in a batch too. */
+function mostOf(weight: number, batch: boolean): number {
+  return weight === 1 ? Number.POSITIVE_INFINITY : Math.ceil((batch ? MAX_STRETCH : LOT) / weight);
 }
 
 function remove<T>(list: T[], item: T): void {
