@@ -135,10 +135,14 @@ export async function discardDeadLetters(host: Host, of: TopicRef, query: Discar
   checkOptionNames("discardDeadLetters", query, DISCARD_OPTIONS);
   let discarded = 0;
   const held = new Set<string>();
-  for await (const letter of deadLetters(host, topic, query)) {
-    await settleLetter(host, topic, letter, "discarded", query.reason);
-    if (letter.hold !== undefined) held.add(keyName(letter));
-    discarded++;
+  for await (const letters of inLots(deadLetters(host, topic, query))) {
+    await settleLetters(
+      host,
+      topic,
+      letters.map((letter) => ({ letter, status: "discarded", outcome: query.reason })),
+    );
+    for (const letter of letters) if (letter.hold !== undefined) held.add(keyName(letter));
+    discarded += letters.length;
   }
   if (held.size > 0) await endChains(host, topic, (letter) => held.has(keyName(letter)));
   await host.store.registry.audit({
@@ -149,6 +153,17 @@ export async function discardDeadLetters(host: Host, of: TopicRef, query: Discar
     details: { discarded, reason: query.reason },
   });
   return discarded;
+}
+
+async function* inLots(letters: AsyncIterable<Letter>): AsyncGenerator<readonly Letter[]> {
+  let lot: Letter[] = [];
+  for await (const letter of letters) {
+    lot.push(letter);
+    if (lot.length < PAGE) continue;
+    yield lot;
+    lot = [];
+  }
+  if (lot.length > 0) yield lot;
 }
 
 /** Groups that wait for letters of these keys, of which no more will come, are told so. */
@@ -194,22 +209,23 @@ export function keyName(letter: Letter): string {
   return `${letter.origin.group}\n${letter.key}`;
 }
 
-/** Writes down what became of a letter; the first word stands. */
-export async function settleLetter(
-  host: Host,
-  topic: string,
-  letter: Letter,
-  status: "redriven" | "discarded",
-  outcome: string,
-): Promise<void> {
-  const write = {
+/** What became of a letter. */
+export interface Settled {
+  readonly letter: Letter;
+  readonly status: "redriven" | "discarded";
+  readonly outcome: string;
+}
+
+/** Writes down what became of letters; the first word stands. */
+export async function settleLetters(host: Host, topic: string, settled: readonly Settled[]): Promise<void> {
+  const writes = settled.map(({ letter, status, outcome }) => ({
     op: "upsert" as const,
     key: letter.id,
     version: 1,
     ts: host.clock.now(),
     fields: { status, outcome },
-  };
-  await host.store.documents.write(outcomesView(topic), [write]);
+  }));
+  await host.store.documents.write(outcomesView(topic), writes);
 }
 
 function outcomesView(topic: string): Parameters<Documents["get"]>[0] {

@@ -10,11 +10,11 @@
 import { pause } from "../model/clock.js";
 import { BusError } from "../model/errors.js";
 import type { EventRecord } from "../model/event.js";
-import { derivedId } from "../model/ids.js";
 import { canonicalText, type JsonObject } from "../model/json.js";
 import { checkOptionNames, namesOf } from "../model/known-options.js";
-import { type Redriven, redriveHeaders, withoutRedrive } from "../model/redrive.js";
-import { checkTopicName, REDRIVE_GROUP_HEADER, type TopicRef, topicName } from "../model/topic.js";
+import type { Redriven } from "../model/redrive.js";
+import { checkTopicName, type TopicRef, topicName } from "../model/topic.js";
+import { Comebacks } from "./comebacks.js";
 import {
   endChains,
   fits,
@@ -23,7 +23,6 @@ import {
   type LetterQuery,
   letterAt,
   lettersBehind,
-  settleLetter,
 } from "./dead-letters.js";
 import { type BroughtBack, type Chain, Chains, standingOf, turnsOf } from "./held-letters.js";
 import { checkHost, type Host } from "./host.js";
@@ -135,6 +134,7 @@ class RedriveRun {
   readonly #host: Host;
   readonly #options: Redrive;
   readonly #target: string;
+  readonly #comebacks: Comebacks;
   /** Letters of held keys, and how far the dead letters have been read. */
   readonly #chains = new Chains();
   readonly #places = new Map<number, number>();
@@ -146,15 +146,25 @@ class RedriveRun {
     this.#host = host;
     this.#options = options;
     this.#target = options.to ?? options.topic;
+    const { topic, allGroups } = options;
+    this.#comebacks = new Comebacks(host, { topic, target: this.#target, allGroups }, (letters) => {
+      this.counts.redriven += letters;
+      options.onProgress?.(this.counts);
+    });
   }
 
   /** Returns how many keys are held still. */
   async all(): Promise<number> {
     const { topic, dryRun } = this.#options;
     this.#compacted = (await this.#host.store.registry.topic(this.#target))?.compaction === true;
-    await this.#read((letter) =>
-      fits(letter, this.#options) && !this.#over ? this.#redriveOne(letter, null) : Promise.resolve(false),
-    );
+    try {
+      await this.#read(async (letter) => {
+        if (fits(letter, this.#options) && !this.#over) await this.#redriveOne(letter, null);
+      });
+    } finally {
+      // Also those before one that could not be redriven.
+      if (this.#options.signal?.aborted !== true) await this.#comebacks.flush();
+    }
     const touched = new Set<string>();
     for (const chain of this.#chains.all()) if (await this.#redriveChain(chain)) touched.add(nameOf(chain));
     if (dryRun || touched.size === 0) return 0;
@@ -165,7 +175,7 @@ class RedriveRun {
 
   get #over(): boolean {
     const { signal, limit = Number.POSITIVE_INFINITY } = this.#options;
-    return signal?.aborted === true || this.counts.redriven >= limit;
+    return signal?.aborted === true || this.counts.redriven + this.#comebacks.waiting >= limit;
   }
 
   /** Letters that were not read yet: those of held keys join their chains, the others are for `take`. */
@@ -212,9 +222,9 @@ class RedriveRun {
     return any;
   }
 
-  /** False if it was passed over. */
+  /** False if it was passed over. A letter of no chain may wait for others to go with. */
   async #redriveOne(letter: Letter, turn: Redriven | null): Promise<boolean> {
-    const { transform, dryRun, rate, signal, onProgress } = this.#options;
+    const { transform, dryRun, rate, signal } = this.#options;
     const changed = transform === undefined ? letter.event : transform(letter.event, letter);
     const superseded = this.#compacted && (await isSuperseded(this.#host, this.#target, letter));
     if (changed === null || superseded) {
@@ -223,56 +233,30 @@ class RedriveRun {
       return false;
     }
     if (dryRun) {
-      const outcome = await tryOut(this.#host, { ...letter.event, ...changed }, this.#options);
-      this.preview.push({ letter: letter.id, ...outcome });
-    } else {
-      const { partition, seq } = await republish(
-        this.#host,
-        this.#target,
-        letter,
-        changed,
-        turn,
-        this.#options,
-      );
-      const { group } = letter.origin;
-      if (turn !== null) this.#back.set(`${group}\n${partition}`, { group, partition, seq });
+      await this.#tryOut(letter, changed);
+      return true;
     }
-    this.counts.redriven++;
-    onProgress?.(this.counts);
-    if (rate !== undefined && !dryRun) await pause(this.#host.clock, 1_000 / rate, signal);
+    this.#comebacks.add(letter, changed, turn);
+    // On a compacted topic each decides what the next one is held against.
+    const alone = turn !== null || rate !== undefined || this.#compacted;
+    const published = alone || this.#comebacks.isFull ? await this.#comebacks.flush() : [];
+    if (turn !== null) this.#remember(letter.origin.group, published.at(-1));
+    if (rate !== undefined) await pause(this.#host.clock, 1_000 / rate, signal);
     return true;
   }
-}
 
-async function republish(
-  host: Host,
-  target: string,
-  letter: Letter,
-  changed: { payload: unknown; key?: string },
-  turn: Redriven | null,
-  options: Redrive,
-): Promise<EventRecord> {
-  const { event, origin } = letter;
-  // A held key is released under its own name.
-  const key = turn === null ? (changed.key ?? event.key) : event.key;
-  const id = derivedId("redrive", letter.id, target);
-  const published = await host.publish(target, changed.payload, {
-    id,
-    ...(key === undefined ? undefined : { key }),
-    ...(event.tags === undefined ? undefined : { tags: event.tags }),
-    ...(event.sid === undefined ? undefined : { sid: event.sid }),
-    caused_by: [letter.id, event.id],
-    headers: {
-      ...withoutRedrive(event.headers),
-      ...(turn !== null
-        ? redriveHeaders(turn)
-        : options.allGroups
-          ? undefined
-          : { [REDRIVE_GROUP_HEADER]: origin.group }),
-    },
-  });
-  await settleLetter(host, options.topic, letter, "redriven", id);
-  return published;
+  #remember(group: string, back: EventRecord | undefined): void {
+    if (back === undefined) return;
+    const { partition, seq } = back;
+    this.#back.set(`${group}\n${partition}`, { group, partition, seq });
+  }
+
+  async #tryOut(letter: Letter, changed: { payload: unknown; key?: string }): Promise<void> {
+    const outcome = await tryOut(this.#host, { ...letter.event, ...changed }, this.#options);
+    this.preview.push({ letter: letter.id, ...outcome });
+    this.counts.redriven++;
+    this.#options.onProgress?.(this.counts);
+  }
 }
 
 function nameOf({ group, key }: Chain): string {

@@ -1,6 +1,12 @@
 /** Dead letters on every store: looked at, redriven, discarded. */
 import { describe, expect, it } from "vitest";
-import { deadLetters, discardDeadLetters, summarizeDeadLetters } from "../../../src/project/dead-letters.js";
+import { Fatal } from "../../../src/model/errors.js";
+import {
+  deadLetters,
+  discardDeadLetters,
+  type Letter,
+  summarizeDeadLetters,
+} from "../../../src/project/dead-letters.js";
 import { redrive } from "../../../src/project/redrive.js";
 import type { ProjectBench } from "./bench.js";
 
@@ -75,6 +81,50 @@ export function describeDeadLetters(bench: ProjectBench): void {
       await stop();
     });
 
+    it("P4: many come back together, each key in order; one that cannot keeps those behind it, and is named", async () => {
+      const { bus } = bench;
+      const topic = await bench.topic();
+      const payloads = Array.from({ length: 300 }, (_, n) => n);
+      const handled: number[] = [];
+      let broken = true;
+      const handler = (event: { payload: unknown }): void => {
+        if (broken) throw new Fatal("no");
+        handled.push(event.payload as number);
+      };
+      const stop = await bus.subscribe(topic, "g", handler, { from: "earliest" });
+      await bench.publish(
+        topic,
+        payloads.map((payload) => ({ payload, key: `k${payload % 7}` })),
+      );
+      await expect.poll(async () => (await openLetters(topic)).length, { timeout: 30_000 }).toBe(300);
+      broken = false;
+      const spoil = (event: { payload: unknown }): { payload: unknown } => ({
+        payload: event.payload === spoilt ? 1n : event.payload,
+      });
+      const letters: Letter[] = [];
+      for await (const letter of deadLetters(bus, topic)) letters.push(letter);
+      const spoilt = letters[200]?.event.payload;
+      await expect(redrive(bus, { topic, transform: spoil })).rejects.toMatchObject({
+        code: "INVALID_PAYLOAD",
+      });
+      expect(await summarizeDeadLetters(bus, topic)).toMatchObject({ open: 100, redriven: 200 });
+      expect(await redrive(bus, { topic, limit: 30 })).toMatchObject({ redriven: 30 });
+      const { host, counts } = bench.counting();
+      const progress: number[] = [];
+      expect(
+        await redrive(host, { topic, onProgress: ({ redriven }) => progress.push(redriven) }),
+      ).toMatchObject({ redriven: 70 });
+      expect(counts["documents.write"]).toBe(1);
+      expect(progress.at(-1)).toBe(70);
+      await expect.poll(() => handled.length, { timeout: 30_000 }).toBe(300);
+      const original = letters.map(({ event }) => event.payload as number);
+      for (let key = 0; key < 7; key++) {
+        const ofKey = (n: number): boolean => n % 7 === key;
+        expect(handled.filter(ofKey)).toEqual(original.filter(ofKey));
+      }
+      await stop();
+    });
+
     it("a dry run publishes nothing and shows what the handler would change", async () => {
       const { bus } = bench;
       const { topic, broken, stop } = await brokenMailer();
@@ -128,6 +178,25 @@ export function describeDeadLetters(bench: ProjectBench): void {
         action: "dead-letters.discard",
         details: { discarded: 1, reason: "test order" },
       });
+      await stop();
+    });
+
+    it("many are discarded together", async () => {
+      const { bus } = bench;
+      const topic = await bench.topic();
+      const refuse = (): never => {
+        throw new Fatal("no");
+      };
+      const stop = await bus.subscribe(topic, "g", refuse, { from: "earliest" });
+      await bench.publish(
+        topic,
+        Array.from({ length: 450 }, (_, payload) => ({ payload, key: `k${payload % 50}` })),
+      );
+      await expect.poll(async () => (await openLetters(topic)).length, { timeout: 30_000 }).toBe(450);
+      const { host, counts } = bench.counting();
+      expect(await discardDeadLetters(host, topic, { reason: "a test" })).toBe(450);
+      expect(counts["documents.write"]).toBe(3);
+      expect(await summarizeDeadLetters(bus, topic)).toMatchObject({ open: 0, discarded: 450 });
       await stop();
     });
 
