@@ -117,14 +117,15 @@ export class JsonBody {
 }
 
 export function freezeJson<T>(value: T): T {
-  if (value !== null && typeof value === "object") {
-    for (const name in value) {
-      const member: unknown = value[name];
-      if (typeof member === "object") freezeJson(member);
-    }
-    Object.freeze(value);
-  }
-  return value;
+  if (typeof value !== "object" || value === null) return value;
+  // A loop over names makes a text of each index of a list.
+  if (Array.isArray(value)) for (let i = 0; i < value.length; i++) freezeMember(value[i]);
+  else for (const name in value) freezeMember(value[name]);
+  return Object.freeze(value);
+}
+
+function freezeMember(member: unknown): void {
+  if (typeof member === "object") freezeJson(member);
 }
 
 export interface JsonLimits {
