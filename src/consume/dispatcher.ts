@@ -21,7 +21,7 @@ const LOT = 128;
 /** Events handed out in a row; then timers and sockets have their turn, however quick handlers and store are. */
 const MAX_STRETCH = 1_000;
 /** An event counts as one for each so many bytes: reading and parsing it takes as long as so many small ones. */
-const BYTES_OF_ONE = 1_024;
+const BYTES_OF_ONE = 2_048;
 
 export class Dispatcher {
   readonly #workers: Worker[] = [];
