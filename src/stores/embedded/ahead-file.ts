@@ -10,7 +10,7 @@ import { closeSync, fsyncSync, openSync, readFileSync, rmSync, writeSync } from 
 import { dirname } from "node:path";
 import { BusError, describeThrown } from "../../model/errors.js";
 import { AHEAD_BYTES, newImage } from "./ahead-image.js";
-import { type AheadRecord, readRecord } from "./ahead-record.js";
+import { type AheadRecord, readRecord, recordsIn } from "./ahead-record.js";
 import type { Connection } from "./sqlite.js";
 
 /** Looked at together, while the store is open; more than the longest record. */
@@ -77,16 +77,17 @@ export class AheadFile {
     rmSync(aheadPath(this.#connection.path), { force: true });
   }
 
-  /** As `next`, when it is not known where they begin: behind some that the store has, perhaps. */
+  /**
+   * As `next`, when it is not known where they begin. Each was synced before the next one was written, so that only the last
+   * can have been cut off: if one is missing before others, it was answered, and is damaged (P14).
+   */
   #recover(): AheadRecord[] {
-    const bytes = this.#read(0, AHEAD_BYTES);
-    let at = 0;
-    for (let serial = readRecord(bytes, 0, this.#salt)?.serial ?? 0; serial <= this.#serial; serial++) {
-      const record = readRecord(bytes, at, this.#salt, serial);
-      if (record === undefined) return [];
-      at = record.end;
-    }
-    return this.#from(at, AHEAD_BYTES);
+    const records = recordsIn(this.#read(0, AHEAD_BYTES), this.#salt)
+      .filter(({ serial }) => serial > this.#serial)
+      .sort((a, b) => a.serial - b.serial);
+    const whole = records.findIndex(({ serial }, i) => serial !== this.#serial + 1 + i);
+    if (whole >= 0) throw damaged(aheadPath(this.#connection.path), this.#serial + 1 + whole);
+    return records;
   }
 
   /** Records that follow each other from a place on, if the next one stands there. */
@@ -132,6 +133,14 @@ function makeFile(path: string): void {
   } catch (error) {
     throw cannotMake(path, error);
   }
+}
+
+function damaged(path: string, serial: number): BusError {
+  return new BusError(
+    "STORE_DAMAGED",
+    `${path} is damaged: record ${serial} cannot be read, but later ones can, and all of them were answered; restore a backup, or move that file away to go on without what stands in it`,
+    { details: { path, record: serial } },
+  );
 }
 
 function cannotMake(path: string, cause: unknown): BusError {

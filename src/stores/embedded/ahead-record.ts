@@ -19,6 +19,8 @@ import type { JsonWriter } from "../batch-json.js";
 import type { AppendRequest } from "./protocol.js";
 
 const FIXED_BYTES = 28;
+/** Where the salt stands in a record. */
+const SALT_AT = 8;
 /** With which a head begins that is not JSON. */
 const IN_BYTES = 1;
 /** Behind the topic in a head, before the layouts. */
@@ -111,7 +113,7 @@ export function sealOne(target: Buffer, layout: readonly number[], salt: number,
 
 function seal(target: Buffer, headEnd: number, end: number, salt: number, serial: number): number {
   target.writeUInt32LE(end, 4);
-  target.writeDoubleLE(salt, 8);
+  target.writeDoubleLE(salt, SALT_AT);
   target.writeDoubleLE(serial, 16);
   target.writeUInt32LE(headEnd - FIXED_BYTES, 24);
   target.writeUInt32LE(crc32(target.subarray(4, end)), 0);
@@ -162,7 +164,7 @@ export function readRecord(
   const end = start + source.readUInt32LE(start + 4);
   if (end < start + FIXED_BYTES || end > source.length) return undefined;
   const found = source.readDoubleLE(start + 16);
-  if (source.readDoubleLE(start + 8) !== salt || found !== (serial ?? found)) return undefined;
+  if (source.readDoubleLE(start + SALT_AT) !== salt || found !== (serial ?? found)) return undefined;
   if (crc32(source.subarray(start + 4, end)) !== source.readUInt32LE(start)) return undefined;
   const headEnd = start + FIXED_BYTES + source.readUInt32LE(start + 24);
   const appends = readHead(source, start + FIXED_BYTES, headEnd).map(
@@ -179,6 +181,20 @@ export function readRecord(
     }),
   );
   return { serial: found, appends, end };
+}
+
+/** All whole records of that salt, wherever they stand. */
+export function recordsIn(source: Buffer, salt: number): AheadRecord[] {
+  const records: AheadRecord[] = [];
+  if (salt === 0) return records;
+  const mark = Buffer.alloc(8);
+  mark.writeDoubleLE(salt);
+  for (let at = source.indexOf(mark, SALT_AT); at >= 0; ) {
+    const record = readRecord(source, at - SALT_AT, salt);
+    if (record !== undefined) records.push(record);
+    at = source.indexOf(mark, record === undefined ? at + 1 : record.end);
+  }
+  return records;
 }
 
 function readHead(source: Buffer, start: number, end: number): readonly AppendHead[] {

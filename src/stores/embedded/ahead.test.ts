@@ -260,6 +260,47 @@ describe("appends ahead of the store", () => {
     place.close();
   });
 
+  /** The file ahead of a store that was killed, with a bit turned in the first record of these. */
+  function turnBit(path: string, ids: readonly string[]): void {
+    const bytes = readFileSync(aheadPath(path));
+    const at = bytes.indexOf(Buffer.from((ids[0] ?? "").replaceAll("-", ""), "hex"));
+    expect(at).toBeGreaterThan(0);
+    bytes[at] = (bytes[at] as number) ^ 1;
+    writeFileSync(aheadPath(path), bytes);
+  }
+
+  it("P1: a damaged record that the store has already hides none of those that it has not", async () => {
+    const place = new Place(join(folder, "bus.db"));
+    place.append(0, newIds(1));
+    const taken = newIds(1);
+    place.append(0, taken);
+    place.append(0, newIds(1));
+    place.apply();
+    for (let n = 0; n < 3; n++) place.append(0, newIds(1));
+    const killed = place.killed();
+    turnBit(killed, taken);
+    expect(await logsOf(killed)).toEqual(place.promised);
+    place.close();
+  });
+
+  it("P1, P14: a damaged record before others was answered: the store is not opened as if nothing had stood there", async () => {
+    const place = new Place(join(folder, "bus.db"));
+    place.append(0, newIds(1));
+    const lost = newIds(1);
+    place.append(0, lost);
+    for (let n = 0; n < 3; n++) place.append(0, newIds(1));
+    const killed = place.killed();
+    turnBit(killed, lost);
+    for (let n = 0; n < 2; n++)
+      await expect(logsOf(killed)).rejects.toMatchObject({
+        code: "STORE_DAMAGED",
+        message: expect.stringMatching(/-ahead is damaged: record 1 cannot be read.*move that file away/),
+      });
+    rmSync(aheadPath(killed));
+    expect(await logsOf(killed)).toEqual([place.promised[0]?.slice(0, 1), [], []]);
+    place.close();
+  });
+
   it("what is taken over makes room, also while more is written; without that the thread is asked", () => {
     const place = new Place(join(folder, "bus.db"));
     const text = "x".repeat(8_000);
