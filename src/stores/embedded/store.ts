@@ -18,6 +18,7 @@ import { EmbeddedOutbox } from "./outbox.js";
 import { partOf } from "./partial-copy.js";
 import { Reader } from "./reader.js";
 import { ReaderThread } from "./reader-thread.js";
+import { realFile } from "./real-file.js";
 import { EmbeddedRegistry } from "./registry.js";
 import { Writer } from "./writer.js";
 
@@ -89,6 +90,8 @@ class SqliteStore implements EmbeddedStore {
   readonly registry: EmbeddedRegistry;
   readonly #options: EmbeddedStoreOptions;
   readonly #access: Access;
+  /** What `path` leads to, since it was opened. */
+  #file: string;
   #users = 0;
   #opening: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
@@ -99,6 +102,7 @@ class SqliteStore implements EmbeddedStore {
     checkOptions(options);
     this.#options = options;
     this.path = resolve(options.path);
+    this.#file = this.path;
     this.durability = options.durability ?? "sync";
     this.name = `embedded ${this.path}${this.durability === "os" ? " (not synced)" : ""}`;
     this.capabilities = Object.freeze({
@@ -179,7 +183,7 @@ class SqliteStore implements EmbeddedStore {
     const { file } = this.#access;
     if (file === undefined) throw new BusError("CLOSED", `the embedded store ${this.path} is not open`);
     await file.writer.applied();
-    const thread = new ReaderThread({ path: this.path, busyTimeoutMs: this.#busyTimeoutMs });
+    const thread = new ReaderThread({ path: this.#file, busyTimeoutMs: this.#busyTimeoutMs });
     try {
       return await work(thread);
     } finally {
@@ -193,7 +197,8 @@ class SqliteStore implements EmbeddedStore {
 
   async #open(): Promise<void> {
     await this.#prepareFolder();
-    const { path, durability } = this;
+    this.#file = await realFile(this.path);
+    const path = this.#file;
     const busyTimeoutMs = this.#busyTimeoutMs;
     const writer = await this.#openWriter();
     try {
@@ -203,14 +208,15 @@ class SqliteStore implements EmbeddedStore {
       await writer.close();
       throw error;
     }
-    if (durability === "os") {
+    if (this.durability === "os") {
       this.#warn(`the store ${path} is not synced: a power failure may lose events that were acknowledged`);
     }
     this.#filling = this.#finishKeys();
   }
 
   #openWriter(): Promise<Writer> {
-    const { path, durability } = this;
+    const { durability } = this;
+    const path = this.#file;
     const { maxBytes, exclusive = false } = this.#options;
     return Writer.open(
       { path, durability, busyTimeoutMs: this.#busyTimeoutMs, maxBytes, exclusive, pollMs: POLL_MS },

@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { copyFile, mkdir, mkdtemp, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -19,8 +19,8 @@ describe("a store that one process has for itself", () => {
   });
   afterEach(() => rm(folder, { recursive: true, force: true }));
 
-  async function opened(exclusive: boolean): Promise<EmbeddedStore> {
-    const store = embeddedStore({ path, exclusive, busyTimeoutMs: 50 });
+  async function opened(exclusive: boolean, at = path): Promise<EmbeddedStore> {
+    const store = embeddedStore({ path: at, exclusive, busyTimeoutMs: 50 });
     await store.open();
     return store;
   }
@@ -38,6 +38,51 @@ describe("a store that one process has for itself", () => {
     await one.close();
     await another.close();
     await (await opened(true)).close();
+  });
+
+  /** Paths that all lead to the store's file, whether it is there or not. */
+  async function linksToIt(): Promise<string[]> {
+    const other = join(folder, "deep", "other");
+    await mkdir(other, { recursive: true });
+    await symlink(path, join(other, "absolute.db"));
+    await symlink("../../bus.db", join(other, "relative.db"));
+    await symlink("relative.db", join(other, "chained.db"));
+    // From a folder that is itself a link, a relative one leads to another place than its name says.
+    await symlink(other, join(folder, "linked"));
+    return [
+      ...["absolute.db", "relative.db", "chained.db"].map((name) => join(other, name)),
+      join(folder, "linked", "relative.db"),
+    ];
+  }
+
+  it("P2: it is the same store by whichever link it is opened", async () => {
+    for (const link of await linksToIt()) {
+      const alone = await opened(true, link);
+      for (const [at, exclusive] of [
+        [path, true],
+        [path, false],
+        [link, true],
+      ] as const)
+        await expect(opened(exclusive, at)).rejects.toMatchObject({ code: "STORE_LOCKED" });
+      expect(existsSync(`${path}-ahead`)).toBe(true);
+      expect(existsSync(`${link}-ahead`)).toBe(false);
+      await alone.close();
+    }
+  });
+
+  it("P1: what went ahead of a store that was opened by a link is found by its own path", async () => {
+    const [link = ""] = await linksToIt();
+    const store = await opened(true, link);
+    const bus = await createBus({ store, topics: [{ name: "t", partitions: 1 }] });
+    for (let n = 1; n <= 20; n++) await bus.publish("t", { n });
+    // As a process that is killed now leaves it.
+    const killed = join(folder, "killed.db");
+    for (const suffix of ["", "-wal", "-ahead"]) await copyFile(path + suffix, killed + suffix);
+    const next = await opened(false, killed);
+    expect((await next.log.heads("t"))[0]?.head).toBe(20);
+    await next.close();
+    await bus.close();
+    await store.close();
   });
 
   it("P1, P2: what was published is read at once, by every way of reading; nothing is left ahead of a store that is closed", async () => {
