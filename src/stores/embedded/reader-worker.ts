@@ -20,7 +20,10 @@ function serve(port: MessagePort, { path, busyTimeoutMs }: ReaderOptions): void 
   const reads: LongReads = {
     find: ({ view, query }) => opened().snapshot(() => findDocuments(opened(), view, query)),
     // A consistent copy, defragmented. Readers and writers of the file go on meanwhile.
-    backup: ({ target }) => void opened().prepare("VACUUM INTO ?").run(target),
+    backup: ({ target }) => {
+      opened().prepare("VACUUM INTO ?").run(target);
+      disown(target, busyTimeoutMs);
+    },
     checkStructure: () => checker().structure(),
     checkPartitions: () => checker().partitions(),
     checkNext: (stretch) => opened().snapshot(() => checker().next(stretch)),
@@ -34,6 +37,19 @@ function serve(port: MessagePort, { path, busyTimeoutMs }: ReaderOptions): void 
     }
     port.postMessage(reply);
   });
+}
+
+/** What stands in a file ahead belongs to the store that was copied: where the copy takes its place, it is none of the copy's. */
+function disown(copy: string, busyTimeoutMs: number): void {
+  const connection = new Connection(copy, { busyTimeoutMs });
+  try {
+    // Whoever asked for the copy syncs it, or takes it away.
+    connection.exec(
+      "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; UPDATE ahead SET salt = 0, applied = 0",
+    );
+  } finally {
+    connection.close();
+  }
 }
 
 if (parentPort !== null) serve(parentPort, workerData as ReaderOptions);

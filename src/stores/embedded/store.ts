@@ -9,8 +9,9 @@ import { BusError, describeThrown } from "../../model/errors.js";
 import type { Seq } from "../../model/event.js";
 import { checkOptionNames, namesOf } from "../../model/known-options.js";
 import type { Capabilities, Signal, Store } from "../../ports/store.js";
-import { Access } from "./access.js";
+import { Access, type OpenFile } from "./access.js";
 import type { CheckedStretch } from "./checker.js";
+import { beginCopy, demandFree, isInPlace } from "./copy-place.js";
 import { EmbeddedDocuments } from "./documents.js";
 import { EmbeddedGroups } from "./groups.js";
 import { EmbeddedLog } from "./log.js";
@@ -148,15 +149,28 @@ class SqliteStore implements EmbeddedStore {
   async backup(path: string): Promise<void> {
     const target = resolve(path);
     const partial = partOf(target);
+    this.#demandOpen();
     try {
-      await rm(partial, { force: true });
-      await this.#inOwnThread((thread) => thread.call("backup", { target: partial }));
-      await sync(partial);
+      await demandFree(target);
+      await this.#copyTo(partial);
       await rename(partial, target);
       await syncFolder(dirname(target));
     } catch (error) {
-      await rm(partial, { force: true });
       throw unavailable(`cannot back up to ${target}`, error);
+    }
+  }
+
+  async #copyTo(partial: string): Promise<void> {
+    const copy = await beginCopy(partial);
+    try {
+      await this.#inOwnThread((thread) => thread.call("backup", { target: partial }));
+      await copy.sync();
+      if (!(await isInPlace(copy))) throw new Error(`somebody else writes to ${partial}`);
+    } catch (error) {
+      if (await isInPlace(copy)) await rm(partial, { force: true });
+      throw error;
+    } finally {
+      await copy.close();
     }
   }
 
@@ -180,15 +194,19 @@ class SqliteStore implements EmbeddedStore {
 
   /** For work that takes long: queries go on in the usual thread. */
   async #inOwnThread<T>(work: (thread: ReaderThread) => Promise<T>): Promise<T> {
-    const { file } = this.#access;
-    if (file === undefined) throw new BusError("CLOSED", `the embedded store ${this.path} is not open`);
-    await file.writer.applied();
+    await this.#demandOpen().writer.applied();
     const thread = new ReaderThread({ path: this.#file, busyTimeoutMs: this.#busyTimeoutMs });
     try {
       return await work(thread);
     } finally {
       await thread.close();
     }
+  }
+
+  #demandOpen(): OpenFile {
+    const { file } = this.#access;
+    if (file === undefined) throw new BusError("CLOSED", `the embedded store ${this.path} is not open`);
+    return file;
   }
 
   get #busyTimeoutMs(): number {
