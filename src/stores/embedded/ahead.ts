@@ -88,7 +88,10 @@ export class Ahead {
     else this.#heads.delete(request.topic);
   }
 
-  /** Damage was marked: from now on the writing thread refuses appends to that partition, and is to be asked. */
+  /**
+   * The writing thread is to be asked before anything goes ahead: damage was marked, and it refuses appends to that partition from
+   * now on, or a commit of its may have happened or not.
+   */
   forgetHeads(): void {
     this.#heads.clear();
   }

@@ -216,6 +216,9 @@ export class Writer implements Replied {
   }
 
   failed(number: number, error: PackedError): void {
+    // A commit that may be on disk counts if the process is killed now, and no longer once another one has been written in its
+    // place: until the thread has told of that, nobody knows which seq is next.
+    if (error.code === "OUTCOME_UNKNOWN") this.#lane?.ahead.forgetHeads();
     this.#take(number)?.reject(unpackError(error));
   }
 

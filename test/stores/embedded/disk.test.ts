@@ -112,6 +112,18 @@ describe("a store without room", () => {
     expect(events.length).toBeGreaterThanOrEqual(last?.acked ?? 0);
     expect(events.map(({ seq }) => seq)).toEqual(events.map((_, i) => i + 1));
   });
+
+  it("P1, P2: after a commit that may have happened no seq is promised until the writing thread has given one", async () => {
+    // Else a process that is killed then leaves a commit and an answered event under one seq, in two files.
+    const [line = ""] = await runProgram(
+      new URL("./uncertain-appender.ts", import.meta.url),
+      [work.path],
+      (command) => `ulimit -f 4096; ${command}`,
+    );
+    expect(JSON.parse(line)).toEqual({ before: true, code: "OUTCOME_UNKNOWN", after: false });
+    const events = await readAll(await work.open());
+    expect(events.map(({ seq }) => seq)).toEqual(events.map((_, i) => i + 1));
+  });
 });
 
 interface SmallDevice {

@@ -1,0 +1,40 @@
+/** Has a store for itself whose log may not grow for long; tells how the first append fails, and whether a lone event goes ahead then. */
+import { setImmediate as turn } from "node:timers/promises";
+import { systemClock } from "../../../src/model/clock.js";
+import { BusError } from "../../../src/model/errors.js";
+import type { EventDraft } from "../../../src/model/event.js";
+import { JsonBody } from "../../../src/model/json.js";
+import { embeddedStore } from "../../../src/stores/embedded/index.js";
+
+const [path = ""] = process.argv.slice(2);
+// By default the signal that comes with the error would end the process.
+process.on("SIGXFSZ", () => {});
+const store = embeddedStore({ path, exclusive: true, onWarning: () => {} });
+await store.open();
+await store.registry.defineTopic({ name: "things", partitions: 1 });
+
+function draft(length: number): EventDraft {
+  const body = JsonBody.ofText(JSON.stringify("x".repeat(length)));
+  return { id: systemClock.newId(), ts: 1, key: undefined, meta: undefined, body, freshId: true };
+}
+
+/** Events that are too large to go ahead, until one fails. */
+async function fill(): Promise<string> {
+  for (let n = 0; n < 1_000; n++) {
+    try {
+      await store.log.append("things", 0, [draft(100_000)]);
+    } catch (error) {
+      return BusError.from(error).code;
+    }
+  }
+  return "none";
+}
+
+await store.log.append("things", 0, [draft(1)]);
+await turn();
+const before = store.log.appendNow?.("things", 0, [draft(1)]) !== undefined;
+const code = await fill();
+await turn();
+const after = store.log.appendNow?.("things", 0, [draft(1)]) !== undefined;
+console.log(JSON.stringify({ before, code, after }));
+await store.close();
