@@ -37,10 +37,17 @@ interface Waiting {
   readonly reject: (error: BusError) => void;
 }
 
+/** A thread that was started, and who waits for it. */
+interface Started {
+  readonly worker: Worker;
+  readonly waiting: Map<number, Waiting>;
+}
+
 export class ReaderThread {
   readonly #options: ReaderOptions;
-  readonly #waiting = new Map<number, Waiting>();
-  #worker: Promise<Worker> | undefined;
+  #starting: Promise<Started> | undefined;
+  /** Once it has started; one that failed is no longer it, while it ends. */
+  #started: Started | undefined;
   #number = 0;
   #isClosed = false;
 
@@ -53,12 +60,12 @@ export class ReaderThread {
     argument: Parameters<LongReads[K]>[0],
   ): Promise<ReturnType<LongReads[K]>> {
     if (this.#isClosed) throw new BusError("CLOSED", `the embedded store ${this.#options.path} is closed`);
-    this.#worker ??= this.#start();
-    const worker = await this.#worker;
+    this.#starting ??= this.#start();
+    const { worker, waiting } = await this.#starting;
     const number = ++this.#number;
     return new Promise<unknown>((resolve, reject) => {
       worker.postMessage({ number, name, argument } satisfies ReadRequest);
-      this.#waiting.set(number, { resolve, reject });
+      waiting.set(number, { resolve, reject });
       worker.ref();
     }) as Promise<ReturnType<LongReads[K]>>;
   }
@@ -66,30 +73,34 @@ export class ReaderThread {
   /** Ends at once: reads under way fail with CLOSED. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    const worker = await this.#worker;
-    await worker?.terminate();
+    const started = await this.#starting;
+    await started?.worker.terminate();
   }
 
-  async #start(): Promise<Worker> {
+  async #start(): Promise<Started> {
     const worker = await startWorker("reader-worker", this.#options);
+    const waiting = new Map<number, Waiting>();
+    const started = { worker, waiting };
+    this.#started = started;
     worker.unref();
     worker.on("message", (reply: ReadReply) => {
-      const waiting = this.#waiting.get(reply.number);
-      this.#waiting.delete(reply.number);
-      if (this.#waiting.size === 0) worker.unref();
-      if ("error" in reply) waiting?.reject(unpackError(reply.error));
-      else waiting?.resolve(reply.answer);
+      const one = waiting.get(reply.number);
+      waiting.delete(reply.number);
+      if (waiting.size === 0) worker.unref();
+      if ("error" in reply) one?.reject(unpackError(reply.error));
+      else one?.resolve(reply.answer);
     });
-    worker.on("error", (error) => this.#end(BusError.from(error, "STORE_UNAVAILABLE")));
+    worker.on("error", (error) => this.#end(started, BusError.from(error, "STORE_UNAVAILABLE")));
     worker.on("exit", () =>
-      this.#end(new BusError("CLOSED", `the reading thread of ${this.#options.path} ended`)),
+      this.#end(started, new BusError("CLOSED", `the reading thread of ${this.#options.path} ended`)),
     );
-    return worker;
+    return started;
   }
 
-  #end(error: BusError): void {
-    this.#worker = undefined;
-    for (const { reject } of this.#waiting.values()) reject(error);
-    this.#waiting.clear();
+  /** One that failed is told of twice, and another may have been started in between. */
+  #end(started: Started, error: BusError): void {
+    if (this.#started === started) this.#started = this.#starting = undefined;
+    for (const { reject } of started.waiting.values()) reject(error);
+    started.waiting.clear();
   }
 }

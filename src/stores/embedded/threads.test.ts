@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { copyFile, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -20,6 +21,10 @@ vi.mock("./worker-start.js", async (original) => {
     },
   };
 });
+
+/** A message of which a thread throws where nobody catches. */
+const NO_REQUEST = null;
+const endOf = (worker: Worker): Promise<unknown> => new Promise((resolve) => worker.once("exit", resolve));
 
 describe("the threads of a store", () => {
   let folder: string;
@@ -119,6 +124,44 @@ describe("the threads of a store", () => {
     await threads("reader-worker")[0]?.terminate();
     expect((await store.documents.find("v", { limit: 5 })).documents).toHaveLength(1);
     expect(threads("reader-worker")).toHaveLength(2);
+  });
+
+  it("P15: what is asked while a reading thread that failed is still ending is answered by the next one, which a close ends", async () => {
+    await store.documents.write("v", [{ op: "upsert", key: "a", ts: 1, fields: {} }]);
+    expect((await store.documents.find("v", { limit: 5 })).documents).toHaveLength(1);
+    const [first] = threads("reader-worker") as [Worker];
+    const failed = once(first, "error");
+    const ended = endOf(first);
+    first.postMessage(NO_REQUEST);
+    await failed;
+    const asked = store.documents.find("v", { limit: 5 });
+    await ended;
+    expect((await asked).documents).toHaveLength(1);
+    await store.close();
+    expect(threads("reader-worker").map(({ threadId }) => threadId)).toEqual([-1, -1]);
+    await store.open();
+  });
+
+  it("P15: a writing thread that fails is replaced once, also where one process has the file for itself", async () => {
+    const alone = embeddedStore({ path: join(folder, "alone.db"), exclusive: true, onWarning: () => {} });
+    const bus = await createBus({ store: alone, topics: [{ name: "t", partitions: 1 }] });
+    for (let n = 1; n <= 9; n++) {
+      expect((await bus.publish("t", { n })).seq).toBe(n);
+      if (n % 3 > 0) continue;
+      const writing = threads("writer-worker").at(-1) as Worker;
+      const ended = endOf(writing);
+      writing.postMessage(NO_REQUEST);
+      await ended;
+    }
+    expect((await bus.publish("t", {})).seq).toBe(10);
+    await bus.close();
+    // Of the store of every test there is one more.
+    expect(threads("writer-worker")).toHaveLength(1 + 1 + 3);
+    expect(
+      threads("writer-worker")
+        .slice(1)
+        .map(({ threadId }) => threadId),
+    ).toEqual([-1, -1, -1, -1]);
   });
 
   it("what was written is folded into the main file now and then, without a close", async () => {
