@@ -124,7 +124,9 @@ function makeFile(path: string): void {
     const fd = openSync(path, "w+");
     try {
       const zeros = Buffer.alloc(WINDOW_BYTES);
-      for (let at = 0; at < AHEAD_BYTES; at += zeros.length) writeSync(fd, zeros, 0, zeros.length, at);
+      // A device that becomes full takes a part first, and says so only when it is asked for the rest.
+      for (let at = 0; at < AHEAD_BYTES; )
+        at += writeSync(fd, zeros, 0, Math.min(zeros.length, AHEAD_BYTES - at), at);
       fsyncSync(fd);
     } finally {
       closeSync(fd);

@@ -51,6 +51,7 @@ describe.each([
 ])("an append that happens at once, %s", (_way, cached) => {
   let folder: string;
   let store: EmbeddedStore;
+  let warnings: string[];
 
   beforeEach(async () => {
     isBroken = isHalf = false;
@@ -58,7 +59,12 @@ describe.each([
     // No sync is slow: after one that is, others are left to the thread for a while.
     vi.spyOn(performance, "now").mockReturnValue(0);
     folder = await mkdtemp(join(tmpdir(), "promethean-now-"));
-    store = embeddedStore({ path: join(folder, "bus.db"), exclusive: true, onWarning: () => undefined });
+    warnings = [];
+    store = embeddedStore({
+      path: join(folder, "bus.db"),
+      exclusive: true,
+      onWarning: (message) => warnings.push(message),
+    });
     await store.open();
     await store.registry.defineTopic({ name: "t", partitions: 2 });
     // The writing thread tells where the partition ends.
@@ -185,4 +191,14 @@ describe.each([
       expect((await idsOf(store)).slice(1)).toEqual([lost.id]);
     },
   );
+
+  it("P14: what the device said is told, also of appends that are waited for", async () => {
+    isBroken = true;
+    await expect(store.log.append("t", 0, [draft()])).rejects.toMatchObject({
+      code: "OUTCOME_UNKNOWN",
+      cause: expect.objectContaining({ message: expect.stringContaining("the device is gone") }),
+    });
+    expect(warnings.join()).toMatch(/ended and is started again: .*the device is gone/);
+    isBroken = false;
+  });
 });

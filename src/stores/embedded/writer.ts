@@ -65,6 +65,8 @@ export class Writer implements Replied {
   /** Of those that wait, how many an append must not overtake. */
   #inTheWay = 0;
   #state: "open" | "closed" | "lost" = "open";
+  /** Why the thread was told to end, if it was. */
+  #fault: unknown;
   #lane: AheadLane | undefined;
   /** Whether the thread keeps the process alive, as it does from its start. */
   #isHeld = true;
@@ -116,7 +118,7 @@ export class Writer implements Replied {
     } catch (cause) {
       // As below: nobody knows whether it is on disk, and the next thread looks.
       lane.ahead.close();
-      void this.#worker.terminate();
+      this.#giveUp(cause);
       throw unknown(`${this.#path} could not be written to`, cause);
     }
   }
@@ -164,7 +166,7 @@ export class Writer implements Replied {
         reject(
           new BusError("STORE_UNAVAILABLE", `the writing thread of ${this.#path} ended before it began`),
         );
-        if (isReady) this.#end(events, undefined);
+        if (isReady) this.#end(events, this.#fault ?? new Error("it was ended from outside"));
       });
     });
     this.#letGo();
@@ -270,14 +272,20 @@ export class Writer implements Replied {
     let seqs: Seq[] | undefined;
     try {
       seqs = lane.write(requests);
-    } catch {
+    } catch (cause) {
       // Nobody knows whether they are on disk. The next thread looks; these calls end with this one.
-      void this.#worker.terminate();
+      this.#giveUp(cause);
       return true;
     }
     if (seqs === undefined) return false;
     for (let i = 0; i < requests.length; i++) this.#take((requests[i] as Call).number)?.resolve(seqs[i]);
     return true;
+  }
+
+  /** The file ahead could not be written: the thread ends for that reason. */
+  #giveUp(cause: unknown): void {
+    this.#fault = cause;
+    void this.#worker.terminate();
   }
 
   #take(number: number): Call | undefined {

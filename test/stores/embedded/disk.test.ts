@@ -113,6 +113,19 @@ describe("a store without room", () => {
     expect(events.map(({ seq }) => seq)).toEqual(events.map((_, i) => i + 1));
   });
 
+  it("P1: a file ahead that cannot have its full size is none: a store that wants one says so when it is opened", async () => {
+    // 2,000 blocks of 512 bytes are not quite 1 MiB.
+    const [line = ""] = await runProgram(
+      new URL("./opener.ts", import.meta.url),
+      [work.path, "exclusive"],
+      (command) => `ulimit -f 2000; ${command}`,
+    );
+    expect(JSON.parse(line)).toMatchObject({
+      code: "STORE_UNAVAILABLE",
+      message: expect.stringContaining("bus.db-ahead cannot be made"),
+    });
+  });
+
   it("P1, P2: after a commit that may have happened no seq is promised until the writing thread has given one", async () => {
     // Else a process that is killed then leaves a commit and an answered event under one seq, in two files.
     const [line = ""] = await runProgram(
