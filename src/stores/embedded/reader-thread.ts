@@ -59,7 +59,7 @@ export class ReaderThread {
     name: K,
     argument: Parameters<LongReads[K]>[0],
   ): Promise<ReturnType<LongReads[K]>> {
-    if (this.#isClosed) throw new BusError("CLOSED", `the embedded store ${this.#options.path} is closed`);
+    if (this.#isClosed) throw this.#gone();
     this.#starting ??= this.#start();
     const { worker, waiting } = await this.#starting;
     const number = ++this.#number;
@@ -91,10 +91,16 @@ export class ReaderThread {
       else one?.resolve(reply.answer);
     });
     worker.on("error", (error) => this.#end(started, BusError.from(error, "STORE_UNAVAILABLE")));
-    worker.on("exit", () =>
-      this.#end(started, new BusError("CLOSED", `the reading thread of ${this.#options.path} ended`)),
-    );
+    worker.on("exit", () => this.#end(started, this.#gone()));
     return started;
+  }
+
+  /** Why a thread that ended did so: if nobody closed it, the next call starts another. */
+  #gone(): BusError {
+    const { path } = this.#options;
+    return this.#isClosed
+      ? new BusError("CLOSED", `the embedded store ${path} is closed`)
+      : new BusError("STORE_UNAVAILABLE", `the reading thread of ${path} ended before it answered`);
   }
 
   /** One that failed is told of twice, and another may have been started in between. */

@@ -121,7 +121,12 @@ describe("the threads of a store", () => {
   it("a reading thread that ends is started again by the next query", async () => {
     await store.documents.write("v", [{ op: "upsert", key: "a", ts: 1, fields: {} }]);
     expect((await store.documents.find("v", { limit: 5 })).documents).toHaveLength(1);
+    const inFlight = store.documents.find("v", { limit: 5 });
     await threads("reader-worker")[0]?.terminate();
+    // The store is not closed: whoever asked may ask again.
+    const outcome = await inFlight.catch((error: unknown) => error);
+    if (outcome instanceof Error)
+      expect(outcome).toMatchObject({ code: "STORE_UNAVAILABLE", retryable: true });
     expect((await store.documents.find("v", { limit: 5 })).documents).toHaveLength(1);
     expect(threads("reader-worker")).toHaveLength(2);
   });
