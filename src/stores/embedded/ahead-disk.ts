@@ -34,9 +34,17 @@ export class AheadDisk {
     return this.#image.subarray(from, from + bytes);
   }
 
-  /** Writes these bytes of the image: they are on the device when it returns. Throws if that is not certain. */
+  /** Writes these bytes of the image: they are on the device when it returns. Throws, and is closed, if that is not certain. */
   write(from: number, bytes: number): void {
-    const fd = this.#fd as number;
+    try {
+      this.#write(this.#fd as number, from, bytes);
+    } catch (error) {
+      this.close();
+      throw error;
+    }
+  }
+
+  #write(fd: number, from: number, bytes: number): void {
     if (!this.isDirect) {
       writeAll(fd, this.#image, from, from + bytes);
       fdatasyncSync(fd);

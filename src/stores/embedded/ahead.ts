@@ -66,9 +66,14 @@ export class Ahead {
     return this.#unappliedBytes >= APPLY_BYTES;
   }
 
+  /** False once the device has failed. */
+  get isOpen(): boolean {
+    return this.#disk.isOpen;
+  }
+
   /** Whether an append of these may be small enough. */
   fits(drafts: readonly EventDraft[]): boolean {
-    if (!this.#disk.isOpen || drafts.length > MAX_APPENDS) return false;
+    if (!this.isOpen || drafts.length > MAX_APPENDS) return false;
     let bytes = 0;
     for (const { body } of drafts) bytes += body.size;
     return bytes <= MAX_BYTES;
@@ -158,7 +163,7 @@ export class Ahead {
 
   /** Whether there is a file with room, and no need to leave the disk alone. */
   #isReady(): boolean {
-    if (!this.#disk.isOpen || this.#unappliedBytes >= MAX_UNAPPLIED_BYTES) return false;
+    if (!this.isOpen || this.#unappliedBytes >= MAX_UNAPPLIED_BYTES) return false;
     if (this.#resting === 0) return this.#makeRoom();
     this.#resting--;
     return false;

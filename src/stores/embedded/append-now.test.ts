@@ -192,6 +192,13 @@ describe.each([
     },
   );
 
+  it("P15: what cannot be written at all is refused, and the store goes on", async () => {
+    expect(() => now({ ...draft(), key: 7 as never })).toThrow(expect.objectContaining({ code: "INTERNAL" }));
+    expect(now(draft())).toBe(2);
+    expect(await idsOf(store)).toHaveLength(2);
+    expect(warnings).toEqual([]);
+  });
+
   it("P14: what the device said is told, also of appends that are waited for", async () => {
     isBroken = true;
     await expect(store.log.append("t", 0, [draft()])).rejects.toMatchObject({

@@ -116,8 +116,9 @@ export class Writer implements Replied {
       if (seq !== undefined) this.#beginTurn();
       return seq;
     } catch (cause) {
+      // No event at all: nothing was written.
+      if (lane.ahead.isOpen) throw BusError.from(cause);
       // As below: nobody knows whether it is on disk, and the next thread looks.
-      lane.ahead.close();
       this.#giveUp(cause);
       throw unknown(`${this.#path} could not be written to`, cause);
     }
