@@ -254,6 +254,8 @@ describe("what is refused", () => {
       { id: "x".repeat(201) },
       { key: 7 },
       { key: "x".repeat(1_025) },
+      { id: "half of a pair \ud83d" },
+      { key: "\udd11" },
       { ts: -1 },
       { ts: "now" },
       { ts: Number.NaN },
@@ -279,6 +281,17 @@ describe("what is refused", () => {
     for (const options of [null, 5, "x", []])
       await expect(bus.publish("t.a", 1, options as never)).rejects.toMatchObject({ code: "INVALID_OPTION" });
     expect(await all(bus, "t.a")).toEqual([]);
+  });
+
+  it("P15: keys of the wrong kind that a definition makes of a payload, which hold up nobody else's", async () => {
+    const Order = defineTopic("order", { partitions: 1, key: ({ id }: { id: unknown }) => id as string });
+    const bus = await bench().bus({ topics: [Order] });
+    for (const id of [7, null, { a: 1 }, "x".repeat(1_025), "\ud83d"])
+      await expect(bus.publish(Order, { id })).rejects.toMatchObject({
+        code: "INVALID_OPTION",
+        message: expect.stringMatching(/^key must/),
+      });
+    expect((await bus.publish(Order, { id: "o-7" })).seq).toBe(1);
   });
 
   it("topics that are none", async () => {

@@ -15,7 +15,7 @@ import {
   type TopicRef,
   topicName,
 } from "../model/topic.js";
-import { checkPublishOptions, type Draft, makeDraft, type Waiter } from "../publish/draft.js";
+import { checkKey, checkPublishOptions, type Draft, makeDraft, type Waiter } from "../publish/draft.js";
 import type { Publisher } from "../publish/publisher.js";
 import { Arrivals } from "./arrivals.js";
 import { checkPayload, keyOf } from "./payload-schema.js";
@@ -129,6 +129,7 @@ export class Publishing {
       return makeDraft(payload, options, limits, clock, options.key, text);
     const checked = checkPayload(definition, valueOrRead(payload, text));
     const key = options.key ?? keyOf(definition, checked);
+    if (key !== undefined) checkKey(key, limits);
     return makeDraft(checked.stored, options, limits, clock, key);
   }
 }

@@ -98,10 +98,15 @@ export function checkPublishOptions(options: PublishOptions, limits: Limits): vo
   }
   const { id, ts, key } = options;
   if (id !== undefined) checkText("id", id, limits.maxIdBytes, 1);
-  if (key !== undefined) checkText("key", key, limits.maxKeyBytes, 0);
+  if (key !== undefined) checkKey(key, limits);
   if (ts !== undefined && !(Number.isFinite(ts) && ts >= 0)) {
     throw new BusError("INVALID_OPTION", "ts must be milliseconds since the epoch, 0 or more");
   }
+}
+
+/** Also of keys that a topic's definition makes of payloads: nobody else looks at those. */
+export function checkKey(key: unknown, limits: Limits): void {
+  checkText("key", key, limits.maxKeyBytes, 0);
 }
 
 function checkText(name: string, value: unknown, maxBytes: number, minLength: number): void {
@@ -115,6 +120,9 @@ function checkText(name: string, value: unknown, maxBytes: number, minLength: nu
       `${name} must be a ${minLength > 0 ? "non-empty " : ""}string of at most ${maxBytes} bytes`,
     );
   }
+  // UTF-8 has no place for them: stored, two ids would become one (P3), and a key another than the one that was given.
+  if (!value.isWellFormed())
+    throw new BusError("INVALID_OPTION", `${name} must not hold half of a surrogate pair`);
 }
 
 /** By headers that nobody can change: a layer that stamps every event hands in the same ones again and again. */
