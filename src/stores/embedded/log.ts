@@ -13,7 +13,7 @@ import { HistoryWalk, NewestWalk } from "./key-walk.js";
 import { readPage, seqAt } from "./log-reader.js";
 import type { AppendAnswer, AppendRequest, Duplicate } from "./protocol.js";
 import type { Connection } from "./sqlite.js";
-import { KEYS_FILLING, KEYS_READY, Topics } from "./topics.js";
+import { ARE_FILLING, isFilling, KEYS_READY, Topics } from "./topics.js";
 import type { Wake } from "./wake.js";
 import type { Call } from "./writer.js";
 
@@ -134,20 +134,22 @@ export class EmbeddedLog implements Log {
   /** Completes the index by key of a topic whose older events are not in it yet. */
   async fillKeys(topic: string): Promise<void> {
     const row = await this.#read(({ topics }) => topics.reload(topic));
-    if (row === undefined || row.keys !== KEYS_FILLING) return;
+    if (row === undefined || !isFilling(row.keys)) return;
+    const filling = row.keys;
     for (let part = row.firstPart; part < row.firstPart + row.partitions; part++) {
       let after: Seq | null = 0;
-      while (after !== null) after = (await this.#access.call("fillKeys", { topic, part, after })).through;
+      while (after !== null)
+        after = (await this.#access.call("fillKeys", { topic, part, after, filling })).through;
     }
-    await this.#access.call("keysFilled", { topic });
+    await this.#access.call("keysFilled", { topic, filling });
   }
 
   /** Topics whose index by key was left unfinished. */
   unfinishedKeys(): Promise<string[]> {
     return this.#access.read((connection) =>
       connection
-        .sql("SELECT name FROM topic WHERE keys = ?")
-        .all<[string]>(KEYS_FILLING)
+        .sql(`SELECT name FROM topic WHERE ${ARE_FILLING}`)
+        .all<[string]>()
         .map(([name]) => name),
     );
   }

@@ -45,11 +45,12 @@ export function operationsOf(parts: OperationParts): Operations {
     trim: (o) => remover.trim(o),
     remove: (o) => remover.remove(o),
     markDamage: (o) => remover.markDamage(o),
-    fillKeys: ({ topic, part, after }) => {
+    fillKeys: ({ topic, part, after, filling }) => {
       const row = topics.find(topic);
+      if (row?.keys !== filling) return { through: null };
       // Entries by key lead to rows.
       if (batches.sheets.of(part).length > 0) filer.all();
-      return { through: row === undefined ? null : keys.fill(row.id, part, after, batches, FILL_BATCHES) };
+      return { through: keys.fill(row.id, part, after, batches, FILL_BATCHES) };
     },
     keysFilled: (o) => registry.keysFilled(o),
     openSession: (o) => leases.openSession(o),

@@ -62,8 +62,9 @@ export interface Operations {
   trim(o: { topic: string; partition: number; through: Seq }): Slice;
   remove(o: { topic: string; partition: number; seqs: readonly Seq[] }): number;
   markDamage(o: { part: number; firstSeq: Seq; lastSeq: Seq }): void;
-  fillKeys(o: { topic: string; part: number; after: Seq }): { through: Seq | null };
-  keysFilled(o: { topic: string }): void;
+  /** `filling`: its number, see topics. Nothing is done for one that is over. */
+  fillKeys(o: { topic: string; part: number; after: Seq; filling: number }): { through: Seq | null };
+  keysFilled(o: { topic: string; filling: number }): void;
 
   openSession(o: { session: Session; process: string | null; nowMs: number; ttlMs: number }): GroupRef[];
   beat(o: { member: string; nowMs: number; ttlMs: number }): boolean;

@@ -4,7 +4,7 @@ import { asksForKeys, type TopicConfig } from "../../model/topic.js";
 import type { KeyIndex } from "./key-index.js";
 import type { AnswerOf, ArgumentOf, Operations } from "./protocol.js";
 import type { Connection } from "./sqlite.js";
-import { KEYS_FILLING, KEYS_NONE, KEYS_READY, type Topics } from "./topics.js";
+import { KEYS_NONE, KEYS_READY, newFilling, type Topics } from "./topics.js";
 
 type RegistryOperations = Pick<Operations, "defineTopic" | "putSchema" | "putToken" | "audit" | "keysFilled">;
 
@@ -38,10 +38,10 @@ export class RegistryWriter implements RegistryOperations {
     return { config, changed: true };
   }
 
-  keysFilled({ topic }: ArgumentOf<"keysFilled">): void {
+  keysFilled({ topic, filling }: ArgumentOf<"keysFilled">): void {
     this.#connection
       .sql("UPDATE topic SET keys = ? WHERE name = ? AND keys = ?")
-      .run(KEYS_READY, topic, KEYS_FILLING);
+      .run(KEYS_READY, topic, filling);
     this.#topics.forget();
   }
 
@@ -106,7 +106,7 @@ export class RegistryWriter implements RegistryOperations {
     const before = this.#topics.reload(config.name);
     let keys = before?.keys ?? KEYS_NONE;
     if (asksForKeys(config)) {
-      if (keys === KEYS_NONE) keys = KEYS_FILLING;
+      if (keys === KEYS_NONE) keys = newFilling();
     } else {
       if (keys !== KEYS_NONE && before !== undefined) this.#keys.clear(before.id);
       keys = KEYS_NONE;

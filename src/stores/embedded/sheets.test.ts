@@ -104,9 +104,10 @@ describe("small batches of many partitions in one commit", () => {
       config: { name: "t", partitions: PARTITIONS, keyed: true },
       ifAbsent: false,
     });
+    const filling = place.topics.reload("t")?.keys ?? 0;
     for (let p = 0; p < PARTITIONS; p++)
-      place.call(0, "fillKeys", { topic: "t", part: place.part(p), after: 0 });
-    place.call(0, "keysFilled", { topic: "t" });
+      place.call(0, "fillKeys", { topic: "t", part: place.part(p), after: 0, filling });
+    place.call(0, "keysFilled", { topic: "t", filling });
     oneEach(place, 1, 3);
     expect(place.count("sheet")).toBe(0);
     const row = place.topics.reload("t");

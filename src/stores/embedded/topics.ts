@@ -5,10 +5,23 @@
 import { BusError } from "../../model/errors.js";
 import type { Connection } from "./sqlite.js";
 
-/** State of a topic's index by key: none, being filled with older events, complete. */
+/** State of a topic's index by key: none, complete, or the number of a filling with older events. */
 export const KEYS_NONE = 0;
-export const KEYS_FILLING = 1;
 export const KEYS_READY = 2;
+/** Of every filling, in earlier builds. */
+const KEYS_FILLING = 1;
+/** The same as `isFilling`, of rows. */
+export const ARE_FILLING = `keys = ${KEYS_FILLING} OR keys < 0`;
+
+/** Whether older events are being added. */
+export function isFilling(keys: number): boolean {
+  return keys === KEYS_FILLING || keys < 0;
+}
+
+/** A number of its own for each filling: who began before the index was thrown away, and asked for again, does not complete it. */
+export function newFilling(): number {
+  return -1 - Math.floor(Math.random() * 2 ** 48);
+}
 
 export interface TopicRow {
   readonly id: number;

@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { jsonBody } from "../../../src/model/json.js";
 import { START_CURSOR } from "../../../src/ports/groups.js";
 import { embeddedStore } from "../../../src/stores/embedded/index.js";
+import { Connection } from "../../../src/stores/embedded/sqlite.js";
 import { append, draft, drafts, failsWith, readAll, TOPIC, until, Workplace } from "./support.js";
 
 const work = new Workplace();
@@ -134,4 +135,30 @@ describe("the index by key", () => {
     await store.log.trim(TOPIC, 0, 100);
     expect(await store.log.history(TOPIC, "k3", { limit: 1_000 })).toHaveLength(20);
   });
+
+  it("is not taken for complete by who began before it was thrown away", async () => {
+    const store = await work.open();
+    const large = { body: jsonBody("x".repeat(3_000), { maxBytes: 10_000, maxDepth: 1 }) };
+    // A row for each, so that it takes many slices.
+    await Promise.all(Array.from({ length: 6_000 }, (_, n) => append(store, [draft(n, large)])));
+    const define = (keyed: boolean): Promise<unknown> =>
+      store.registry.defineTopic({ name: TOPIC, partitions: 2, keyed });
+    const first = define(true);
+    await until("most of it is made", async () => (await entriesByKey(work.path)) > 4_000);
+    const others = [define(false), define(true)];
+    await first;
+    expect(await store.log.history(TOPIC, "k3", { limit: 10_000 })).toHaveLength(1_200);
+    await Promise.all(others);
+    expect(await entriesByKey(work.path)).toBe(6_000);
+    expect((await store.check()).problems).toEqual([]);
+  });
 });
+
+async function entriesByKey(path: string): Promise<number> {
+  const connection = new Connection(path, { busyTimeoutMs: 1_000 });
+  try {
+    return Number(connection.prepare("SELECT count(*) FROM key_index").get()?.[0]);
+  } finally {
+    connection.close();
+  }
+}
