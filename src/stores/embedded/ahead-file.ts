@@ -6,13 +6,15 @@
  *
  * The file has its full size from the beginning: a sync then waits for bytes alone.
  */
-import { closeSync, fsyncSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import { BusError, describeThrown } from "../../model/errors.js";
 import { AHEAD_BYTES, newImage } from "./ahead-image.js";
 import { type AheadRecord, readRecord, recordsIn } from "./ahead-record.js";
 import type { Connection } from "./sqlite.js";
 
+/** Salts are larger, and 0 once the store was closed. Those of earlier builds are smaller, and stayed. */
+const SALTS_FROM = 2 ** 48;
 /** Looked at together, while the store is open; more than the longest record. */
 const WINDOW_BYTES = 65_536;
 
@@ -64,12 +66,29 @@ export class AheadFile {
   /** Makes the file anew, for records under a salt of their own. Inside a transaction; all of the old ones must be applied. */
   begin(): { salt: number; image: SharedArrayBuffer } {
     makeFile(aheadPath(this.#connection.path));
-    this.#salt = Math.floor(Math.random() * 2 ** 48) + 1;
+    this.#salt = SALTS_FROM + Math.floor(Math.random() * 2 ** 48) + 1;
     this.#serial = 0;
     this.#at = 0;
     this.#connection.sql("UPDATE ahead SET salt = ?, applied = 0").run(this.#salt);
     this.#image = newImage();
     return { salt: this.#salt, image: this.#image };
+  }
+
+  /** Whether whoever opens the store next looks for it. */
+  get isBegun(): boolean {
+    return this.#salt > 0;
+  }
+
+  /** Whether it is gone although the store was not closed: what stood in it may be missing. */
+  get isLost(): boolean {
+    return this.#salt > SALTS_FROM && !existsSync(aheadPath(this.#connection.path));
+  }
+
+  /** Nobody will look for it any more. Inside a transaction; all of it must be applied. */
+  end(): void {
+    this.#connection.sql("UPDATE ahead SET salt = 0, applied = 0").run();
+    this.#salt = 0;
+    this.#serial = 0;
   }
 
   /** All of it is in the store. */

@@ -14,7 +14,7 @@
  * process has written, or something was rolled back.
  */
 import { BusError, describeThrown } from "../../model/errors.js";
-import { AheadFile } from "./ahead-file.js";
+import { AheadFile, aheadPath } from "./ahead-file.js";
 import { joinAppends } from "./ahead-join.js";
 import type { PromisedAppend } from "./ahead-record.js";
 import { BatchWriter } from "./batch-writer.js";
@@ -45,6 +45,8 @@ const NEVER_WOKEN = new Int32Array(new SharedArrayBuffer(4));
 export class WriteEngine {
   /** The file ahead that was begun, if there is one. */
   readonly ahead: AheadStart | undefined;
+  /** What people should know of how the file was found. */
+  warning: string | undefined;
   readonly #connection: Connection;
   readonly #topics: Topics;
   readonly #partitions: Partitions;
@@ -178,6 +180,7 @@ export class WriteEngine {
 
   close(): void {
     try {
+      if (this.#ahead.isBegun) this.#endAhead();
       // The main file then holds everything, also if another process keeps the log beside it open.
       this.#connection.exec("PRAGMA wal_checkpoint(TRUNCATE)");
       this.#ahead.remove();
@@ -191,12 +194,26 @@ export class WriteEngine {
   #beginAhead({ exclusive, durability, maxBytes }: WriterOptions): AheadStart | undefined {
     this.#transact(() => {
       this.#ahead.load();
+      if (this.#ahead.isLost) this.#doWithout();
       this.#takeOver();
     });
     // Without a sync the thread is quick enough; in a file that may be full, room for what was promised is not certain.
     if (!exclusive || durability !== "sync" || maxBytes !== undefined) return undefined;
     const begun = this.#transact(() => this.#ahead.begin());
     return { ...begun, idsSinceMs: this.#ids.newestMs() + 1 };
+  }
+
+  #endAhead(): void {
+    this.#transact(() => {
+      this.#takeOver();
+      this.#ahead.end();
+    });
+  }
+
+  #doWithout(): void {
+    const { path } = this.#connection;
+    this.warning = `${aheadPath(path)} is missing: the process that had ${path} for itself did not close it, and the last events that it answered may have stood there only`;
+    this.#ahead.end();
   }
 
   #takeOver(): void {

@@ -127,6 +127,7 @@ function serve(port: MessagePort, options: WriterOptions): void {
 
   port.on("message", receive);
   post({ type: "ready", ahead: engine.ahead });
+  if (engine.warning !== undefined) post({ type: "warning", message: engine.warning });
 }
 
 /** All requests that wait, up to the first message of another kind. */

@@ -85,6 +85,31 @@ describe("a store that one process has for itself", () => {
     await store.close();
   });
 
+  it("P14: a file ahead that is missing after a crash is told of, once; one that nobody misses is not", async () => {
+    const store = await opened(true);
+    const bus = await createBus({ store, topics: [{ name: "t", partitions: 1 }] });
+    for (let n = 1; n <= 20; n++) await bus.publish("t", { n });
+    const names = ["whole", "without", "copy"].map((name) => join(folder, `${name}.db`));
+    const [whole = "", without = "", copy = ""] = names;
+    for (const suffix of ["", "-wal", "-ahead"]) await copyFile(path + suffix, whole + suffix);
+    for (const suffix of ["", "-wal"]) await copyFile(path + suffix, without + suffix);
+    await store.backup(copy);
+    await bus.close();
+    await store.close();
+    const warningsOf = async (at: string, exclusive: boolean): Promise<string[]> => {
+      const warnings: string[] = [];
+      const one = embeddedStore({ path: at, exclusive, onWarning: (message) => warnings.push(message) });
+      await one.open();
+      await one.close();
+      return warnings;
+    };
+    expect(await warningsOf(without, false)).toEqual([
+      expect.stringContaining("without.db-ahead is missing"),
+    ]);
+    for (const at of [path, ...names])
+      for (const exclusive of [false, true, false]) expect(await warningsOf(at, exclusive), at).toEqual([]);
+  });
+
   it("P1, P2: what was published is read at once, by every way of reading; nothing is left ahead of a store that is closed", async () => {
     const store = await opened(true);
     const bus = await createBus({ store, topics: [{ name: "t", partitions: 1 }] });
