@@ -4,8 +4,8 @@
  *
  * What the engine at hand does differently from what one expects, and who copes with it:
  * - every number is bound as REAL: integer columns convert it back, sums and products in SQL need CAST (callers);
- * - a boolean parameter ends the process, a missing one counts as NULL: SqlValue has no boolean, and rows are
- *   written with as many values as there are question marks (callers);
+ * - a boolean parameter ends the process: it is refused here, whatever types say of what came from callers;
+ * - a missing one counts as NULL: rows are written with as many values as there are question marks (callers);
  * - text comes back cut at its first NUL: names that users choose are kept as BLOB (callers);
  * - a statement keeps its connection open after `close` until it is collected: `close` here lets go of them all.
  */
@@ -30,6 +30,17 @@ export function rowsOf(count: number, row: string): string {
   return new Array<string>(count).fill(row).join(", ");
 }
 
+function bindable(values: readonly unknown[]): readonly unknown[] {
+  for (let i = 0; i < values.length; i++)
+    if (typeof values[i] === "boolean")
+      throw new SqliteFault(
+        "SQLITE_MISMATCH",
+        "a boolean stands where a number or a text belongs",
+        undefined,
+      );
+  return values;
+}
+
 export class Statement {
   readonly #inner: Database.Statement;
 
@@ -40,7 +51,7 @@ export class Statement {
   /** Returns how many rows changed. */
   run(...values: SqlValue[]): number {
     try {
-      return this.#inner.run(values).changes;
+      return this.#inner.run(bindable(values)).changes;
     } catch (error) {
       throw fault(error);
     }
@@ -49,7 +60,7 @@ export class Statement {
   /** Returns the number that the new row was given. */
   insert(...values: SqlValue[]): number {
     try {
-      return Number(this.#inner.run(values).lastInsertRowid);
+      return Number(this.#inner.run(bindable(values)).lastInsertRowid);
     } catch (error) {
       throw fault(error);
     }
@@ -57,7 +68,7 @@ export class Statement {
 
   get<T extends Row>(...values: SqlValue[]): T | undefined {
     try {
-      return this.#inner.get(values) as T | undefined;
+      return this.#inner.get(bindable(values)) as T | undefined;
     } catch (error) {
       throw fault(error);
     }
@@ -65,7 +76,7 @@ export class Statement {
 
   all<T extends Row>(...values: SqlValue[]): T[] {
     try {
-      return this.#inner.all(values) as T[];
+      return this.#inner.all(bindable(values)) as T[];
     } catch (error) {
       throw fault(error);
     }

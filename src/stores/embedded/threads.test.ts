@@ -169,6 +169,40 @@ describe("the threads of a store", () => {
     ).toEqual([-1, -1, -1, -1]);
   });
 
+  it("an argument that cannot cross between them fails alone, not with what is asked in the same turn", async () => {
+    const odd = (() => 1) as never;
+    const outcomes = await Promise.allSettled([
+      append("a"),
+      store.groups.beat(odd, { nowMs: 0, ttlMs: 1 }),
+      append("b"),
+      store.outbox.purge(odd),
+      store.registry.putToken("x", 1, { expected: 0 }),
+      append("c"),
+    ]);
+    expect(outcomes.map(({ status }) => status)).toEqual([
+      "fulfilled",
+      "rejected",
+      "fulfilled",
+      "rejected",
+      "fulfilled",
+      "fulfilled",
+    ]);
+    await append("d");
+    const { events } = await store.log.read("t", 0, { after: 0, limit: 100 });
+    expect(events.map(({ id }) => id)).toEqual(["a", "b", "c", "d"]);
+  });
+
+  it("P15: an argument at which the engine would end the process fails alone", async () => {
+    const outcomes = await Promise.allSettled([
+      append("a"),
+      store.groups.beat(true as never, { nowMs: 0, ttlMs: 1 }),
+      store.log.trim("t", 0, false as never),
+      append("b"),
+    ]);
+    expect(outcomes.map(({ status }) => status)).toContain("rejected");
+    expect(await seqs()).toEqual([1, 2]);
+  });
+
   it("what was written is folded into the main file now and then, without a close", async () => {
     for (let n = 1; n <= 300; n++) await append(`e${n}`);
     // The main file alone, without the log beside it.

@@ -260,12 +260,22 @@ export class Writer implements Replied {
     this.#hold();
     try {
       this.#post(packRequests(requests, this.#places), [...transfer]);
-    } catch (error) {
+    } catch {
       // Something in an argument cannot cross between threads. Nothing was sent.
       this.#places.forget();
-      for (const { number } of requests) this.#take(number)?.reject(BusError.from(error));
+      for (const request of requests) this.#sendAlone(request);
     }
   };
+
+  /** So that no other fails with it. Buffers that several have are copied. */
+  #sendAlone(request: Call): void {
+    try {
+      this.#post(packRequests([request], this.#places));
+    } catch (error) {
+      this.#places.forget();
+      this.#take(request.number)?.reject(BusError.from(error));
+    }
+  }
 
   /** Writes them to the file ahead and answers them; false if they are for the thread. */
   #goAhead(lane: AheadLane, requests: readonly Call[]): boolean {
