@@ -1,5 +1,10 @@
 /** Short forms; `npm run test:faults -- --only power-loss,bit-flips,write-errors` runs the long ones. */
-import { spawnSync } from "node:child_process";
+import { execFile, spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { compileProgram } from "../../scripts/embedded-sources.mjs";
 import { runBitFlips } from "./bit-flips.js";
@@ -57,6 +62,23 @@ describe("a store file that is damaged or cannot be written", () => {
     const { anomalies, faults } = await run;
     expect(anomalies).toEqual([]);
     expect(Object.values(faults).some((times) => times > 0)).toBe(true);
+  });
+
+  it("P1, P14, P15: reads that fail are told as such, nothing of them is kept, and reading goes on by itself", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "promethean-reads-"));
+    const program = fileURLToPath(compiled("read-errors-child"));
+    const run = promisify(execFile)(process.execPath, [program, join(folder, "bus.db")]);
+    try {
+      if (!canTrace) return await expect(run).rejects.toThrow();
+      expect(JSON.parse((await run).stdout)).toEqual({
+        during: "STORE_UNAVAILABLE",
+        after: 1_000,
+        again: 1_001,
+        problems: [],
+      });
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
   });
 
   it("P1, P14, P15: also where appends go ahead", async () => {

@@ -6,9 +6,12 @@
  * - every number is bound as REAL: integer columns convert it back, sums and products in SQL need CAST (callers);
  * - a boolean parameter ends the process: it is refused here, whatever types say of what came from callers;
  * - a missing one counts as NULL: rows are written with as many values as there are question marks (callers);
+ * - between it and the operating system stands a layer for encrypted files that takes a read that failed for one that succeeded: what
+ *   happened to be in memory is the page then, and is written into the file. `addressOf` goes past it;
  * - text comes back cut at its first NUL: names that users choose are kept as BLOB (callers);
  * - a statement keeps its connection open after `close` until it is collected: `close` here lets go of them all.
  */
+import { pathToFileURL } from "node:url";
 import Database from "libsql";
 
 export type SqlValue = number | string | Uint8Array | null;
@@ -91,7 +94,7 @@ export class Connection {
   constructor(path: string, o: { busyTimeoutMs: number }) {
     this.path = path;
     try {
-      this.#database = new Database(path, { timeout: o.busyTimeoutMs });
+      this.#database = new Database(addressOf(path), { timeout: o.busyTimeoutMs });
     } catch (error) {
       throw fault(error);
     }
@@ -141,7 +144,8 @@ export class Connection {
     try {
       return work();
     } finally {
-      this.exec("COMMIT");
+      // A device that failed has ended it, and what it said is what counts.
+      if (this.inTransaction) this.exec("COMMIT");
     }
   }
 
@@ -158,13 +162,21 @@ export class Connection {
   }
 }
 
+/** Of a file, with the engine's own way to the operating system. */
+function addressOf(path: string): string {
+  return `${pathToFileURL(path).href}?vfs=${process.platform === "win32" ? "win32" : "unix"}`;
+}
+
+/** A file that cannot be opened is told without a code: its number stands at the end of the words, in its lowest byte. */
+function codeOfOpening(message: string): string {
+  const number = Number(/: (\d+)\D*$/.exec(message)?.[1]) & 255;
+  return number === 14 ? "SQLITE_CANTOPEN" : number === 10 ? "SQLITE_IOERR" : "SQLITE_ERROR";
+}
+
 function fault(error: unknown): Error {
   if (error instanceof SqliteFault) return error;
   if (error instanceof Error && "code" in error && typeof error.code === "string") {
-    // A file that cannot be opened is told without a code: its number stands at the end of the words.
-    const code =
-      error.code !== "" ? error.code : error.message.includes(": 14") ? "SQLITE_CANTOPEN" : "SQLITE_ERROR";
-    return new SqliteFault(code, error.message, error);
+    return new SqliteFault(error.code || codeOfOpening(error.message), error.message, error);
   }
   return error instanceof Error ? error : new Error(String(error));
 }

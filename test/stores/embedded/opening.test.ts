@@ -1,4 +1,4 @@
-import { chmod, mkdir, readFile, stat, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import Database from "libsql";
 import { describe, expect, it } from "vitest";
@@ -122,6 +122,19 @@ describe("opening a store", () => {
     const [line = ""] = await runProgram(opener, [join(folder, "bus.db"), "ordinary"]);
     expect(JSON.parse(line)).toMatchObject({ code: "STORE_UNAVAILABLE", retryable: false });
     expect(line).toContain("can be written");
+  });
+
+  it("takes a path as it is, whatever characters are in it", async () => {
+    const names = ["a b.db", "50%25.db", "what?vfs=none.db", "#1.db", "größe 漢.db", "back\\slash&more=.db"];
+    for (const name of names) {
+      const path = join(work.folder, name);
+      const store = await work.open({ path });
+      await append(store, drafts(3));
+      await store.backup(`${path}.copy`);
+      await store.close();
+      expect(await readdir(work.folder)).toEqual(expect.arrayContaining([name, `${name}.copy`]));
+      expect(await readAll(await work.open({ path: `${path}.copy` }))).toHaveLength(3);
+    }
   });
 
   it("refuses paths that are none", () => {
