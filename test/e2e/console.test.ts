@@ -2,7 +2,7 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { launch, SOON, sees, type Visit, visit } from "../support/console/browser.js";
-import { Orders, openShop, READER, type Shop } from "../support/console/shop.js";
+import { Orders, openShop, READER, type Shop, WRITER } from "../support/console/shop.js";
 
 let browser: Browser;
 let shop: Shop;
@@ -75,6 +75,19 @@ describe("signing in", () => {
     expect(await page.getByText("order.state").count()).toBe(0);
     await page.goto(`${shop.hub.url}/ui/operations?tab=audit`);
     await sees(page, "ops:audit");
+  });
+
+  it("never says that nothing is there to whom it may not be shown", async () => {
+    const lists = ["topics", "groups", "views", "schemas", "dead-letters", "trace?correlation=c"];
+    const page = await at("/ui/topics", WRITER);
+    for (const list of lists) {
+      await page.goto(`${shop.hub.url}/ui/${list}`);
+      await sees(page, "Your token may read no topic");
+    }
+    const some = await at("/ui/views", READER);
+    await sees(some, "No views that your token may read");
+    await some.getByRole("link", { name: "What it covers" }).click();
+    await some.getByRole("cell", { name: "orders.*" }).waitFor();
   });
 });
 

@@ -14,7 +14,9 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { useLive } from "../data/live.js";
 import type { GroupLag, Items, TopicRow, ViewInfo } from "../data/shapes.js";
 import { PAGES } from "./pages.js";
+import { readingReach } from "./rights.js";
 import { go, to } from "./router.js";
+import { who } from "./session.js";
 import { toggleTheme } from "./theme.js";
 
 export const paletteOpen = signal(false);
@@ -35,6 +37,7 @@ export function Palette() {
   const box = useRef<HTMLDialogElement>(null);
   const all = useEntries(text.trim());
   const shown = matching(all, text.trim()).slice(0, MAX_SHOWN);
+  const seesAll = readingReach(who.value?.rules ?? []) === "all";
   useEffect(() => box.current?.showModal(), []);
   useEffect(() => {
     box.current?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" });
@@ -95,7 +98,11 @@ export function Palette() {
             <span class="ml-auto shrink-0 text-xs text-faint">{entry.kind}</span>
           </div>
         ))}
-        {shown.length === 0 && <p class="px-3 py-6 text-center text-sm text-soft">Nothing by that name.</p>}
+        {shown.length === 0 && (
+          <p class="px-3 py-6 text-center text-sm text-soft">
+            Nothing by that name{seesAll ? "" : " that your token may read"}.
+          </p>
+        )}
       </div>
     </dialog>
   );

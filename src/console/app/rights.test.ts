@@ -1,11 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { allows, type Rule } from "./rights.js";
+import { allows, type Rule, readingReach } from "./rights.js";
 
 const allow = (verb: Rule["verbs"][number], ...resources: string[]): Rule => ({
   effect: "allow",
   verbs: [verb],
   resources,
 });
+
+const deny = (...given: Parameters<typeof allow>): Rule => ({ ...allow(...given), effect: "deny" });
 
 describe("what the console offers", () => {
   it("offers nothing without a rule, and everything to whom all is open", () => {
@@ -30,13 +32,22 @@ describe("what the console offers", () => {
   });
 
   it("lets a denial win, and a subscription include reading", () => {
-    const rules: Rule[] = [
-      allow("subscribe", "**"),
-      { effect: "deny", verbs: ["read"], resources: ["secret.**"] },
-    ];
+    const rules: Rule[] = [allow("subscribe", "**"), deny("read", "secret.**")];
     expect(allows(rules, "read", "orders")).toBe(true);
     expect(allows(rules, "read", "secret.a")).toBe(false);
     expect(allows(rules, "publish", "orders")).toBe(false);
+  });
+
+  it.each([
+    ["all", [allow("*", "**")]],
+    ["all", [allow("subscribe", "*")]],
+    ["some", [allow("read", "orders.*")]],
+    ["some", [allow("read", "**"), deny("read", "secret.**")]],
+    ["none", []],
+    ["none", [allow("publish", "**"), allow("ops", "**")]],
+    ["none", [allow("read", "orders.*"), deny("*", "**")]],
+  ])("knows whether everything, something or nothing may be read: %s", (reach, rules) => {
+    expect(readingReach(rules)).toBe(reach);
   });
 
   it("treats dead letters and snapshots as their topic", () => {

@@ -20,14 +20,28 @@ function covers(given: Verb | "*", wanted: Verb): boolean {
   return given === "*" || given === wanted || (given === "subscribe" && wanted === "read");
 }
 
+/** How many of all topics may be read: an empty list means something else to each. */
+export function readingReach(rules: readonly Rule[]): "all" | "some" | "none" {
+  const reading = rules.filter(({ verbs }) => verbs.some((given) => covers(given, "read")));
+  const allowed = reading.filter(({ effect }) => effect === "allow").flatMap(({ resources }) => resources);
+  const denied = reading.filter(({ effect }) => effect === "deny").flatMap(({ resources }) => resources);
+  if (allowed.length === 0 || denied.some(isAny)) return "none";
+  return denied.length === 0 && allowed.some(isAny) ? "all" : "some";
+}
+
 /** Dead letters and snapshots are as open as their topic. */
 function base(topic: string): string {
   return topic.replace(/^(dlq\.)+/, "").replace(/\.snapshot$/, "");
 }
 
+/** A lone star reads as "any". */
+function isAny(pattern: string): boolean {
+  return pattern === "*" || pattern === "**";
+}
+
 /** `*` is one segment, `**` any number. */
 function fits(pattern: string, name: string): boolean {
-  if (pattern === "*" || pattern === "**") return true;
+  if (isAny(pattern)) return true;
   const source = pattern
     .split(".")
     .map((part) => (part === "**" ? "**" : part === "*" ? "[^.]+" : part.replaceAll(/[^\w-]/g, "\\$&")))

@@ -10,6 +10,8 @@ import { memoryStore } from "../../../src/stores/memory/index.js";
 
 export const ADMIN = "admin-token";
 export const READER = "reader-token";
+/** May publish and operate, and read no topic. */
+export const WRITER = "writer-token";
 
 export const Orders = defineTopic<{ order: number; customer: string }>("orders.placed", {
   partitions: 3,
@@ -71,6 +73,7 @@ function start(bus: Bus, port: number): Promise<Hub> {
   const tokens = {
     [ADMIN]: { scopes: ["*:*"], subject: "ada" },
     [READER]: { scopes: ["read:orders.*"], subject: "reader" },
+    [WRITER]: { scopes: ["publish:orders.*", "ops:*"], subject: "writer" },
   };
   return startHub({ bus, port, name: "shop", auth: { tokens } });
 }

@@ -1,5 +1,6 @@
 /** Which topics have dead letters, of which kinds. */
 import { CircleCheck } from "lucide-preact";
+import { NoneYet } from "../../app/none-yet.js";
 import { go, to } from "../../app/router.js";
 import { useLive } from "../../data/live.js";
 import type { Items, LetterSummary } from "../../data/shapes.js";
@@ -8,7 +9,7 @@ import { CopyCommand } from "../../ui/copy.js";
 import { count, plural } from "../../ui/format.js";
 import { Link } from "../../ui/link.js";
 import { PageHead, Section } from "../../ui/page.js";
-import { Empty, Loaded } from "../../ui/states.js";
+import { Loaded } from "../../ui/states.js";
 import { type Column, Table } from "../../ui/table.js";
 
 export function LetterTopics() {
@@ -30,10 +31,10 @@ export function LetterTopics() {
               onOpen={({ topic }) => go(to("dead-letters", topic))}
               sorted="-open"
               empty={
-                <Empty icon={CircleCheck} title="No dead letters">
+                <NoneYet things="dead letters" icon={CircleCheck} title="No dead letters">
                   When a handler fails for the last time, the event comes here with its error, and its key
                   goes on.
-                </Empty>
+                </NoneYet>
               }
             />
           )}

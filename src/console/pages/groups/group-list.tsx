@@ -1,5 +1,6 @@
 /** All groups on all topics. */
 import { useMemo } from "preact/hooks";
+import { NoneYet } from "../../app/none-yet.js";
 import { go, query, to } from "../../app/router.js";
 import { useLive } from "../../data/live.js";
 import type { GroupLag, Items } from "../../data/shapes.js";
@@ -52,12 +53,13 @@ export function GroupList() {
                     all.length > 0 ? (
                       <Empty title="No group fits the filter" />
                     ) : (
-                      <Empty
+                      <NoneYet
+                        things="groups"
                         title="No groups yet"
                         command="promethean subscribe orders.placed --group mailer"
                       >
                         A group appears when somebody subscribes under its name.
-                      </Empty>
+                      </NoneYet>
                     )
                   }
                 />

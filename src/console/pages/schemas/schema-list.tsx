@@ -1,5 +1,6 @@
 /** Coverage: every topic, with its schema or without. */
 import { FileCheck2, FileX2 } from "lucide-preact";
+import { NoneYet } from "../../app/none-yet.js";
 import { go, query, setQuery, to } from "../../app/router.js";
 import { useLive } from "../../data/live.js";
 import type { Items, SchemaEntry, TopicRow } from "../../data/shapes.js";
@@ -87,12 +88,17 @@ function Coverage({ rows }: { readonly rows: readonly Row[] }) {
           rowKey={({ topic }) => topic}
           onOpen={({ topic }) => go(to("schemas", topic))}
           empty={
-            <Empty
-              title={rows.length === 0 ? "No topics yet" : "No topic fits"}
-              command="promethean schema register orders.placed order-v1.json"
-            >
-              A schema checks every payload that is published.
-            </Empty>
+            rows.length > 0 ? (
+              <Empty title="No topic fits" />
+            ) : (
+              <NoneYet
+                things="topics"
+                title="No topics yet"
+                command="promethean schema register orders.placed order-v1.json"
+              >
+                A schema checks every payload that is published.
+              </NoneYet>
+            )
           }
         />
       </Section>

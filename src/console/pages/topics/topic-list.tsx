@@ -1,6 +1,7 @@
 /** All topics: how fast, how large, who reads them and how far behind these are. */
 import { Archive, Clock, FileCheck2, KeyRound } from "lucide-preact";
 import { useMemo } from "preact/hooks";
+import { NoneYet } from "../../app/none-yet.js";
 import { go, query, setQuery, to } from "../../app/router.js";
 import { useLive } from "../../data/live.js";
 import type { GroupStats, Items, SchemaEntry, Stats, TopicRow } from "../../data/shapes.js";
@@ -230,8 +231,12 @@ function isDerived(name: string): boolean {
 function NoTopics({ filtered }: { readonly filtered: boolean }) {
   if (filtered) return <Empty title="No topic fits the filter" />;
   return (
-    <Empty title="No topics yet" command={`promethean publish orders.placed '{"order":7}' --key customer-42`}>
+    <NoneYet
+      things="topics"
+      title="No topics yet"
+      command={`promethean publish orders.placed '{"order":7}' --key customer-42`}
+    >
       A topic comes into being with its first event.
-    </Empty>
+    </NoneYet>
   );
 }

@@ -1,6 +1,7 @@
 /** Causes and effects of an event across topics: by event, or by correlation. */
 import { GitFork, Search } from "lucide-preact";
 import { useState } from "preact/hooks";
+import { NoneYet } from "../../app/none-yet.js";
 import type { PageProps } from "../../app/pages.js";
 import { go, query, setQuery, to } from "../../app/router.js";
 import { seg, withQuery } from "../../data/api.js";
@@ -11,7 +12,7 @@ import { Button } from "../../ui/button.js";
 import { TextField } from "../../ui/fields.js";
 import { duration, plural } from "../../ui/format.js";
 import { PageHead, Section } from "../../ui/page.js";
-import { Empty, Loaded } from "../../ui/states.js";
+import { Loaded } from "../../ui/states.js";
 import { EventBody } from "../events/event-panel.js";
 import { TraceGraph } from "./trace-graph.js";
 
@@ -99,7 +100,9 @@ function TraceView(props: { readonly path: string; readonly id?: string; readonl
         {(trace) =>
           trace.events.length === 0 ? (
             <Section>
-              <Empty title="No events of this correlation">The last day was looked through.</Empty>
+              <NoneYet things="events of this correlation" title="No events of this correlation">
+                The last day was looked through.
+              </NoneYet>
             </Section>
           ) : (
             <div class="grid items-start gap-4 xl:grid-cols-[1fr_26rem]">

@@ -1,4 +1,5 @@
 /** All read models. */
+import { NoneYet } from "../../app/none-yet.js";
 import { go, query, to } from "../../app/router.js";
 import { useLive } from "../../data/live.js";
 import type { GroupLag, Items, ViewInfo } from "../../data/shapes.js";
@@ -46,12 +47,13 @@ export function ViewList() {
                     items.length > 0 ? (
                       <Empty title="No view fits the filter" />
                     ) : (
-                      <Empty
+                      <NoneYet
+                        things="views"
                         title="No views yet"
                         command={`startChangelogProjector(bus, { topic: "orders", view: "orders" })`}
                       >
                         A view appears when a projector writes its first document.
-                      </Empty>
+                      </NoneYet>
                     )
                   }
                 />
