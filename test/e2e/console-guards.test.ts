@@ -242,6 +242,39 @@ describe("the keyboard alone", () => {
   });
 });
 
+describe("the overview", () => {
+  /** All that moved by itself since the page was opened, in Chromium's measure: parts of the window. */
+  const SHIFTS = `
+    window.shifted = 0;
+    new PerformanceObserver((list) => {
+      for (const { value, hadRecentInput } of list.getEntries()) if (!hadRecentInput) window.shifted += value;
+    }).observe({ type: "layout-shift", buffered: true });
+  `;
+
+  it.each([1280, 768, 390])("stays where it is while its parts arrive, %i px wide", async (width) => {
+    const page = await at("/ui/topics", width);
+    await page.addInitScript(SHIFTS);
+    const parts = ["**/stats", "**/groups/mailer/why?*", "**/tasks", "**/overview"];
+    const goOn = new Map<string, () => void>();
+    for (const part of parts) {
+      const going = new Promise<void>((resolve) => goOn.set(part, resolve));
+      await page.route(part, (route) => going.then(() => route.continue()));
+    }
+    await page.goto(shop.hub.url);
+    // Each comes when the one before it has been painted.
+    for (const part of parts) {
+      const answered = page.waitForResponse(part);
+      goOn.get(part)?.();
+      await answered;
+      await page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
+    }
+    const attention = page.getByRole("region", { name: "Needs attention" });
+    await attention.getByText(/SMTP timeout/).waitFor();
+    await sees(page, "Store and feeds");
+    expect(await page.evaluate<number>("window.shifted")).toBeLessThan(0.01);
+  });
+});
+
 const PAGES = [
   "/",
   "/ui/topics",

@@ -53,12 +53,12 @@ export function Chart({ times, series, format, height = 200, label }: ChartProps
               style={{ background: `var(--color-${color})` }}
             />
             <span class="text-soft">{name}</span>
-            <span class="font-medium">{shown(values[index], format)}</span>
+            <span class="min-w-[6ch] font-medium">{shown(values[index], format)}</span>
           </span>
         ))}
         <span class="ml-auto text-faint">{at === null ? "" : clock(times[at] ?? 0)}</span>
       </figcaption>
-      <div ref={box} class="w-full" aria-hidden="true" />
+      <div ref={box} class="w-full" style={{ height: `${height}px` }} aria-hidden="true" />
     </figure>
   );
 }

@@ -91,7 +91,8 @@ export function Figure(props: {
         <div class={`text-2xl leading-9 font-semibold tracking-tight whitespace-nowrap ${colour}`}>
           {value}
         </div>
-        <div class="min-w-0 shrink overflow-hidden pb-1">{children}</div>
+        {/* Where there is no room for all of it, the newest end stays. */}
+        <div class="flex min-w-0 shrink justify-end overflow-hidden pb-1">{children}</div>
       </div>
       <div
         class="line-clamp-2 min-h-4 text-xs break-words text-faint"

@@ -23,6 +23,7 @@ const States = defineTopic<{ status: string; total: number } | null>("order.stat
 });
 const Mails = defineTopic("mails.sent", { partitions: 1 });
 
+const MINUTE_MS = 60_000;
 export const HOUR_MS = 3_600_000;
 
 export interface Shop {
@@ -46,8 +47,10 @@ export async function openShop(): Promise<Shop> {
   await subscribe(bus, rules);
   for (let order = 95; order <= 104; order++)
     await bus.publish(Orders, { order, customer: `cust-${order}` }, { key: `cust-${order}` });
-  await bus.publish(Orders, { order: 1, customer: "slow" }, { key: "slow" });
-  await bus.publish(Orders, { order: 2, customer: "slow" }, { key: "slow" });
+  // Long enough ago for the mailer to need attention.
+  const ts = bus.clock.now() - MINUTE_MS / 2;
+  await bus.publish(Orders, { order: 1, customer: "slow" }, { key: "slow", ts });
+  await bus.publish(Orders, { order: 2, customer: "slow" }, { key: "slow", ts });
   let hub = await start(bus, 0);
   return {
     bus,

@@ -1,5 +1,4 @@
 /** The first screen: is it well, and if not, what is wrong, in words. */
-
 import { to } from "../../app/router.js";
 import { who } from "../../app/session.js";
 import { useLive } from "../../data/live.js";
@@ -13,9 +12,11 @@ import { Failure, Skeleton } from "../../ui/states.js";
 import { Attention } from "./attention.js";
 import { Flow } from "./flow.js";
 import { LaggingGroups } from "./lagging-groups.js";
+import { useNotices } from "./notices.js";
 
 export function OverviewPage() {
   const stats = useStats();
+  const notices = useNotices();
   const overview = useLive<Overview>("/overview", 4_000);
   const problem = statsProblem.value;
   if (problem !== undefined && !problem.isOffline) {
@@ -31,13 +32,15 @@ export function OverviewPage() {
   return (
     <>
       <PageHead title="Overview">
-        {overview.data !== undefined && <Summary overview={overview.data} />}
+        <p class="min-h-5 max-sm:min-h-10">
+          {overview.data !== undefined && <Summary overview={overview.data} />}
+        </p>
       </PageHead>
-      {stats === undefined ? (
+      {stats === undefined || notices === undefined ? (
         <Skeleton rows={12} />
       ) : (
         <div class="flex flex-col gap-4">
-          <Attention />
+          <Attention notices={notices} />
           <Figures />
           <div class="grid gap-4 lg:grid-cols-3">
             <Section title="Throughput" note="events a second, all topics" class="lg:col-span-2">
