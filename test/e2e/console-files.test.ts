@@ -76,4 +76,9 @@ describe("the console's files", () => {
       expect((await plain(path)).status, path).not.toBe(200);
     }
   });
+
+  it("does not let anybody keep the answer that a file is not there", async () => {
+    const { status, headers } = await plain("/assets/index-of-another-build.js");
+    expect([status, headers.get("cache-control")]).toEqual([404, "no-store"]);
+  });
 });

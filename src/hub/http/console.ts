@@ -2,8 +2,8 @@
  * The console as files: its page at `/` and below `/ui/`, its hashed assets below `/assets/`. It needs no token: the page
  * holds nothing, what it shows comes through the interface, with the token of whoever looks.
  *
- * The policy lets the page load and call nothing but this hub. Paths are looked up in a list made at the start, so that
- * no path reaches the file system.
+ * The policy lets the page load and call nothing but this hub. All files are read together when the hub starts: whatever
+ * replaces them meanwhile, page and assets are of one build, and no path reaches the file system.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -41,10 +41,19 @@ const TYPES: Readonly<Record<string, string>> = {
   svg: "image/svg+xml",
 };
 
+/** Asked for by the name of what is packed in them. */
+const PACKED = /\.(br|gz)$/;
+
 interface Asset {
   readonly type: string;
   readonly plain: Uint8Array;
   readonly packed: Readonly<Partial<Record<"br" | "gzip", Uint8Array>>>;
+}
+
+/** The files of one build. */
+interface Build {
+  readonly index: Asset;
+  readonly assets: ReadonlyMap<string, Asset>;
 }
 
 /** Whether a path is one of the console's, which need no token. */
@@ -53,31 +62,43 @@ export function isConsolePath(path: string): boolean {
 }
 
 export function consoleRoutes(app: HubApp, folder = BUILT): void {
-  const files = new Map<string, Asset>();
-  const load = (name: string): Asset | undefined => {
-    const known = files.get(name) ?? readAsset(folder, name);
-    if (known !== undefined) files.set(name, known);
-    return known;
+  let files = readBuild(folder);
+  /** Where no build was whole yet, it is looked for again. */
+  const build = (): Build | undefined => {
+    files ??= readBuild(folder);
+    return files;
   };
   const page = (c: HubRequest): Response => {
-    const index = load("index.html");
+    const index = build()?.index;
     if (index === undefined)
-      return c.text("The console is not part of this build: run `npm run build`.\n", 404);
+      return c.text("The console's files are not there, or not all of them: run `npm run build`.\n", 404);
     return send(c, index, { ...PAGE_HEADERS, "Cache-Control": "no-cache" });
   };
-  const assets = new Set(listed(join(folder, "assets")));
   app.get("/", page);
   app.get("/ui", page);
   app.get("/ui/*", page);
   app.get("/assets/:name", (c) => {
-    const name = c.req.param("name");
-    const asset = assets.has(name) ? load(`assets/${name}`) : undefined;
-    if (asset === undefined) return c.notFound();
+    const asset = build()?.assets.get(c.req.param("name"));
+    if (asset === undefined) return c.text("The console has no such file; another build may have.\n", 404);
     return send(c, asset, {
       "Cache-Control": "public, max-age=31536000, immutable",
       "X-Content-Type-Options": "nosniff",
     });
   });
+}
+
+/** Undefined unless the page is there with everything that it names. */
+function readBuild(folder: string): Build | undefined {
+  const index = readAsset(folder, "index.html");
+  if (index === undefined) return undefined;
+  const assets = new Map<string, Asset>();
+  for (const name of listed(join(folder, "assets"))) {
+    const asset = PACKED.test(name) ? undefined : readAsset(folder, `assets/${name}`);
+    if (asset !== undefined) assets.set(name, asset);
+  }
+  const page = new TextDecoder().decode(index.plain);
+  const named = [...page.matchAll(/"\/assets\/([^"]+)"/g)];
+  return named.every(([, name = ""]) => assets.has(name)) ? { index, assets } : undefined;
 }
 
 function listed(folder: string): string[] {
