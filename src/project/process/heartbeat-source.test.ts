@@ -1,3 +1,5 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { hostname } from "node:os";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { Bus } from "../../bus/bus.js";
@@ -31,6 +33,29 @@ describe("the heartbeat source", () => {
       expect(payload.mem_mb).toBeGreaterThan(1);
       expect(key).toBe(`${hostname()}:${payload.name}:${process.pid}`);
     }
+  });
+
+  it("says once of a process that has ended that it uses nothing any more", async () => {
+    bus = await createBus({ store: memoryStore() });
+    const source = startHeartbeatSource(bus, { everyMs: 5, limit: 1_000 });
+    const child = spawn(process.execPath, ["-e", "for (;;);"]);
+    // It may have had another name for a moment, until the program that it runs was loaded.
+    const figures = async (): Promise<number[][]> => {
+      const events = (await published()).filter(({ payload }) => payload.pid === child.pid);
+      const keys = [...new Set(events.map(({ key }) => key))];
+      return keys.map((key) => events.filter((one) => one.key === key).map(({ payload }) => payload.mem_mb));
+    };
+    try {
+      await expect.poll(async () => (await figures()).length).toBeGreaterThan(0);
+    } finally {
+      child.kill("SIGKILL");
+      await once(child, "exit");
+    }
+    await expect.poll(async () => (await figures()).every((told) => told.at(-1) === 0)).toBe(true);
+    const { rounds } = source.stats();
+    await expect.poll(() => source.stats().rounds).toBeGreaterThan(Number(rounds) + 2);
+    await source.stop();
+    for (const told of await figures()) expect(told.indexOf(0)).toBe(told.length - 1);
   });
 
   it("P13: publishes no more than its limit", async () => {

@@ -1,12 +1,13 @@
 /**
  * The heartbeat source: every few seconds, one `heartbeat.received` for each of the heaviest processes of this machine.
+ * One that has ended gets a last one, of a process that uses nothing: its figures are not to count until it is stale.
  * A round that fails is tried again with backoff; rounds never overlap.
  */
 import { hostname } from "node:os";
 import type { Handle } from "../../model/task.js";
 import { checkHost, type Host } from "../host.js";
 import { roundsTask } from "../running-task.js";
-import { chooseProcesses } from "./process-choice.js";
+import { chooseProcesses, lastOf, type ProcessSample } from "./process-choice.js";
 import { withDefaults } from "./process-options.js";
 import { processReader } from "./process-reader.js";
 import { type Heartbeat, heartbeatTopic, processIdOf } from "./process-topics.js";
@@ -43,18 +44,22 @@ export function startHeartbeatSource(
   const reader = processReader();
   const machine = hostname();
   const stats = { rounds: 0, published: 0, processes: 0 };
-  let chosen: ReadonlySet<number> = new Set();
+  let before: readonly ProcessSample[] = [];
   const round = async (): Promise<false> => {
-    const processes = chooseProcesses(await reader.read(chosen), chosen, limit);
-    chosen = new Set(processes.map(({ pid }) => pid));
-    const heartbeats = processes.map((sample): Heartbeat => ({ ...sample, host: machine }));
+    const chosen = new Set(before.map(({ pid }) => pid));
+    const running = await reader.read(chosen);
+    const processes = chooseProcesses(running, chosen, limit);
+    const heartbeats = [...processes, ...lastOf(before, running)].map(
+      (sample): Heartbeat => ({ ...sample, host: machine }),
+    );
     await host.publishMany(
       heartbeatTopic,
       heartbeats.map((payload) => ({ payload, key: processIdOf(payload) })),
     );
+    before = processes;
     stats.rounds++;
     stats.published += heartbeats.length;
-    stats.processes = heartbeats.length;
+    stats.processes = processes.length;
     return false;
   };
   const { clock, tasks: board } = host;

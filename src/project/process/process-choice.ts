@@ -29,6 +29,14 @@ export function chooseProcesses<T extends ProcessSample>(
   return weighed.slice(0, limit).map(({ sample }) => sample);
 }
 
+/** What is to be said for the last time of those that have ended, or go on under another name. */
+export function lastOf(before: readonly ProcessSample[], running: readonly ProcessSample[]): ProcessSample[] {
+  const names = new Map(running.map(({ pid, name }) => [pid, name]));
+  return before
+    .filter(({ pid, name }) => names.get(pid) !== name)
+    .map(({ pid, name }) => ({ pid, name, cpu_pct: 0, mem_mb: 0 }));
+}
+
 /**
  * Which of the running processes are looked at in this round: all if there are few; else those of the last choice and
  * as many others as fit, in turns, so that every process is looked at now and then. `turn` counts rounds.
