@@ -1,6 +1,7 @@
 /** promethean/client in browsers: their own WebSocket. */
 import { PromClient as AnyClient } from "./client.js";
-import type { ClientOptions, ClientTrouble } from "./client-options.js";
+import type { ClientOptions } from "./client-options.js";
+import { seldomWarning } from "./seldom-warning.js";
 import type { SocketLike } from "./socket.js";
 
 declare const WebSocket: new (url: string) => SocketLike;
@@ -11,13 +12,13 @@ export class PromClient extends AnyClient {
     super(url, {
       makeSocket: (to) => new WebSocket(to),
       ...options,
-      onTrouble: options.onTrouble ?? warn,
+      onTrouble: options.onTrouble ?? seldomWarning(warn),
     });
   }
 }
 
-function warn({ error }: ClientTrouble): void {
-  console.warn(`promethean: ${error.message} (${error.code})`);
+function warn(text: string, code: string): void {
+  console.warn(`promethean: ${text} (${code})`);
 }
 
 export type { Published } from "./client.js";

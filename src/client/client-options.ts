@@ -17,7 +17,7 @@ export interface ClientOptions {
   readonly pingMs?: number;
   /**
    * Told of what nobody waits for: a subscription that the hub refuses after a reconnect. Default: a process warning, in
-   * browsers one of the console.
+   * browsers one of the console, once a minute for each code.
    */
   readonly onTrouble?: (trouble: ClientTrouble) => void;
   readonly makeSocket?: SocketMaker;

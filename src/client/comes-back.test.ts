@@ -1,9 +1,10 @@
 /** Subscriptions of a client whose connection was lost: what the hub cannot do yet is asked of it again. */
-import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { WebSocket } from "ws";
 import { type HubFixture, hubFixture } from "../../test/support/hub-fixture.js";
 import { keptSockets } from "../../test/support/kept-sockets.js";
 import { BusError } from "../model/errors.js";
+import { PromClient as BrowserClient } from "./browser.js";
 import type { ClientTrouble } from "./client-options.js";
 import { PromClient } from "./index.js";
 
@@ -113,20 +114,25 @@ describe("a subscription that the hub refuses after a reconnect", () => {
     expect(troubles).toHaveLength(1);
   });
 
-  it("is a warning of the process if nobody listens", async () => {
-    const warned = vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
-    onTestFinished(() => warned.mockRestore());
-    await client.close();
-    const kept = keptSockets();
-    client = new PromClient(f.hub.url, { getToken: () => rights, makeSocket: kept.makeSocket });
-    await client.connect();
-    await client.subscribe("t.b", "g", () => undefined);
-    rights = "few";
-    kept.sockets.at(-1)?.terminate();
-    await expect.poll(() => warned.mock.calls).toHaveLength(1);
-    expect(warned).toHaveBeenCalledWith(expect.stringContaining("t.b for g"), {
-      type: "PrometheanWarning",
-      code: "FORBIDDEN",
-    });
-  });
+  it.each([
+    ["the process", PromClient, process, "emitWarning"],
+    ["the console in browsers", BrowserClient, console, "warn"],
+  ] as const)(
+    "is a warning of %s if nobody listens, once a minute however many",
+    async (_, Client, where, how) => {
+      const warned = vi.spyOn(where as { warn(): void }, how as "warn").mockImplementation(() => undefined);
+      await client.close();
+      const kept = keptSockets();
+      client = new Client(f.hub.url, { getToken: () => rights, makeSocket: kept.makeSocket });
+      await client.connect();
+      for (const topic of ["t.b", "t.c", "t.d"]) await client.subscribe(topic, "g", () => undefined);
+      rights = "few";
+      kept.sockets.at(-1)?.terminate();
+      await expect.poll(() => warned.mock.calls).toHaveLength(1);
+      // Its answer comes after those to the subscriptions.
+      await client.publish("t.a", 1);
+      expect(warned.mock.calls).toHaveLength(1);
+      expect(JSON.stringify(warned.mock.calls[0])).toMatch(/t\.b for g.*FORBIDDEN/);
+    },
+  );
 });

@@ -1,8 +1,9 @@
 /** promethean/client in Node: WebSockets by `ws`. */
 import { afterReactions } from "../model/soon.js";
 import { PromClient as AnyClient } from "./client.js";
-import type { ClientOptions, ClientTrouble } from "./client-options.js";
+import type { ClientOptions } from "./client-options.js";
 import { NodeSocket } from "./node-socket.js";
+import { seldomWarning } from "./seldom-warning.js";
 
 export class PromClient extends AnyClient {
   constructor(url: string, options: ClientOptions = {}) {
@@ -12,13 +13,13 @@ export class PromClient extends AnyClient {
       // no answer waits until the acks of the events that came with it are written.
       defer: afterReactions,
       ...options,
-      onTrouble: options.onTrouble ?? warn,
+      onTrouble: options.onTrouble ?? seldomWarning(warn),
     });
   }
 }
 
-function warn({ error }: ClientTrouble): void {
-  process.emitWarning(error.message, { type: "PrometheanWarning", code: error.code });
+function warn(text: string, code: string): void {
+  process.emitWarning(text, { type: "PrometheanWarning", code });
 }
 
 export type { Published } from "./client.js";
