@@ -8,7 +8,7 @@ import type { Bus } from "../../src/bus/bus.js";
 import { createBus } from "../../src/bus/create-bus.js";
 import { startHub } from "../../src/hub/server.js";
 import { embeddedStore } from "../../src/stores/embedded/index.js";
-import { type Ended, ensureBuilt, run } from "../support/cli.js";
+import { type Ended, ensureBuilt, run, start } from "../support/cli.js";
 
 let folder: string;
 let path: string;
@@ -72,6 +72,45 @@ it("P1: has the hub copy a store that the hub has for itself", async () => {
     [],
   );
   await hub.close();
+});
+
+/** Long enough to copy for a signal to come in between. */
+async function fill(): Promise<void> {
+  const payload = "x".repeat(100_000);
+  for (let i = 0; i < 30; i++) await bus.publishMany("large", Array(40).fill({ payload }));
+}
+
+const inFolder = (word: string): string[] => readdirSync(folder).filter((name) => name.includes(word));
+
+it("gives a copy up at once when it is told to end, and leaves nothing of it", async () => {
+  await open({ exclusive: false });
+  await fill();
+  const running = start(["backup", copy, "--store", path]);
+  await expect.poll(() => inFolder("copy"), { interval: 5 }).toEqual(["copy.db.partial"]);
+  running.child.kill("SIGTERM");
+  const { code, out } = await running.ended;
+  expect({ code, out }).toEqual({ code: 143, out: "" });
+  expect(inFolder("copy")).toEqual([]);
+});
+
+it("gives up what a hub copies when the hub is told to end, and leaves nothing of it", async () => {
+  await open({ exclusive: false });
+  await fill();
+  await bus.close();
+  const token = "a-token-of-thirty-two-characters-or-more";
+  const hub = start(["serve", "--store", path, "--port", "0"], { env: { PROMETHEAN_ADMIN_TOKEN: token } });
+  try {
+    await expect.poll(() => hub.err).toContain("listening");
+    const url = /"url":"([^"]+)"/.exec(hub.err)?.[1] ?? "";
+    const asking = run(["backup", copy, "--url", url, "--token", token]);
+    await expect.poll(() => inFolder("-backup-"), { interval: 5 }).toHaveLength(1);
+    hub.child.kill("SIGTERM");
+    expect((await hub.ended).code).toBe(0);
+    expect((await asking).code).toBe(1);
+    expect([...inFolder("-backup-"), ...inFolder("copy")]).toEqual([]);
+  } finally {
+    hub.child.kill("SIGKILL");
+  }
 });
 
 it("leaves nothing behind if the hub's answer breaks off", async () => {

@@ -32,19 +32,19 @@ async function backup(session: Session, file: string): Promise<void> {
   const { bus } = backend;
   const store = bus === undefined ? undefined : demandFileStore(bus.store);
   out.note(`copying ${store?.path ?? `the store of ${backend.name}`} …`);
-  await (store === undefined ? fromHub(backend, target) : fromStore(store, target));
+  await (store === undefined ? fromHub(backend, target) : fromStore(store, target, session.signal));
   const { size } = await stat(target);
   const from = store?.path ?? backend.name;
   out.value({ store: from, file: target, bytes: size }, `${target} written, ${dataSize(size)}.`);
 }
 
 /** The copy is made in one go, which says nothing until it is over: the file that grows shows how far it is. */
-async function fromStore(store: EmbeddedStore, target: string): Promise<void> {
+async function fromStore(store: EmbeddedStore, target: string, signal: AbortSignal): Promise<void> {
   const progress = new Progress("backup", (await stat(store.path)).size);
   const over = new AbortController();
   const watched = watchGrowth(partOf(target), (bytes) => progress.at(bytes), over.signal);
   try {
-    await store.backup(target);
+    await store.backup(target, { signal });
   } finally {
     over.abort();
     await watched;

@@ -10,16 +10,16 @@ import { memoryStore } from "../../stores/memory/index.js";
 const LARGE = 64 * 1_048_576;
 let folder: string;
 let f: HubFixture;
-let copying: () => Promise<void>;
+let copying: (signal: AbortSignal) => Promise<void>;
 let size: number;
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), "promethean-backup-"));
   size = 700_000;
   copying = async () => undefined;
-  const backup = async (path: string): Promise<void> => {
+  const backup = async (path: string, { signal }: { signal: AbortSignal }): Promise<void> => {
     writeFileSync(path, Buffer.alloc(size, "copy "));
-    await copying();
+    await copying(signal);
   };
   const store = Object.assign(memoryStore(), { path: join(folder, "bus.db"), backup });
   const tokens = { operator: ["ops:*"], reader: ["read:*"], some: ["ops:backup", "read:orders.**"] };
@@ -99,6 +99,27 @@ describe("POST /backup", () => {
     await expect.poll(async () => (await ask({ signal: left.signal })).status).toBe(200);
     left.abort();
     await expect.poll(async () => (await ask()).status).toBe(200);
+    nothingLeft();
+  });
+
+  it("is given up while it is made when its reader goes, and when the hub closes", async () => {
+    const given: AbortSignal[] = [];
+    copying = (signal) => {
+      given.push(signal);
+      return new Promise((_, reject) =>
+        signal.addEventListener("abort", () => reject(new BusError("ABORTED", "given up"))),
+      );
+    };
+    const gone = new AbortController();
+    const left = ask({ signal: gone.signal }).catch((error: unknown) => error);
+    await expect.poll(() => given).toHaveLength(1);
+    gone.abort();
+    await left;
+    await expect.poll(() => readdirSync(folder)).toEqual([]);
+    const asked = ask().then(codeOf);
+    await expect.poll(() => given).toHaveLength(2);
+    await f.hub.close();
+    expect(await asked).toBe("ABORTED");
     nothingLeft();
   });
 

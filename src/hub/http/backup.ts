@@ -14,7 +14,7 @@ import { fileStream, streamLife } from "./streams.js";
 /** A store that is a file, and can copy itself while it goes on. */
 interface FileStore {
   readonly path: string;
-  backup(path: string): Promise<void>;
+  backup(path: string, o: { readonly signal: AbortSignal }): Promise<void>;
 }
 
 export function backupRoute(app: HubApp, hub: HubContext): void {
@@ -67,7 +67,9 @@ async function sendCopy(
     onOver();
   };
   try {
-    copy = await openCopy(store, `${store.path}-backup-${hub.roll.id}`);
+    // It is given up when whoever asked for it is gone, or the hub goes down.
+    outgoing.once("close", life.end);
+    copy = await openCopy(store, `${store.path}-backup-${hub.roll.id}`, life.signal);
     const { size } = await copy.stat();
     const { registry } = hub.bus.store;
     const done = { action: "backup", target: "store", details: { bytes: size } };
@@ -90,9 +92,9 @@ async function sendCopy(
   }
 }
 
-async function openCopy(store: FileStore, path: string): Promise<FileHandle> {
+async function openCopy(store: FileStore, path: string, signal: AbortSignal): Promise<FileHandle> {
   try {
-    await store.backup(path);
+    await store.backup(path, { signal });
     return await open(path);
   } finally {
     await rm(path, { force: true });

@@ -36,6 +36,12 @@ export function busError(error: unknown, path: string): BusError {
   });
 }
 
+/** What the file system says; a BusError stays what it is. */
+export function unavailable(words: string, cause: unknown): BusError {
+  if (BusError.is(cause)) return cause;
+  return new BusError("STORE_UNAVAILABLE", `${words}: ${describeThrown(cause)}`, { cause, retryable: false });
+}
+
 /** Whether somebody else holds the file just now. */
 export function isBusy(error: unknown): boolean {
   return error instanceof SqliteFault && /^SQLITE_(BUSY|LOCKED|PROTOCOL)/.test(error.code);

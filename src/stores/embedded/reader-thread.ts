@@ -10,7 +10,10 @@ import { startWorker } from "./worker-start.js";
 /** What the reading thread can be asked to do. */
 export interface LongReads {
   find(o: { view: string; query: DocumentQuery }): DocumentRow[];
-  backup(o: { target: string }): void;
+  /** To a file that is open, and empty. Ends with ABORTED soon after `givenUp`, which both threads see, is not 0 any more. */
+  backup(o: { target: string; file: number; givenUp: Int32Array }): void;
+  /** A copy forgets the file ahead of the store that it was made of. */
+  disown(o: { copy: string }): void;
   /** See Checker. */
   checkStructure(o: null): string[];
   checkPartitions(o: null): { stretches: Stretch[]; events: number };

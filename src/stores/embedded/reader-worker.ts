@@ -3,6 +3,7 @@ import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import { Checker } from "./checker.js";
 import { findDocuments } from "./document-reader.js";
 import { busError, packError } from "./errors.js";
+import { copyFile } from "./file-copy.js";
 import type { LongReads, ReaderOptions, ReadReply, ReadRequest } from "./reader-thread.js";
 import { Connection } from "./sqlite.js";
 
@@ -19,11 +20,9 @@ function serve(port: MessagePort, { path, busyTimeoutMs }: ReaderOptions): void 
   };
   const reads: LongReads = {
     find: ({ view, query }) => opened().snapshot(() => findDocuments(opened(), view, query)),
-    // A consistent copy, defragmented. Readers and writers of the file go on meanwhile.
-    backup: ({ target }) => {
-      opened().prepare("VACUUM INTO ?").run(target);
-      disown(target, busyTimeoutMs);
-    },
+    backup: ({ target, file, givenUp }) =>
+      copyFile(opened(), { path: target, file }, () => Atomics.load(givenUp, 0) !== 0),
+    disown: ({ copy }) => disown(copy, busyTimeoutMs),
     checkStructure: () => checker().structure(),
     checkPartitions: () => checker().partitions(),
     checkNext: (stretch) => opened().snapshot(() => checker().next(stretch)),

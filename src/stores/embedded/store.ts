@@ -2,7 +2,7 @@
  * A store in one SQLite file. One thread writes (and waits for the disk), the event loop reads. Several processes may
  * open the same file; SQLite's own locks keep their transactions apart.
  */
-import { mkdir, open, rename, rm, stat } from "node:fs/promises";
+import { mkdir, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { BusError, describeThrown } from "../../model/errors.js";
@@ -10,17 +10,18 @@ import type { Seq } from "../../model/event.js";
 import { checkOptionNames, namesOf } from "../../model/known-options.js";
 import type { Capabilities, Signal, Store } from "../../ports/store.js";
 import { Access, type OpenFile } from "./access.js";
+import { Backups, backUp } from "./backup.js";
 import type { CheckedStretch } from "./checker.js";
-import { beginCopy, demandFree, isInPlace } from "./copy-place.js";
 import { EmbeddedDocuments } from "./documents.js";
+import { unavailable } from "./errors.js";
 import { EmbeddedGroups } from "./groups.js";
 import { EmbeddedLog } from "./log.js";
 import { EmbeddedOutbox } from "./outbox.js";
-import { partOf } from "./partial-copy.js";
 import { Reader } from "./reader.js";
 import { ReaderThread } from "./reader-thread.js";
 import { realFile } from "./real-file.js";
 import { EmbeddedRegistry } from "./registry.js";
+import { syncFolder } from "./sync.js";
 import { Writer } from "./writer.js";
 
 export type Durability = "sync" | "os";
@@ -49,8 +50,11 @@ export interface EmbeddedStoreOptions {
 export interface EmbeddedStore extends Store {
   readonly path: string;
   readonly durability: Durability;
-  /** Writes a copy of the present state to `path` while the store goes on. The file appears whole or not at all. */
-  backup(path: string): Promise<void>;
+  /**
+   * Writes a copy of the present state to `path` while the store goes on. The file appears whole or not at all: when the signal
+   * aborts, or the store is closed, it is given up at once (ABORTED), and nothing of it stays.
+   */
+  backup(path: string, o?: { readonly signal?: AbortSignal }): Promise<void>;
   /**
    * Reads all of the file and says what is wrong with it: pages, batches, and entries of indexes without which an event is
    * not found by its id or key. Nothing is changed; reads and writes go on meanwhile.
@@ -98,6 +102,7 @@ class SqliteStore implements EmbeddedStore {
   #closing: Promise<void> | undefined;
   #filling: Promise<void> = Promise.resolve();
   #restarting: Promise<void> = Promise.resolve();
+  #backups = new Backups();
 
   constructor(options: EmbeddedStoreOptions) {
     checkOptions(options);
@@ -146,32 +151,9 @@ class SqliteStore implements EmbeddedStore {
     return this.#closing;
   }
 
-  async backup(path: string): Promise<void> {
+  async backup(path: string, { signal }: { readonly signal?: AbortSignal } = {}): Promise<void> {
     const target = resolve(path);
-    const partial = partOf(target);
-    this.#demandOpen();
-    try {
-      await demandFree(target);
-      await this.#copyTo(partial);
-      await rename(partial, target);
-      await syncFolder(dirname(target));
-    } catch (error) {
-      throw unavailable(`cannot back up to ${target}`, error);
-    }
-  }
-
-  async #copyTo(partial: string): Promise<void> {
-    const copy = await beginCopy(partial);
-    try {
-      await this.#inOwnThread((thread) => thread.call("backup", { target: partial }));
-      await copy.sync();
-      if (!(await isInPlace(copy))) throw new Error(`somebody else writes to ${partial}`);
-    } catch (error) {
-      if (await isInPlace(copy)) await rm(partial, { force: true });
-      throw error;
-    } finally {
-      await copy.close();
-    }
+    await this.#backups.run((over) => this.#inOwnThread((thread) => backUp(thread, target, over)), signal);
   }
 
   check(o: { onProgress?: (checked: number, total: number) => void } = {}): Promise<CheckReport> {
@@ -222,6 +204,7 @@ class SqliteStore implements EmbeddedStore {
     try {
       const reader = new Reader(path, busyTimeoutMs);
       this.#access.file = { writer, reader, readerThread: new ReaderThread({ path, busyTimeoutMs }) };
+      this.#backups = new Backups();
     } catch (error) {
       await writer.close();
       throw error;
@@ -268,6 +251,7 @@ class SqliteStore implements EmbeddedStore {
   async #close(): Promise<void> {
     await this.#opening?.catch(() => {});
     await this.#restarting;
+    await this.#backups.end();
     const file = this.#access.file;
     await file?.writer.close();
     await this.#filling;
@@ -314,25 +298,6 @@ class SqliteStore implements EmbeddedStore {
   #warn(message: string): void {
     if (this.#options.onWarning !== undefined) this.#options.onWarning(message);
     else process.emitWarning(message, "PrometheanWarning");
-  }
-}
-
-function unavailable(words: string, cause: unknown): BusError {
-  if (BusError.is(cause)) return cause;
-  return new BusError("STORE_UNAVAILABLE", `${words}: ${describeThrown(cause)}`, { cause, retryable: false });
-}
-
-/** A new or renamed file is on disk only once its folder is. Windows knows no such thing. */
-async function syncFolder(path: string): Promise<void> {
-  if (process.platform !== "win32") await sync(path);
-}
-
-async function sync(path: string): Promise<void> {
-  const handle = await open(path, "r");
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
   }
 }
 

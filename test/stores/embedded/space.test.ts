@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { jsonBody } from "../../../src/model/json.js";
 import { START_CURSOR } from "../../../src/ports/groups.js";
-import { embeddedStore } from "../../../src/stores/embedded/index.js";
+import { type EmbeddedStore, embeddedStore } from "../../../src/stores/embedded/index.js";
 import { Connection } from "../../../src/stores/embedded/sqlite.js";
 import { append, draft, drafts, failsWith, readAll, TOPIC, until, Workplace } from "./support.js";
 
@@ -109,6 +109,42 @@ describe("backup", () => {
     await store.close();
     await failsWith("CLOSED", store.backup(target));
     await failsWith("CLOSED", embeddedStore({ path: work.path }).backup(target));
+  });
+});
+
+describe("a backup under way", () => {
+  const copies = async (): Promise<string[]> =>
+    (await readdir(work.folder)).filter((name) => name.includes("backup"));
+
+  async function begun(store: EmbeddedStore, signal?: AbortSignal): Promise<{ ended: Promise<unknown> }> {
+    for (let round = 0; round < 60; round++) await append(store, drafts(200, { body: BIG }));
+    const ended = store
+      .backup(join(work.folder, "backup.db"), signal && { signal })
+      .catch((error: unknown) => error);
+    await until("it has begun", async () => (await copies()).length > 0);
+    return { ended };
+  }
+
+  it("is given up when its signal says so, leaves nothing behind, and the store goes on", async () => {
+    const store = await work.open();
+    const over = new AbortController();
+    const { ended } = await begun(store, over.signal);
+    over.abort();
+    expect(await ended).toMatchObject({ code: "ABORTED" });
+    expect(await copies()).toEqual([]);
+    await append(store, drafts(1));
+    await store.backup(join(work.folder, "backup.db"));
+    expect(await copies()).toEqual(["backup.db"]);
+    await failsWith("ABORTED", store.backup(join(work.folder, "backup-2.db"), { signal: over.signal }));
+    expect(await copies()).toEqual(["backup.db"]);
+  });
+
+  it("is given up when the store closes, which waits until nothing of it is left", async () => {
+    const store = await work.open();
+    const { ended } = await begun(store);
+    await store.close();
+    expect(await copies()).toEqual([]);
+    expect(await ended).toMatchObject({ code: "ABORTED" });
   });
 });
 
