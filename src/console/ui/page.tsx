@@ -21,7 +21,7 @@ export function PageHead(props: {
   const { title, mono, crumbs = [], badges, actions, children } = props;
   return (
     <header class="mb-4 flex flex-wrap items-start gap-x-4 gap-y-3">
-      <div class="min-w-0 flex-1 max-sm:basis-full">
+      <div class="min-w-0 flex-1 basis-56 max-sm:basis-full">
         {crumbs.length > 0 && (
           <nav aria-label="Breadcrumb" class="mb-0.5 flex items-center gap-1 text-xs text-faint">
             {crumbs.map(({ label, href }) => (
@@ -44,7 +44,7 @@ export function PageHead(props: {
           </h1>
           {badges}
         </div>
-        {children !== undefined && <div class="mt-1 text-sm text-soft">{children}</div>}
+        {children !== undefined && <div class="mt-1 text-sm text-pretty text-soft">{children}</div>}
       </div>
       {actions !== undefined && <div class="flex flex-wrap items-center gap-2">{actions}</div>}
     </header>
@@ -91,11 +91,13 @@ export function Figure(props: {
         <div class={`text-2xl leading-9 font-semibold tracking-tight whitespace-nowrap ${colour}`}>
           {value}
         </div>
-        {/* Where there is no room for all of it, the newest end stays. */}
-        <div class="flex min-w-0 shrink justify-end overflow-hidden pb-1">{children}</div>
+        {/* How it went is drawn narrower where there is less room, and not at all where nothing could be seen of it. */}
+        <div class="@container min-w-0 flex-1 pb-1">
+          <div class="flex justify-end @max-[2.25rem]:hidden">{children}</div>
+        </div>
       </div>
       <div
-        class="line-clamp-2 min-h-4 text-xs break-words text-faint"
+        class="line-clamp-2 min-h-4 text-xs text-pretty break-words text-faint"
         title={typeof detail === "string" ? detail : undefined}
       >
         {detail}
@@ -174,7 +176,8 @@ export function Facts({ facts }: { readonly facts: readonly (readonly [string, C
       {facts.map(([name, value]) => (
         <div key={name} class="contents">
           <dt class="min-w-24 wrap-anywhere text-soft">{name}</dt>
-          <dd class="min-w-0 wrap-anywhere">{value}</dd>
+          {/* A button in it makes no line higher than others. */}
+          <dd class="min-w-0 wrap-anywhere [&_button]:-my-1 [&_button]:align-middle">{value}</dd>
         </div>
       ))}
     </dl>

@@ -16,14 +16,22 @@ export function Sparkline({ values, color = "published", width = 96, height = 28
       width={width}
       height={height}
       viewBox={`0 0 ${width} ${height}`}
-      class="block shrink-0"
+      preserveAspectRatio="none"
+      class="block max-w-full shrink-0"
       aria-hidden="true"
     >
       <line x1="0" x2={width} y1={height - 0.5} y2={height - 0.5} stroke="var(--color-line)" />
       {line !== "" && (
         <>
           <path d={`${line} V ${height - 1} H 0 Z`} fill={stroke} opacity="0.12" />
-          <path d={line} fill="none" stroke={stroke} stroke-width="1.5" stroke-linejoin="round" />
+          <path
+            d={line}
+            fill="none"
+            stroke={stroke}
+            stroke-width="1.5"
+            stroke-linejoin="round"
+            vector-effect="non-scaling-stroke"
+          />
         </>
       )}
     </svg>

@@ -63,7 +63,13 @@ export function Table<R>(props: TableProps<R>) {
         <thead class="sticky top-0 z-10 bg-surface">
           <tr>
             {columns.map((column) => (
-              <HeadCell key={column.id} column={column} order={order} name={name} />
+              <HeadCell
+                key={column.id}
+                column={column}
+                order={order}
+                name={name}
+                edge={edgeOf(columns, column)}
+              />
             ))}
           </tr>
         </thead>
@@ -94,10 +100,21 @@ export function Table<R>(props: TableProps<R>) {
   );
 }
 
-function HeadCell<R>({ column, order, name }: { column: Column<R>; order: string; name: string }) {
+/** The last column keeps its distance from the edge, also where the ones after it are not shown. */
+function edgeOf<R>(columns: readonly Column<R>[], column: Column<R>): string {
+  return column === columns.findLast(({ wide }) => !wide) ? "max-lg:pr-4" : "";
+}
+
+function HeadCell<R>(props: {
+  readonly column: Column<R>;
+  readonly order: string;
+  readonly name: string;
+  readonly edge: string;
+}) {
+  const { column, order, name, edge } = props;
   const { id, head, sort, align, wide } = column;
   const mark = order === id ? "ascending" : order === `-${id}` ? "descending" : undefined;
-  const look = `h-8 border-b border-line px-3 max-sm:px-2 text-left text-xs font-medium whitespace-nowrap text-soft first:pl-4 last:pr-4 ${align === "right" ? "text-right" : ""} ${wide ? "max-lg:hidden" : ""} ${column.grow ? "w-full" : ""}`;
+  const look = `h-8 border-b border-line px-3 max-sm:px-2 text-left text-xs font-medium whitespace-nowrap text-soft first:pl-4 last:pr-4 ${align === "right" ? "text-right" : ""} ${wide ? "max-lg:hidden" : ""} ${column.grow ? "w-full" : ""} ${edge}`;
   if (sort === undefined)
     return (
       <th scope="col" class={look}>
@@ -146,15 +163,18 @@ function Row<R>(props: {
       }}
       class={`border-b border-line last:border-b-0 focus-visible:outline-offset-[-2px] ${onOpen ? "cursor-pointer" : ""} ${look} ${props.tone === "bad" ? "shadow-[inset_2px_0_0_var(--color-bad)]" : ""}`}
     >
-      {columns.map(({ id, cell, align, wide, grow }) => (
-        <td
-          key={id}
-          class={`h-8 px-3 max-sm:px-2 first:pl-4 last:pr-4 ${align === "right" ? "text-right" : ""} ${wide ? "max-lg:hidden" : ""} ${grow ? "max-w-0 min-w-32 truncate max-sm:min-w-24" : "max-w-72 truncate max-lg:max-w-64 max-sm:max-w-40"}`}
-          onMouseEnter={nameIfCut}
-        >
-          {cell(row)}
-        </td>
-      ))}
+      {columns.map((column) => {
+        const { id, cell, align, wide, grow } = column;
+        return (
+          <td
+            key={id}
+            class={`h-8 px-3 max-sm:px-2 first:pl-4 last:pr-4 ${align === "right" ? "text-right" : ""} ${wide ? "max-lg:hidden" : ""} ${grow ? "max-w-0 min-w-32 truncate max-sm:min-w-24" : "max-w-72 truncate max-lg:max-w-64 max-sm:max-w-40"} ${edgeOf(columns, column)}`}
+            onMouseEnter={nameIfCut}
+          >
+            {cell(row)}
+          </td>
+        );
+      })}
     </tr>
   );
 }

@@ -32,7 +32,7 @@ export function WhySection({ topic, why }: WhyProps) {
     <Section>
       <div class={`flex items-start gap-3 px-4 py-3 ${isWell ? "" : "bg-warn-wash"}`}>
         <Icon size={18} aria-hidden="true" class={`mt-0.5 shrink-0 ${isWell ? "text-good" : "text-warn"}`} />
-        <p data-why class="text-base">
+        <p data-why class="text-base text-pretty">
           <Sentence text={why.sentence} />
         </p>
       </div>

@@ -27,6 +27,7 @@ const ACTIONS = [
   "rebuild",
   "schema",
   "outbox",
+  "backup",
 ];
 
 export function Access() {

@@ -47,6 +47,7 @@ function AskFor() {
               value={text}
               onInput={setText}
               placeholder="0190f3c2-7c6e-7000-…"
+              hint="As a publish was answered, or as it stands beside an event."
             />
             <Button kind="primary" type="submit" icon={GitFork} class="self-start">
               Trace event
