@@ -118,11 +118,11 @@ export type Reply =
 
 /**
  * To the writing thread: requests, or to take over what is in the file ahead, or whether to look for what other processes
- * commit while there is nothing to write, or to finish, put everything into the main file, and close.
+ * commit while there is nothing to write, or to finish, put everything into the main file, and close, or to end as it is.
  *
  * How requests and replies cross is told in messages.ts.
  */
-export type ToWriter = readonly unknown[] | "apply" | "watch" | "unwatch" | "close";
+export type ToWriter = readonly unknown[] | "apply" | "watch" | "unwatch" | "close" | "abandon";
 
 /** A file ahead begins. */
 export interface AheadStart {

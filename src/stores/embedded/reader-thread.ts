@@ -1,10 +1,12 @@
 /** The reading thread as the event loop sees it. Started by the first call, ended by close. */
+import { once } from "node:events";
 import type { Worker } from "node:worker_threads";
 import { BusError } from "../../model/errors.js";
 import type { DocumentQuery } from "../../ports/documents.js";
 import type { CheckedStretch, Stretch } from "./checker.js";
 import type { DocumentRow } from "./document-reader.js";
 import { type PackedError, unpackError } from "./errors.js";
+import { endSoon, hasEnded, newEnd, type ReaderEnd } from "./reader-end.js";
 import { startWorker } from "./worker-start.js";
 
 /** What the reading thread can be asked to do. */
@@ -23,6 +25,11 @@ export interface LongReads {
 export interface ReaderOptions {
   readonly path: string;
   readonly busyTimeoutMs: number;
+}
+
+/** What the thread is given to begin with. */
+export interface ReaderStart extends ReaderOptions {
+  readonly end: ReaderEnd;
 }
 
 export interface ReadRequest {
@@ -44,6 +51,7 @@ interface Waiting {
 interface Started {
   readonly worker: Worker;
   readonly waiting: Map<number, Waiting>;
+  readonly end: ReaderEnd;
 }
 
 export class ReaderThread {
@@ -73,28 +81,39 @@ export class ReaderThread {
     }) as Promise<ReturnType<LongReads[K]>>;
   }
 
-  /** Ends at once: reads under way fail with CLOSED. */
+  /** Reads under way fail with CLOSED at once; the thread ends when it is done with the one it is at. */
   async close(): Promise<void> {
     this.#isClosed = true;
     const started = await this.#starting;
-    await started?.worker.terminate();
+    if (started === undefined) return;
+    const { worker, end } = started;
+    const ended = once(worker, "exit");
+    endSoon(end);
+    worker.ref();
+    worker.postMessage("close");
+    this.#end(started, this.#gone());
+    await ended;
   }
 
   async #start(): Promise<Started> {
-    const worker = await startWorker("reader-worker", this.#options);
+    const end = newEnd();
+    const worker = await startWorker("reader-worker", { ...this.#options, end } satisfies ReaderStart);
     const waiting = new Map<number, Waiting>();
-    const started = { worker, waiting };
+    const started = { worker, waiting, end };
     this.#started = started;
     worker.unref();
     worker.on("message", (reply: ReadReply) => {
       const one = waiting.get(reply.number);
       waiting.delete(reply.number);
-      if (waiting.size === 0) worker.unref();
+      if (waiting.size === 0 && !this.#isClosed) worker.unref();
       if ("error" in reply) one?.reject(unpackError(reply.error));
       else one?.resolve(reply.answer);
     });
     worker.on("error", (error) => this.#end(started, BusError.from(error, "STORE_UNAVAILABLE")));
-    worker.on("exit", () => this.#end(started, this.#gone()));
+    worker.on("exit", () => {
+      hasEnded(end);
+      this.#end(started, this.#gone());
+    });
     return started;
   }
 

@@ -4,10 +4,11 @@ import { Checker } from "./checker.js";
 import { findDocuments } from "./document-reader.js";
 import { busError, packError } from "./errors.js";
 import { copyFile } from "./file-copy.js";
-import type { LongReads, ReaderOptions, ReadReply, ReadRequest } from "./reader-thread.js";
+import { unlessOver } from "./reader-end.js";
+import type { LongReads, ReaderStart, ReadReply, ReadRequest } from "./reader-thread.js";
 import { Connection } from "./sqlite.js";
 
-function serve(port: MessagePort, { path, busyTimeoutMs }: ReaderOptions): void {
+function serve(port: MessagePort, { path, busyTimeoutMs, end }: ReaderStart): void {
   let connection: Connection | undefined;
   let checking: Checker | undefined;
   const opened = (): Connection => {
@@ -27,7 +28,7 @@ function serve(port: MessagePort, { path, busyTimeoutMs }: ReaderOptions): void 
     checkPartitions: () => checker().partitions(),
     checkNext: (stretch) => opened().snapshot(() => checker().next(stretch)),
   };
-  port.on("message", ({ number, name, argument }: ReadRequest) => {
+  const answer = ({ number, name, argument }: ReadRequest): void => {
     let reply: ReadReply;
     try {
       reply = { number, answer: (reads[name] as (argument: unknown) => unknown)(argument) };
@@ -35,6 +36,11 @@ function serve(port: MessagePort, { path, busyTimeoutMs }: ReaderOptions): void 
       reply = { number, error: packError(busError(error, path)) };
     }
     port.postMessage(reply);
+  };
+  port.on("message", (message: ReadRequest | "close") => {
+    if (message !== "close" && unlessOver(end, () => answer(message))) return;
+    connection?.close();
+    port.close();
   });
 }
 
@@ -51,4 +57,4 @@ function disown(copy: string, busyTimeoutMs: number): void {
   }
 }
 
-if (parentPort !== null) serve(parentPort, workerData as ReaderOptions);
+if (parentPort !== null) serve(parentPort, workerData as ReaderStart);

@@ -185,9 +185,14 @@ export class WriteEngine {
       this.#connection.exec("PRAGMA wal_checkpoint(TRUNCATE)");
       this.#ahead.remove();
     } finally {
-      this.#connection.close();
-      this.#useLock.release();
+      this.abandon();
     }
+  }
+
+  /** Leaves everything as it is: whoever opens the file next looks at what was promised. */
+  abandon(): void {
+    this.#connection.close();
+    this.#useLock.release();
   }
 
   /** Takes over what a process that ended left in the file ahead, then begins one if it may be used. */

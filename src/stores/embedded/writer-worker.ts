@@ -103,17 +103,18 @@ function serve(port: MessagePort, options: WriterOptions): void {
     }
   };
 
-  const close = (): void => {
+  const end = (leave: () => void): void => {
     clearInterval(watching);
     clearImmediate(reclaiming);
     clearImmediate(folding);
     clearImmediate(filing);
-    spare(() => engine.close());
+    spare(leave);
     port.close();
   };
 
   const receive = (message: ToWriter): void => {
-    if (message === "close") close();
+    if (message === "close") end(() => engine.close());
+    else if (message === "abandon") end(() => engine.abandon());
     else if (message === "apply") apply();
     else if (typeof message === "string") {
       clearInterval(watching);

@@ -293,10 +293,11 @@ export class Writer implements Replied {
     return true;
   }
 
-  /** The file ahead could not be written: the thread ends for that reason. */
+  /** The file ahead could not be written: the thread ends for that reason, once it is done with what it is at. */
   #giveUp(cause: unknown): void {
     this.#fault = cause;
-    void this.#worker.terminate();
+    this.#hold();
+    this.#post("abandon");
   }
 
   #take(number: number): Call | undefined {
