@@ -179,7 +179,7 @@ export class Dispatcher {
 
 /** What an event of this partition counts as, by those that are at hand. */
 function weightOf({ state: { buffered, bufferedBytes } }: DeliveryShell): number {
-  return Math.max(1, bufferedBytes / (BYTES_OF_ONE * buffered));
+  return Math.max(1, bufferedBytes / (BYTES_OF_ONE * Math.max(1, buffered)));
 }
 
 /** Of large events fewer at once, in a batch too. */
