@@ -128,7 +128,8 @@ export class Publishing {
     if (definition === undefined || !looksAtPayload(definition, options))
       return makeDraft(payload, options, limits, clock, options.key, text);
     const checked = checkPayload(definition, valueOrRead(payload, text));
-    const key = options.key ?? keyOf(definition, checked);
+    if (options.key !== undefined) return makeDraft(checked.stored, options, limits, clock, options.key);
+    const key = keyOf(definition, checked);
     if (key !== undefined) checkKey(key, limits);
     return makeDraft(checked.stored, options, limits, clock, key);
   }

@@ -11,12 +11,12 @@ import { formatTest } from "./format.js";
 import { mayHold } from "./strip.js";
 import {
   type ArrayNode,
+  additionalOf,
   deref,
   type EnumNode,
   type Node,
   type NumberNode,
   type ObjectNode,
-  opennessOf,
   type StringNode,
   type UnionNode,
 } from "./tree.js";
@@ -172,14 +172,10 @@ class FitCode {
         members++;
         switch (name) {
           ${cases.join("\n")}
-          default: if (name === "__proto__" || !(${this.#undeclared(node)})) return false;
+          default: if (name === "__proto__" || !(${this.fits(additionalOf(node, "write"), "member")})) return false;
         }
       }
       return required === ${required} && members >= ${minProperties}${counted};`;
-  }
-
-  #undeclared(node: ObjectNode): string {
-    return opennessOf(node) === "strips" ? UNSURE : this.fits(node.additional, "member");
   }
 
   #union(node: UnionNode, value: string): string {

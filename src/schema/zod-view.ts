@@ -89,7 +89,13 @@ export function changesValue(schema: ZodSchema): boolean {
 }
 
 const WITHOUT_PARTS: ReadonlySet<string> = new Set([
-  ...["string", "number", "boolean", "null", "enum", "literal", "template_literal"],
+  "string",
+  "number",
+  "boolean",
+  "null",
+  "enum",
+  "literal",
+  "template_literal",
 ]);
 
 /** Whether a union may choose between alternatives that take the same object or list, each of which may make something else of it. */

@@ -6,13 +6,17 @@ import { CircleSlash2, Lock } from "lucide-preact";
 import type { ComponentProps } from "preact";
 import { TextLink } from "../ui/link.js";
 import { Empty } from "../ui/states.js";
-import { readingReach } from "./rights.js";
 import { to } from "./router.js";
-import { who } from "./session.js";
+import { reach } from "./session.js";
 
-/** `things` are what is listed; the rest is said to those who may read everything. */
-export function NoneYet({ things, ...rest }: { readonly things: string } & ComponentProps<typeof Empty>) {
-  switch (readingReach(who.value?.rules ?? [])) {
+/** `things` are what is listed, `filtered` what is said if there are some that do not fit; the rest is for those who may read everything. */
+export function NoneYet({
+  things,
+  filtered = false,
+  ...rest
+}: { readonly things: string; readonly filtered?: string | false } & ComponentProps<typeof Empty>) {
+  if (filtered !== false) return <Empty title={filtered} />;
+  switch (reach()) {
     case "all":
       return <Empty {...rest} />;
     case "some":

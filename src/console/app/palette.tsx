@@ -14,9 +14,8 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { useLive } from "../data/live.js";
 import type { GroupLag, Items, TopicRow, ViewInfo } from "../data/shapes.js";
 import { PAGES } from "./pages.js";
-import { readingReach } from "./rights.js";
 import { go, to } from "./router.js";
-import { who } from "./session.js";
+import { reach } from "./session.js";
 import { toggleTheme } from "./theme.js";
 
 export const paletteOpen = signal(false);
@@ -37,7 +36,7 @@ export function Palette() {
   const box = useRef<HTMLDialogElement>(null);
   const all = useEntries(text.trim());
   const shown = matching(all, text.trim()).slice(0, MAX_SHOWN);
-  const seesAll = readingReach(who.value?.rules ?? []) === "all";
+  const seesAll = reach() === "all";
   useEffect(() => box.current?.showModal(), []);
   useEffect(() => {
     box.current?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" });

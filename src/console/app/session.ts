@@ -4,7 +4,7 @@ import { call } from "../data/api.js";
 import { dropToken, followLink, keepToken, token } from "../data/credentials.js";
 import { heard, unheard } from "../data/live.js";
 import { type Problem, problemFrom } from "../data/problem.js";
-import { allows, type Rule, type Verb } from "./rights.js";
+import { allows, type Rule, readingReach, type Verb } from "./rights.js";
 
 export interface Identity {
   readonly subject: string;
@@ -28,6 +28,11 @@ const RETRY_MS = 1_500;
 export function may(verb: Verb, resource: string): boolean {
   const rules = who.value?.rules;
   return rules !== undefined && allows(rules, verb, resource);
+}
+
+/** How many of all topics the one who looks may read. */
+export function reach(): ReturnType<typeof readingReach> {
+  return readingReach(who.value?.rules ?? []);
 }
 
 /** Asks the hub who a token belongs to. Stays unknown, and tries again, while the hub is not there. */

@@ -36,7 +36,7 @@ export class Access {
 
   /** Runs `work` on one state of the file. CLOSED unless the store is open. */
   async read<T>(work: (connection: Connection) => T): Promise<T> {
-    const { reader, writer } = this.#open;
+    const { reader, writer } = this.opened;
     const applied = writer.applied();
     if (applied !== undefined) await applied;
     return reader.read(work);
@@ -47,7 +47,7 @@ export class Access {
     name: K,
     argument: Parameters<LongReads[K]>[0],
   ): Promise<ReturnType<LongReads[K]>> {
-    const { readerThread, writer } = this.#open;
+    const { readerThread, writer } = this.opened;
     const applied = writer.applied();
     if (applied !== undefined) await applied;
     return readerThread.call(name, argument);
@@ -78,7 +78,8 @@ export class Access {
     return this.#file?.writer.writeNow(topic, partition, drafts);
   }
 
-  get #open(): OpenFile {
+  /** What is open. CLOSED unless the store is. */
+  get opened(): OpenFile {
     if (this.#file === undefined) throw this.#notOpen();
     return this.#file;
   }

@@ -5,11 +5,10 @@
 import { type FileHandle, open, rename, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { BusError } from "../../model/errors.js";
-import { isBusy } from "./errors.js";
 import { partOf } from "./partial-copy.js";
 import { realFile } from "./real-file.js";
-import { Connection } from "./sqlite.js";
 import { syncFolder } from "./sync.js";
+import { UseLock } from "./use-lock.js";
 
 /** What a store that was not closed leaves beside it, and SQLite takes for its newest pages. */
 const LEFT = ["-wal", "-journal"];
@@ -17,9 +16,9 @@ const LEFT = ["-wal", "-journal"];
 /** Throws unless a copy may be put there. */
 export async function demandFree(target: string): Promise<void> {
   const place = await realFile(target);
-  if (await isHeld(`${place}-use`)) throw refusal(`${target} is a store that is open`);
+  if (UseLock.isHeld(place)) throw refusal(`${target} is a store that is open`);
   for (const suffix of LEFT) {
-    if (await sizeOf(place + suffix))
+    if ((await stat(place + suffix).catch(() => undefined))?.size)
       throw refusal(`${place}${suffix} was left by a store that was not closed; move it away`);
   }
 }
@@ -81,25 +80,6 @@ export class Copy {
     const there = await stat(path).catch(() => undefined);
     return there !== undefined && own.ino === there.ino && own.dev === there.dev;
   }
-}
-
-/** Whether somebody holds SQLite's lock on a file. */
-async function isHeld(path: string): Promise<boolean> {
-  if ((await sizeOf(path)) === undefined) return false;
-  const connection = new Connection(path, { busyTimeoutMs: 0 });
-  try {
-    connection.exec("BEGIN EXCLUSIVE");
-    return false;
-  } catch (error) {
-    return isBusy(error);
-  } finally {
-    connection.close();
-  }
-}
-
-/** Undefined if there is none. */
-async function sizeOf(path: string): Promise<number | undefined> {
-  return (await stat(path).catch(() => undefined))?.size;
 }
 
 function refusal(words: string): BusError {

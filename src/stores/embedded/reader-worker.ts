@@ -1,5 +1,6 @@
 /** The reading thread: for reads that may take long, so that the event loop does not wait for them. */
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
+import { AheadFile } from "./ahead-file.js";
 import { Checker } from "./checker.js";
 import { findDocuments } from "./document-reader.js";
 import { busError, packError } from "./errors.js";
@@ -49,9 +50,8 @@ function disown(copy: string, busyTimeoutMs: number): void {
   const connection = new Connection(copy, { busyTimeoutMs });
   try {
     // Whoever asked for the copy syncs it, or takes it away.
-    connection.exec(
-      "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; UPDATE ahead SET salt = 0, applied = 0",
-    );
+    connection.exec("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF");
+    new AheadFile(connection).end();
   } finally {
     connection.close();
   }

@@ -9,7 +9,7 @@ import { BusError, describeThrown } from "../../model/errors.js";
 import type { Seq } from "../../model/event.js";
 import { checkOptionNames, namesOf } from "../../model/known-options.js";
 import type { Capabilities, Signal, Store } from "../../ports/store.js";
-import { Access, type OpenFile } from "./access.js";
+import { Access } from "./access.js";
 import { Backups, backUp } from "./backup.js";
 import type { CheckedStretch } from "./checker.js";
 import { EmbeddedDocuments } from "./documents.js";
@@ -176,19 +176,13 @@ class SqliteStore implements EmbeddedStore {
 
   /** For work that takes long: queries go on in the usual thread. */
   async #inOwnThread<T>(work: (thread: ReaderThread) => Promise<T>): Promise<T> {
-    await this.#demandOpen().writer.applied();
+    await this.#access.opened.writer.applied();
     const thread = new ReaderThread({ path: this.#file, busyTimeoutMs: this.#busyTimeoutMs });
     try {
       return await work(thread);
     } finally {
       await thread.close();
     }
-  }
-
-  #demandOpen(): OpenFile {
-    const { file } = this.#access;
-    if (file === undefined) throw new BusError("CLOSED", `the embedded store ${this.path} is not open`);
-    return file;
   }
 
   get #busyTimeoutMs(): number {

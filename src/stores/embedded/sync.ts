@@ -1,7 +1,7 @@
 /** Files that are on disk for certain. */
 import { open } from "node:fs/promises";
 
-export async function sync(path: string): Promise<void> {
+async function sync(path: string): Promise<void> {
   const handle = await open(path, "r");
   try {
     await handle.sync();

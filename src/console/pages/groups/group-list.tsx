@@ -9,7 +9,7 @@ import { CopyCommand } from "../../ui/copy.js";
 import { FilterBox, passes } from "../../ui/fields.js";
 import { count } from "../../ui/format.js";
 import { PageHead, Section } from "../../ui/page.js";
-import { Empty, Loaded } from "../../ui/states.js";
+import { Loaded } from "../../ui/states.js";
 import { Table } from "../../ui/table.js";
 import { GROUP_COLUMNS, groupRows } from "./group-columns.js";
 
@@ -50,17 +50,14 @@ export function GroupList() {
                     lag > 0 && lagSeconds > 60 && paused === undefined ? "bad" : undefined
                   }
                   empty={
-                    all.length > 0 ? (
-                      <Empty title="No group fits the filter" />
-                    ) : (
-                      <NoneYet
-                        things="groups"
-                        title="No groups yet"
-                        command="promethean subscribe orders.placed --group mailer"
-                      >
-                        A group appears when somebody subscribes under its name.
-                      </NoneYet>
-                    )
+                    <NoneYet
+                      things="groups"
+                      filtered={all.length > 0 && "No group fits the filter"}
+                      title="No groups yet"
+                      command="promethean subscribe orders.placed --group mailer"
+                    >
+                      A group appears when somebody subscribes under its name.
+                    </NoneYet>
                   }
                 />
               </>

@@ -11,7 +11,7 @@ import { count, si } from "../../ui/format.js";
 import { Link } from "../../ui/link.js";
 import { Ago } from "../../ui/now.js";
 import { Figure, PageHead, Section } from "../../ui/page.js";
-import { Empty, Loaded } from "../../ui/states.js";
+import { Loaded } from "../../ui/states.js";
 import { type Column, Table } from "../../ui/table.js";
 
 interface Row {
@@ -88,17 +88,14 @@ function Coverage({ rows }: { readonly rows: readonly Row[] }) {
           rowKey={({ topic }) => topic}
           onOpen={({ topic }) => go(to("schemas", topic))}
           empty={
-            rows.length > 0 ? (
-              <Empty title="No topic fits" />
-            ) : (
-              <NoneYet
-                things="topics"
-                title="No topics yet"
-                command="promethean schema register orders.placed order-v1.json"
-              >
-                A schema checks every payload that is published.
-              </NoneYet>
-            )
+            <NoneYet
+              things="topics"
+              filtered={rows.length > 0 && "No topic fits"}
+              title="No topics yet"
+              command="promethean schema register orders.placed order-v1.json"
+            >
+              A schema checks every payload that is published.
+            </NoneYet>
           }
         />
       </Section>

@@ -14,7 +14,7 @@ import { bytes, count, duration, rate, si } from "../../ui/format.js";
 import { Link } from "../../ui/link.js";
 import { PageHead, Section } from "../../ui/page.js";
 import { Sparkline } from "../../ui/sparkline.js";
-import { Empty, Loaded } from "../../ui/states.js";
+import { Loaded } from "../../ui/states.js";
 import { type Column, Table } from "../../ui/table.js";
 
 interface Row extends TopicRow {
@@ -229,10 +229,10 @@ function isDerived(name: string): boolean {
 }
 
 function NoTopics({ filtered }: { readonly filtered: boolean }) {
-  if (filtered) return <Empty title="No topic fits the filter" />;
   return (
     <NoneYet
       things="topics"
+      filtered={filtered && "No topic fits the filter"}
       title="No topics yet"
       command={`promethean publish orders.placed '{"order":7}' --key customer-42`}
     >

@@ -8,7 +8,7 @@ import { FilterBox, passes } from "../../ui/fields.js";
 import { count, lagText } from "../../ui/format.js";
 import { Link, TextLink } from "../../ui/link.js";
 import { PageHead, Section } from "../../ui/page.js";
-import { Empty, Loaded } from "../../ui/states.js";
+import { Loaded } from "../../ui/states.js";
 import { type Column, Table } from "../../ui/table.js";
 import { feederOf } from "./feeder.js";
 
@@ -44,17 +44,14 @@ export function ViewList() {
                   onOpen={({ view }) => go(to("views", view))}
                   sorted="view"
                   empty={
-                    items.length > 0 ? (
-                      <Empty title="No view fits the filter" />
-                    ) : (
-                      <NoneYet
-                        things="views"
-                        title="No views yet"
-                        command={`startChangelogProjector(bus, { topic: "orders", view: "orders" })`}
-                      >
-                        A view appears when a projector writes its first document.
-                      </NoneYet>
-                    )
+                    <NoneYet
+                      things="views"
+                      filtered={items.length > 0 && "No view fits the filter"}
+                      title="No views yet"
+                      command={`startChangelogProjector(bus, { topic: "orders", view: "orders" })`}
+                    >
+                      A view appears when a projector writes its first document.
+                    </NoneYet>
                   }
                 />
               </>
