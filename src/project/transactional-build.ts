@@ -26,7 +26,7 @@ import type { TombstonePurge } from "./tombstone-purge.js";
 import { GatheredWrites } from "./transaction.js";
 import type { TransactionalOptions } from "./transactional.js";
 import { Commit, type End } from "./transactional-commit.js";
-import { contextOf } from "./transactional-context.js";
+import { contextOf, Emissions } from "./transactional-context.js";
 import { suffixOf } from "./view-pointer.js";
 
 const BATCH_SIZE = 500;
@@ -72,6 +72,7 @@ interface Batch<T> {
   readonly lease: string;
   /** When it was delivered, on the steady clock. */
   readonly startedMs: number;
+  readonly emissions: Emissions;
 }
 
 type Begun = Commit | undefined;
@@ -97,7 +98,8 @@ class TransactionalBuild<T> {
   readonly project = async (events: readonly EventRecord<T>[], context: unknown): Promise<void> => {
     const ctx = context as SettlingContext;
     const lease = `${ctx.fence.partition}:${ctx.fence.epoch}`;
-    const batch = { events, ctx, lease, startedMs: this.#host.clock.steady() };
+    const startedMs = this.#host.clock.steady();
+    const batch = { events, ctx, lease, startedMs, emissions: new Emissions() };
     const before = this.#commits.get(lease);
     const begin = this.#options.projector.session ? this.#beginInside : this.#begin;
     const commit = await begin(batch, before);
@@ -191,7 +193,7 @@ class TransactionalBuild<T> {
       ),
       ...(session !== undefined && { session }),
     });
-    await projector.handler(batch.events, writes, contextOf(batch.ctx, replaying));
+    await projector.handler(batch.events, writes, contextOf(batch.ctx, replaying, batch.emissions));
     await this.#tables.note(writes.written);
     return writes;
   }

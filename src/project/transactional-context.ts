@@ -8,7 +8,10 @@ export interface TransactionContext extends Pick<BatchContext, "topic" | "group"
   readonly signal: AbortSignal;
   /** True while the views are built anew beside those in use: effects elsewhere have happened, and must not again. */
   readonly replaying: boolean;
-  /** Publishes an event under an id that follows from `event`, so that it is there once (P9); null while replaying. */
+  /**
+   * Publishes an event under an id that follows from `event`, so that it is there once (P9); null while replaying. It goes out
+   * before the commit: let it say what follows from `event` alone, for when the handler runs again the first one stands.
+   */
   emitFor<T>(
     event: EventRecord,
     topic: TopicRef<T>,
@@ -17,7 +20,30 @@ export interface TransactionContext extends Pick<BatchContext, "topic" | "group"
   ): Promise<PublishedRecord<T> | null>;
 }
 
-export function contextOf(ctx: BatchContext, replaying: boolean): TransactionContext {
+/**
+ * What the handler has emitted for the events of a batch. It may run several times on the same delivery, after conflicts: the
+ * n-th event that a run emits for one of them is the n-th that the first run emitted, as on a redelivery.
+ */
+export class Emissions {
+  readonly #byEvent = new Map<string, Promise<unknown>[]>();
+
+  /** A way to emit for one run of the handler. */
+  run(ctx: BatchContext): BatchContext["emitFor"] {
+    const counts = new Map<string, number>();
+    return <T>(event: EventRecord, ...what: [TopicRef<T>, NoInfer<T>, Omit<PublishOptions, "id">?]) => {
+      const emitted = this.#byEvent.get(event.id) ?? [];
+      this.#byEvent.set(event.id, emitted);
+      const index = counts.get(event.id) ?? 0;
+      counts.set(event.id, index + 1);
+      emitted[index] ??= ctx.emitFor(event, ...what);
+      return emitted[index] as Promise<PublishedRecord<T>>;
+    };
+  }
+}
+
+/** For one run of the handler. */
+export function contextOf(ctx: BatchContext, replaying: boolean, emissions: Emissions): TransactionContext {
+  const emitFor = emissions.run(ctx);
   return {
     topic: ctx.topic,
     group: ctx.group,
@@ -30,6 +56,6 @@ export function contextOf(ctx: BatchContext, replaying: boolean): TransactionCon
     },
     extend: (ms) => ctx.extend(ms),
     emitFor: async (event, topic, payload, options) =>
-      replaying ? null : ctx.emitFor(event, topic, payload, options),
+      replaying ? null : emitFor(event, topic, payload, options),
   };
 }

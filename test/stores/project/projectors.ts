@@ -247,6 +247,34 @@ export function describeProjectors(bench: ProjectBench): void {
       await handle.stop();
     });
 
+    it("P9: what the handler emits is there once, however often a conflict makes it run again", async () => {
+      const { bus, store } = bench;
+      const [topic, news] = [await bench.topic(), await bench.topic()];
+      const view = `told-${topic}`;
+      let runs = 0;
+      const handle = await startTransactionalProjector<number>(bus, {
+        topic,
+        group: "telling",
+        handler: async (events, tx, ctx) => {
+          const before = await tx.view(view).get<{ n: number }>("all");
+          for (const event of events) {
+            await ctx.emitFor(event, news, { first: event.payload, run: runs });
+            await ctx.emitFor(event, news, { second: event.payload });
+          }
+          // Somebody else changes what was read.
+          const write = { op: "upsert" as const, key: "all", ts: 1, fields: { n: 100 } };
+          if (runs++ < 2) await store.documents.write(view, [write]);
+          await tx.view(view).upsert("all", { n: (before?.n ?? 0) + events.length });
+        },
+      });
+      await bench.publish(topic, [{ payload: 1 }]);
+      await bench.drained(topic, "telling");
+      expect(handle.stats()).toMatchObject({ conflicts: 2, commits: 1 });
+      await handle.stop();
+      const told = (await bench.events(news)).map(({ payload }) => payload);
+      expect(told).toEqual([{ first: 1, run: 0 }, { second: 1 }]);
+    });
+
     it("P4, P9: a batch that is handled while the one before it commits sees what that one wrote, whatever fails", async () => {
       const { bus } = bench;
       const topic = await bench.topic({ partitions: 1 });
