@@ -132,14 +132,15 @@ export class PastView<D = JsonObject, T = unknown> {
     const entryHeads = snapshot === null ? [] : await store.log.heads(snapshot.name);
     for (const head of heads) {
       const entries = followsKeys(this.#source) ? (entryHeads[head.partition]?.head ?? 0) : 0;
+      // Of events that are gone, later entries may tell what those up to a mark do not.
+      const incomplete = head.low > 1 || head.events < head.head;
       const mark = entries === 0 ? undefined : await this.#markOf(head.partition);
       if (mark !== undefined) {
-        await this.#offerEntries(window, head.partition, mark.entry);
+        await this.#offerEntries(window, head.partition, incomplete ? entries : mark.entry);
         await this.#offerEvents(window, head, mark.position);
         if (await this.#isWhole(head.partition, mark)) continue;
       }
       // Without a mark, or with one that was compacted away in the meantime, everything is looked at.
-      const incomplete = head.low > 1 || head.events < head.head;
       if (incomplete) await this.#offerEntries(window, head.partition, entries);
       await this.#offerEvents(window, head, head.low - 1);
     }

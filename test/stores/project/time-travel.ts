@@ -159,6 +159,24 @@ function describeViewAt(bench: ProjectBench): void {
       expect(await pastState(bench, { topic }, ts)).toEqual(stateOf(events, ts));
     });
 
+    it("gives the same as single documents, whatever of the log behind a snapshot is gone", async () => {
+      const random = seededRandom(7);
+      for (const compaction of [false, true]) {
+        const topic = await bench.topic({ keyed: true, compaction });
+        for (let round = 0; round < 4; round++) {
+          const firstTs = 1_000_000 + round * 20_000;
+          await bench.publish(topic, traffic({ events: 30, keys: 8, seed: round, firstTs, deletes: 0.2 }));
+          await compactNow(bench.bus, { topic, ...FAST });
+          if (!compaction) await bench.store.log.trim(topic, 0, round * 30 + Math.floor(random() * 30));
+        }
+        for (let ts = 999_000; ts < 1_100_000; ts += 1_700) {
+          const past = await viewAt(bench.bus, { topic }, ts);
+          const single = await Promise.all(Array.from({ length: 8 }, (_, k) => past.get(`k${k}`)));
+          expect((await past.find()).items, `at ${ts}`).toEqual(single.filter((one) => one !== null));
+        }
+      }
+    });
+
     it("pages by key, and gives single documents", async () => {
       const topic = await bench.topic({ keyed: true, partitions: 3 });
       const events = await bench.publish(topic, traffic({ events: 200, keys: 40, firstTs: 1_000_000 }));
