@@ -4,13 +4,15 @@
  * Everything up to `cleaned` holds each key about once. A round first looks through a stretch above it and learns the
  * newest seq of every key there (NewestSeqs, bounded in keys: the stretch ends where the bound is reached), then removes
  * what those supersede, in the stretch and below. An event goes only when a newer one of its key is in the log, so that
- * being interrupted anywhere, or running twice, changes no key's newest value.
+ * being interrupted anywhere, or running twice, changes no key's newest value. A dead letter that came back for one group
+ * supersedes nothing: the others never get it, and would be left without the key.
  *
- * A tombstone goes when it is older than its retention, no other event of its key is left, and every group's cursor is
- * past it. When the next one may go is remembered, so that nothing is looked through in vain.
+ * A tombstone goes when it is older than its retention, nothing but tombstones of its key is left, and every group's
+ * cursor is past it. When the next one may go is remembered, so that nothing is looked through in vain.
  */
 import type { Seq, StoredEvent } from "../model/event.js";
 import type { JsonValue } from "../model/json.js";
+import { REDRIVE_GROUP_HEADER } from "../model/topic.js";
 import { isTombstoneEvent } from "./tombstone.js";
 
 export interface CompactionProgress {
@@ -65,12 +67,16 @@ export class NewestSeqs {
   /** In seq order. */
   see(event: StoredEvent): void {
     this.#events++;
-    if (event.key !== undefined) this.#seqs.set(event.key, event.seq);
+    if (event.key !== undefined && !isForOneGroup(event)) this.#seqs.set(event.key, event.seq);
   }
 
   supersedes(event: StoredEvent): boolean {
     return event.key !== undefined && (this.#seqs.get(event.key) ?? 0) > event.seq;
   }
+}
+
+function isForOneGroup(event: StoredEvent): boolean {
+  return event.meta?.headers?.[REDRIVE_GROUP_HEADER] !== undefined;
 }
 
 /** What stands in a page: seqs that are superseded, and tombstones that are not. */

@@ -16,7 +16,7 @@ import {
 import { cursorsAt, slowestFloor } from "./group-floors.js";
 import type { Host } from "./host.js";
 import { scanPages } from "./log-scan.js";
-import { DEFAULT_TOMBSTONE_RETENTION_MS } from "./tombstone.js";
+import { DEFAULT_TOMBSTONE_RETENTION_MS, isTombstoneEvent } from "./tombstone.js";
 
 export interface PartitionCompaction {
   readonly host: Host;
@@ -36,6 +36,8 @@ export interface PartitionCompaction {
 const LOOKUPS = 16;
 /** Older events of a key in the clean part: about one, unless the topic was compacted by other means. */
 const OLDER_EVENTS = 100;
+/** Tombstones of a key that are left together: one, and those that came back for single groups. */
+const TOMBSTONES = 10;
 
 /** Compacts one stretch; true if there is more to do at once. */
 export async function compactPartition(work: PartitionCompaction, at: PartitionHead): Promise<boolean> {
@@ -166,10 +168,11 @@ function dueMsOf(work: PartitionCompaction, tombstone: StoredEvent): number {
   return tombstone.ts + retentionMs(work);
 }
 
+/** Whether nothing but tombstones is left of its key. */
 async function isAlone({ host, topic }: PartitionCompaction, tombstone: StoredEvent): Promise<boolean> {
   const key = tombstone.key as string;
-  const [first, second] = await host.store.log.history(topic.name, key, { limit: 2 });
-  return first?.id === tombstone.id && second === undefined;
+  const events = await host.store.log.history(topic.name, key, { limit: TOMBSTONES });
+  return events.length < TOMBSTONES && events.every(isTombstoneEvent);
 }
 
 /** As `isAlone`, of all of them in one walk through the topic. */
@@ -179,19 +182,16 @@ async function findAlone(
 ): Promise<StoredEvent[]> {
   if (tombstones.length === 0) return [];
   const { log } = work.host.store;
-  const counts = new Map(tombstones.map(({ key }) => [key, 0]));
+  const alone = new Set(tombstones.map(({ key }) => key));
   for (const { partition, low, head } of await log.heads(work.topic.name)) {
     const stretch = { topic: work.topic.name, partition, after: low - 1, through: head };
     for await (const { events } of scanPages(log, stretch, work)) {
-      for (const { key } of events) {
-        const count = counts.get(key);
-        if (count !== undefined) counts.set(key, count + 1);
-      }
+      for (const event of events) if (!isTombstoneEvent(event)) alone.delete(event.key);
       await work.breathe();
     }
   }
   // Whoever is told to stop has not seen everything.
-  return work.signal.aborted ? [] : tombstones.filter(({ key }) => counts.get(key) === 1);
+  return work.signal.aborted ? [] : tombstones.filter(({ key }) => alone.has(key));
 }
 
 /** Removes from the clean part, by index, what the stretch supersedes. */

@@ -1,6 +1,8 @@
 /** P11 on every store: compaction of the log. */
 import { describe, expect, it } from "vitest";
+import { Fatal } from "../../../src/model/errors.js";
 import { compactNow } from "../../../src/project/compactor.js";
+import { redrive } from "../../../src/project/redrive.js";
 import { verifyGroup } from "../../../src/project/verify.js";
 import type { ProjectBench } from "./bench.js";
 import { finalState, traffic } from "./traffic.js";
@@ -141,6 +143,39 @@ export function describeCompaction(bench: ProjectBench): void {
       expect(finalState(seen as never)).toEqual(before);
       expect(await verifyGroup(bench.bus, topic, "reader")).toMatchObject({ ok: true });
       await stop();
+    });
+
+    it("P11: an event that came back for one group does not take its key from the others, nor keep a tombstone for ever", async () => {
+      const { bus } = bench;
+      const topic = await bench.topic({ compaction: true, tombstoneRetentionMs: 1 });
+      let works = false;
+      const handler = (): void => {
+        if (!works) throw new Fatal("not now");
+      };
+      const stop = await bus.subscribe(topic, "failing", handler, { from: "earliest" });
+      await bench.publish(topic, [
+        { payload: { n: 1 }, key: "a", ts: 1_000 },
+        { payload: { n: 2 }, key: "b", ts: 1_000 },
+        { payload: null, key: "c", ts: 1_000 },
+      ]);
+      await bench.drained(topic, "failing");
+      works = true;
+      expect(await redrive(bus, { topic })).toMatchObject({ redriven: 3 });
+      await bench.publish(topic, [{ payload: { n: 3 }, key: "b" }]);
+      await bench.drained(topic, "failing");
+      await stop();
+      await compactNow(bus, { topic, ...FAST });
+      const late: unknown[] = [];
+      const stopLate = await bus.subscribe(topic, "late", ({ key, payload }) => late.push([key, payload]), {
+        from: "earliest",
+      });
+      await bench.drained(topic, "late");
+      await stopLate();
+      expect(late).toEqual([
+        ["a", { n: 1 }],
+        ["b", { n: 3 }],
+      ]);
+      expect((await bench.events(topic)).map(({ key }) => key)).toEqual(["a", "a", "b"]);
     });
 
     it("keepHistoryMs: what was superseded lately stays; a ts from the future holds nothing back", async () => {
