@@ -18,7 +18,7 @@ import { checkFunctions, checkIndexes, checkObject, checkRange } from "./option-
 import { subscribedTask } from "./running-task.js";
 import { TaskHealth } from "./task-health.js";
 import { TombstonePurge } from "./tombstone-purge.js";
-import { checkViewName } from "./view.js";
+import { checkKeptName } from "./view.js";
 import { rememberView } from "./view-definitions.js";
 import { readPointer } from "./view-pointer.js";
 
@@ -104,7 +104,7 @@ function checkedView<T>(options: ChangelogOptions<T>): string {
   checkOptionNames("startChangelogProjector", options, CHANGELOG_OPTIONS);
   checkTopicName(topicName(options.topic));
   const view = options.view ?? options.collection;
-  checkViewName(view);
+  checkKeptName(view);
   const { keyOf, map, tombstone, versionOf } = options;
   checkFunctions({ keyOf, map, tombstone, versionOf });
   checkIndexes(options.indexes);

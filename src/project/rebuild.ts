@@ -101,6 +101,7 @@ export async function rebuildView<T>(
   checkViewName(view);
   checkOptions(options);
   const projection = await projectionOf(host, view, options);
+  await checkFree(host, projection);
   const pointer = await reserveBuild(host.store.registry, projection.name);
   const rebuild = new Rebuild(host, view, projection, pointer, options);
   const { clock, tasks } = host;
@@ -124,6 +125,21 @@ function checkOptions<T>(options: RebuildOptions<T>): void {
   checkOptionNames("the projector of a view", options.projector ?? {}, TRANSACTIONAL_OPTIONS);
   checkChoice("from", options.from, ["log", "snapshot"]);
   checkRange("samples", options.samples, 0);
+}
+
+/** What stands under the names of the next build is somebody else's, and must not be written to, moved on or removed. */
+async function checkFree({ store, clock }: Host, projection: Projection): Promise<void> {
+  const { name, topic } = projection;
+  const build = buildName(name, (await readPointer(store.registry, name)).number + 1);
+  const tables = (await projection.views()).map((view) => view + suffixOf(build, name));
+  const table = (await store.documents.views()).find(({ view }) => tables.includes(view))?.view;
+  const group = projection.group(build);
+  const state = await store.groups.state({ topic, group }, { nowMs: clock.now() });
+  if (table === undefined && state === null) return;
+  const taken = table === undefined ? `the group ${group} of ${topic}` : `the view ${table}`;
+  throw new BusError("WRITE_CONFLICT", `${taken} is there already, and its name is needed for a rebuild`, {
+    retryable: false,
+  });
 }
 
 /** Makes the view that counted before count again. */

@@ -3,7 +3,7 @@ import { addToList } from "../model/add-to-list.js";
 import { BusError } from "../model/errors.js";
 import { type JsonObject, jsonBody } from "../model/json.js";
 import type { Documents, DocumentWrite, Unit, ViewDocument } from "../ports/documents.js";
-import { checkViewName, toRecord, type ViewRecord } from "./view.js";
+import { checkKeptName, toRecord, type ViewRecord } from "./view.js";
 
 export interface TransactionView {
   get<T = JsonObject>(key: string): Promise<ViewRecord<T> | null>;
@@ -94,7 +94,7 @@ export class GatheredWrites implements Transaction {
   }
 
   view(name: string): TransactionView {
-    checkViewName(name);
+    checkKeptName(name);
     return this.#gathered(name);
   }
 

@@ -95,6 +95,11 @@ export function buildName(view: string, number: number): string {
   return number === 1 ? view : `${view}__${number}`;
 }
 
+/** Whether a name is that of a build other than the first. */
+export function isBuildName(name: string): boolean {
+  return /__(?:[2-9]|[1-9]\d+)$/.test(name);
+}
+
 /** Which build of `name` it is. */
 export function numberOf(build: string, name: string): number {
   const suffix = suffixOf(build, name);

@@ -3,7 +3,7 @@ import { BusError } from "../model/errors.js";
 import type { JsonObject } from "../model/json.js";
 import { checkOptionNames, namesOf } from "../model/known-options.js";
 import type { DocumentQuery, Documents, ViewDocument } from "../ports/documents.js";
-import type { ViewPointers } from "./view-pointer.js";
+import { isBuildName, type ViewPointers } from "./view-pointer.js";
 import { checkKey, checkQuery } from "./view-query.js";
 
 const NAME = /^[a-z0-9][a-z0-9_.-]{0,119}$/;
@@ -70,6 +70,16 @@ export function checkViewName(name: unknown): asserts name is string {
   if (typeof name !== "string" || !NAME.test(name)) {
     throw new BusError("INVALID_OPTION", 'a view name has 1 to 120 lower-case letters, digits or "_ . -"');
   }
+}
+
+/** Of a view that somebody keeps: `orders__2` is where a rebuild puts the view `orders`. */
+export function checkKeptName(name: unknown): asserts name is string {
+  checkViewName(name);
+  if (isBuildName(name))
+    throw new BusError(
+      "INVALID_OPTION",
+      `a view cannot be called ${name}: "__" and a number name the builds of a view that is rebuilt`,
+    );
 }
 
 export function toRecord<T>(document: ViewDocument): ViewRecord<T> {

@@ -14,7 +14,7 @@ import { checkObject } from "./option-checks.js";
 import { followsKeys } from "./past-view.js";
 import { readMarks, sourceRecordOf } from "./snapshot.js";
 import { knownTopic } from "./time-travel.js";
-import { checkViewName } from "./view.js";
+import { checkKeptName } from "./view.js";
 import { readPointer } from "./view-pointer.js";
 
 export interface WarmOptions<T = unknown> extends Omit<ChangelogOptions<T>, "batchSize"> {
@@ -50,7 +50,7 @@ export async function warmView<T>(host: Host, options: WarmOptions<T>): Promise<
   checkObject("warmView", options);
   checkOptionNames("warmView", options, OPTIONS);
   const view = options.view ?? options.collection;
-  checkViewName(view);
+  checkKeptName(view);
   // Of a view that was rebuilt, the build that counts; each has a group of its own.
   const { current: table } = await readPointer(host.store.registry, view);
   const group = groupOf(view, table, options.group);

@@ -212,6 +212,49 @@ export function describeRebuild(bench: ProjectBench): void {
       await changelog.stop();
     });
 
+    it("a view cannot have the name of another one's build, and no build takes a table or a group that is there", async () => {
+      const { bus, store } = bench;
+      const topic = await bench.topic();
+      const [view, kept] = [`named-${topic}`, `kept-${topic}`];
+      const taken = { code: "INVALID_OPTION", message: expect.stringContaining("__2") };
+      await expect(startChangelogProjector(bus, { topic, view: `${view}__2` })).rejects.toMatchObject(taken);
+      const projectors = [
+        await startChangelogProjector(bus, { topic, view }),
+        await startTransactionalProjector(bus, {
+          topic,
+          group: "named",
+          handler: async (events, tx) => {
+            await expect(tx.view(kept).get("a")).resolves.toBeNull();
+            expect(() => tx.view(`${kept}__12`)).toThrow("__12");
+            for (const { key } of events) await tx.view(kept).inc(key as string, { n: 1 });
+          },
+        }),
+      ];
+      await bench.publish(topic, [{ payload: { n: 1 }, key: "a" }]);
+      await bench.drained(topic, `changelog:${view}`);
+      await bench.drained(topic, "named");
+      // As an earlier version let it be.
+      await store.documents.write(`${view}__2`, [{ op: "upsert", key: "mine", ts: 1, fields: {} }]);
+      await expect(rebuildView(bus, view)).rejects.toMatchObject({
+        code: "WRITE_CONFLICT",
+        retryable: false,
+      });
+      expect((await store.documents.get(`${view}__2`, ["mine"])).size).toBe(1);
+      const stop = await bus.subscribe(topic, "named__2", () => undefined, { from: "earliest" });
+      await bench.drained(topic, "named__2");
+      await expect(rebuildView(bus, kept)).rejects.toMatchObject({
+        code: "WRITE_CONFLICT",
+        retryable: false,
+      });
+      await stop();
+      await store.documents.drop(`${view}__2`);
+      await store.groups.remove({ topic, group: "named__2" });
+      for (const name of [view, kept]) {
+        expect(await (await rebuildView(bus, name)).result).toMatchObject({ same: 1, to: `${name}__2` });
+      }
+      for (const projector of projectors) await projector.stop();
+    });
+
     it("a projector that starts anew goes on with the build that counts, and old builds go", async () => {
       const { bus, store } = bench;
       const topic = await bench.topic();
