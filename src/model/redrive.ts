@@ -2,7 +2,7 @@
  * What the headers of a redriven event say. A group that holds keys back needs to know which dead letter an event was,
  * and which one came before it, so that it lets them in one after the other and nothing before its turn.
  */
-import type { Seq } from "./event.js";
+import type { EventRecord, Seq } from "./event.js";
 import { REDRIVE_GROUP_HEADER } from "./topic.js";
 
 export interface Redriven {
@@ -22,6 +22,7 @@ const ROOT = "x-redrive-root";
 const AFTER = "x-redrive-after";
 const THROUGH = "x-redrive-through";
 const SKIP = "x-redrive-skip";
+const FIRST_SEQ = "x-redrive-seq";
 
 type Headers = Readonly<Record<string, string>>;
 
@@ -50,8 +51,20 @@ export function redrivenOf(headers: Headers | undefined): Redriven | null {
   };
 }
 
+/** For an event that comes back under its own key: which one it was, so that whoever keeps newest values knows how new it is. */
+export function firstSeqHeader(event: Pick<EventRecord, "seq" | "headers">): Headers {
+  return { [FIRST_SEQ]: String(firstSeqOf(event)) };
+}
+
+/** The seq under which an event was first there, however often it was given up and came back. */
+export function firstSeqOf({ seq, headers }: Pick<EventRecord, "seq" | "headers">): Seq {
+  if (headers?.[REDRIVE_GROUP_HEADER] === undefined) return seq;
+  const first = Number(headers[FIRST_SEQ] ?? headers[ROOT]);
+  return Number.isSafeInteger(first) && first > 0 && first < seq ? first : seq;
+}
+
 /** The headers of the event as it was first published. */
 export function withoutRedrive(headers: Headers | undefined): Headers {
-  const own = new Set([REDRIVE_GROUP_HEADER, ROOT, AFTER, THROUGH, SKIP]);
+  const own = new Set([REDRIVE_GROUP_HEADER, ROOT, AFTER, THROUGH, SKIP, FIRST_SEQ]);
   return Object.fromEntries(Object.entries(headers ?? {}).filter(([name]) => !own.has(name)));
 }

@@ -1,13 +1,15 @@
 /**
  * Changelog projector: a topic becomes a view. Each event replaces its key's document or, as a tombstone, removes it.
- * Versions only grow (seq unless told otherwise), so a redelivery or a late event changes nothing; it is counted.
- * Within a batch the last write of a key wins and the others are never sent.
+ * Versions only grow (seq unless told otherwise), so a redelivery or a late event changes nothing; it is counted. A dead
+ * letter that comes back has the version of the event it was made of: it replaces nothing newer.
+ * Within a batch the highest version of a key wins and the others are never sent.
  */
 import { BusError, Fatal } from "../model/errors.js";
 import type { EventRecord } from "../model/event.js";
 import type { Stop } from "../model/event-bus.js";
 import type { JsonObject } from "../model/json.js";
 import { checkOptionNames, namesOf } from "../model/known-options.js";
+import { firstSeqOf } from "../model/redrive.js";
 import type { Handle } from "../model/task.js";
 import type { TopicRef } from "../model/topic.js";
 import { checkTopicName, topicName } from "../model/topic.js";
@@ -157,7 +159,10 @@ function buryInvalid<R>(make: () => R): R {
   }
 }
 
-/** One write for each key: that of its newest event. A view remembers a deletion from `nowMs` on, however old the event is. */
+/**
+ * One write for each key: that of its highest version, of several the first, as if they were written one by one. A view
+ * remembers a deletion from `nowMs` on, however old the event is.
+ */
 export function lastWrites<T>(
   events: readonly EventRecord<T>[],
   options: ChangelogOptions<T>,
@@ -167,7 +172,7 @@ export function lastWrites<T>(
   for (const event of events) {
     const write = writeOf(event, options, nowMs);
     const earlier = write && writes.get(write.key);
-    if (write === null || (earlier && (earlier.version as number) > (write.version as number))) continue;
+    if (write === null || (earlier && (earlier.version as number) >= (write.version as number))) continue;
     writes.set(write.key, write);
   }
   return [...writes.values()];
@@ -181,7 +186,7 @@ function writeOf<T>(
   const key = options.keyOf === undefined ? event.key : (options.keyOf(event) ?? undefined);
   if (key === undefined || key === "") return null;
   if (typeof key !== "string") throw refused(event, "keyOf", "a string");
-  const version = options.versionOf?.(event) ?? event.seq;
+  const version = options.versionOf?.(event) ?? firstSeqOf(event);
   if (!Number.isFinite(version)) throw refused(event, "versionOf", "a number");
   if (isTombstone(event, options)) return { op: "delete", key, version, ts: Math.max(event.ts, nowMs) };
   return { op: "upsert", key, version, ts: event.ts, fields: fieldsOf(event, options) };

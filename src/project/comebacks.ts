@@ -5,7 +5,7 @@
 import type { EventRecord } from "../model/event.js";
 import type { PublishItem } from "../model/event-bus.js";
 import { derivedId } from "../model/ids.js";
-import { type Redriven, redriveHeaders, withoutRedrive } from "../model/redrive.js";
+import { firstSeqHeader, type Redriven, redriveHeaders, withoutRedrive } from "../model/redrive.js";
 import { REDRIVE_GROUP_HEADER } from "../model/topic.js";
 import { type Letter, settleLetters } from "./dead-letters.js";
 import type { Host } from "./host.js";
@@ -99,11 +99,14 @@ function itemOf(
   letter: Letter,
   changed: { payload: unknown; key?: string },
   turn: Redriven | null,
-  { target, allGroups }: Way,
+  { topic, target, allGroups }: Way,
 ): Comeback["item"] {
   const { event, origin } = letter;
   const key = turn === null ? (changed.key ?? event.key) : event.key;
-  const only = allGroups ? undefined : { [REDRIVE_GROUP_HEADER]: origin.group };
+  const comesHome = target === topic && key === event.key;
+  const only = allGroups
+    ? undefined
+    : { [REDRIVE_GROUP_HEADER]: origin.group, ...(comesHome && firstSeqHeader(event)) };
   return {
     id: derivedId("redrive", letter.id, target),
     payload: changed.payload,

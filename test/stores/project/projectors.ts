@@ -1,7 +1,10 @@
 /** Views kept by changelog and by transaction, on every store. */
 import { describe, expect, it } from "vitest";
+import { Fatal } from "../../../src/model/errors.js";
 import { startChangelogProjector } from "../../../src/project/changelog.js";
 import { deadLetters, summarizeDeadLetters } from "../../../src/project/dead-letters.js";
+import { viewAt } from "../../../src/project/past-view.js";
+import { redrive } from "../../../src/project/redrive.js";
 import { startTransactionalProjector } from "../../../src/project/transactional.js";
 import type { ProjectBench } from "./bench.js";
 
@@ -84,6 +87,60 @@ export function describeProjectors(bench: ProjectBench): void {
       for await (const { payload } of bus.read<{ error: { name: string } }>(`dlq.${topic}`))
         reasons.push(payload.error.name);
       expect(reasons, "buried without retries, which could not help").toEqual(["Fatal", "Fatal"]);
+      await handle.stop();
+    });
+
+    it("of events with the same version the first one counts, however they are cut into batches", async () => {
+      const { bus } = bench;
+      const topic = await bench.topic();
+      await bench.publish(topic, [
+        { payload: { v: 1, n: "first" }, key: "a" },
+        { payload: { v: 1, n: "second" }, key: "a" },
+      ]);
+      for (const batchSize of [1, 500]) {
+        const view = `same-${batchSize}-${topic}`;
+        const handle = await startChangelogProjector<{ v: number }>(bus, {
+          ...{ topic, view, batchSize },
+          versionOf: ({ payload }) => payload.v,
+        });
+        await bench.drained(topic, `changelog:${view}`);
+        expect((await bus.view(view).get("a"))?.n).toBe("first");
+        expect((await (await viewAt(bus, view, Date.now())).get("a"))?.n).toBe("first");
+        await handle.stop();
+      }
+    });
+
+    it("an event that is redriven does not replace the newer value of its key, and counts where there is none", async () => {
+      const { bus } = bench;
+      const topic = await bench.topic();
+      const view = `redriven-${topic}`;
+      let fails = 2;
+      const handle = await startChangelogProjector<{ old?: boolean; n: number }>(bus, {
+        ...{ topic, view, batchSize: 1 },
+        map: ({ payload }) => {
+          if (payload.old && fails > 0) throw new Fatal("not now");
+          return payload;
+        },
+      });
+      await bench.publish(topic, [
+        { payload: { n: 1, old: true }, key: "a" },
+        { payload: { n: 2, old: true }, key: "b" },
+        { payload: { n: 3 }, key: "a" },
+      ]);
+      // The second time, it is the redriven events that are given up.
+      for (; fails >= 0; fails--) {
+        await bench.drained(topic, `changelog:${view}`);
+        expect(await redrive(bus, { topic })).toMatchObject({ redriven: 2 });
+      }
+      await bench.drained(topic, `changelog:${view}`);
+      const shown = async () => (await bus.view(view).find()).items.map(({ _key, n, _v }) => [_key, n, _v]);
+      expect(await shown()).toEqual([
+        ["a", 3, 3],
+        ["b", 2, 2],
+      ]);
+      await bus.publish(topic, { n: 4 }, { key: "b" });
+      await bench.drained(topic, `changelog:${view}`);
+      expect((await bus.view(view).get("b"))?.n).toBe(4);
       await handle.stop();
     });
 
