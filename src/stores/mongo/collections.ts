@@ -168,6 +168,9 @@ export interface AuditDocument {
 }
 
 /** The handles of one store's collections in one database. */
+/** The driver's own is an object of the usual kind: lists under "constructor" and its like would come with bytes for documents. */
+const NONE: Record<string, boolean> = Object.create(null);
+
 export class Collections {
   readonly db: Db;
   readonly prefix: string;
@@ -199,7 +202,9 @@ export class Collections {
 
   view(name: string): Collection<ViewRow> {
     // "%" is in no view's name; MongoDB keeps "system." for itself.
-    return this.db.collection(this.#viewPrefix + name.replaceAll("system.", "%system."));
+    return this.db.collection(this.#viewPrefix + name.replaceAll("system.", "%system."), {
+      fieldsAsRaw: NONE,
+    });
   }
 
   /** The view that a collection holds, or undefined if it is none of our views. */

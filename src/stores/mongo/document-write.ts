@@ -53,7 +53,10 @@ function operatorsAfter(write: DocumentWrite, count: number): UpdateFilter<ViewR
     case "delete":
       return { $set: { ts, gone: true }, $inc: { version: count }, $unset: { fields: "" } };
     case "increment": {
-      const amounts = Object.entries(write.by).map(([name, n]) => [`fields.${bsonName(name)}`, n] as const);
+      // Added to 0, since a zero has no sign and $inc takes the amount for a field that is not there.
+      const amounts = Object.entries(write.by).map(
+        ([name, n]) => [`fields.${bsonName(name)}`, 0 + n] as const,
+      );
       // A document that only had its version raised has fields all the same.
       if (amounts.length === 0) return [{ $replaceWith: pipelineRow(write, count) }] as never;
       const $inc = { version: count, ...Object.fromEntries(amounts) };

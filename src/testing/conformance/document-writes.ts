@@ -254,9 +254,29 @@ function describeContent(harness: Harness): void {
 
   it("a zero has no sign, as in JSON", async () => {
     const view = unique("view");
-    await harness.store.documents.write(view, [upsert("a", { n: -0, list: [-0, { n: -0 }] })]);
-    const found = await harness.store.documents.get(view, ["a"]);
+    const { documents, capabilities } = harness.store;
+    await documents.write(view, [upsert("a", { n: -0, list: [-0, { n: -0 }] }), increment("b", { n: -0 })]);
+    const unit = [increment("c", { n: -0 })];
+    if (capabilities.transactions) await documents.transact({ writes: [{ view, writes: unit }] });
+    else await documents.write(view, unit);
+    const found = await documents.get(view, ["a", "b", "c"]);
     expect(found.get("a")?.fields).toStrictEqual({ n: 0, list: [0, { n: 0 }] });
+    for (const key of ["b", "c"]) expect(found.get(key)?.fields).toStrictEqual({ n: 0 });
+  });
+
+  it("names that every object knows are data, with lists of objects under them too", async () => {
+    const view = unique("view");
+    const list = [{ n: 1 }, [{ n: [{}] }]];
+    const names = ["__proto__", "constructor", "toString", "valueOf", "hasOwnProperty"];
+    const fields: JsonObject = JSON.parse(
+      `{${names.map((name) => `"${name}":${JSON.stringify(list)}`).join()}}`,
+    );
+    await harness.store.documents.write(view, [upsert("a", { ...fields, deep: [fields] })]);
+    const found = (await readDocument(harness, view, "a"))?.fields as { deep: JsonObject[] };
+    for (const object of [found, found.deep[0] as JsonObject]) {
+      for (const name of names) expect(Object.getOwnPropertyDescriptor(object, name)?.value).toEqual(list);
+    }
+    expect((await harness.store.documents.find(view, { limit: 1 })).documents[0]?.fields).toEqual(found);
   });
 
   it("odd names of fields and odd keys are data", async () => {
