@@ -4,8 +4,10 @@
  * the server's log (P12).
  */
 import {
+  type BSONSerializeOptions,
   type ChangeStreamDocument,
   type ClientSession,
+  type Collection,
   type Db,
   type Document,
   Long,
@@ -35,6 +37,23 @@ export function isLostPlace(error: unknown): error is MongoServerError {
 }
 
 const AWAIT_MS = 1_000;
+
+/** How documents are read, whatever the caller's client does: what is compared must have been read in one way. */
+const READING: BSONSerializeOptions = {
+  promoteValues: true,
+  promoteLongs: true,
+  promoteBuffers: false,
+  useBigInt64: false,
+  bsonRegExp: false,
+  raw: false,
+  // The driver's own is an object of the usual kind: lists under "constructor" and its like would come with bytes for documents.
+  fieldsAsRaw: Object.create(null),
+};
+
+/** The collection, for looking at its documents beside the stream. */
+export function sourceOf(db: Db, name: string): Collection {
+  return db.collection(name, { ...READING, readConcern: { level: "majority" }, readPreference: "primary" });
+}
 
 interface Reply {
   readonly cursor: {
@@ -85,7 +104,7 @@ export class ChangeCursor {
           cursor: { batchSize },
           readConcern: { level: "majority" },
         },
-        { session, readPreference: "primary" },
+        { ...READING, session, readPreference: "primary" },
       );
       return new ChangeCursor(db, collection, session, batchSize, reply as unknown as Reply);
     } catch (error) {
@@ -111,7 +130,7 @@ export class ChangeCursor {
         batchSize: this.#batchSize,
         maxTimeMS: AWAIT_MS,
       },
-      { session: this.#session, readPreference: "primary" },
+      { ...READING, session: this.#session, readPreference: "primary" },
     )) as unknown as Reply;
     this.#id = Long.fromValue(reply.cursor.id);
     return batchOf(reply);

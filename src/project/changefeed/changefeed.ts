@@ -20,7 +20,14 @@ import type { Host } from "../host.js";
 import { checkChoice, checkFunctions, checkRange } from "../option-checks.js";
 import { roundsTask } from "../running-task.js";
 import { checkViewName } from "../view.js";
-import { type ChangeBatch, ChangeCursor, clusterTime, isLostPlace, keepsImages } from "./change-cursor.js";
+import {
+  type ChangeBatch,
+  ChangeCursor,
+  clusterTime,
+  isLostPlace,
+  keepsImages,
+  sourceOf,
+} from "./change-cursor.js";
 import {
   type CollectionChange,
   entryOf,
@@ -252,7 +259,7 @@ class Changefeed {
       // Its image has been removed by now, or the document has.
       const lacks = change.operationType === "update" && !change.fullDocument;
       const current = lacks
-        ? await this.#db.collection(this.#options.collection).findOne(change.documentKey)
+        ? await sourceOf(this.#db, this.#options.collection).findOne(change.documentKey)
         : null;
       entries.push(entryOf(change, current, this.#naming));
     }

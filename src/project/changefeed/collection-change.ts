@@ -117,7 +117,8 @@ export function exactId(id: unknown): string {
 }
 
 export function idOfExact(text: string): unknown {
-  return EJSON.parse(text, { relaxed: true }).id;
+  // Relaxed, a long would become the nearest number, which may be the id of another document.
+  return EJSON.parse(text, { relaxed: false }).id;
 }
 
 export function digestOf(document: Document): string {

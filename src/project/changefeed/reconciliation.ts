@@ -7,6 +7,7 @@
  * last event tells its last state. A scan that is interrupted begins anew and finds that much is done.
  */
 import { BSON, type Collection, type Db, type Document, type Timestamp } from "mongodb";
+import { sourceOf } from "./change-cursor.js";
 import {
   digestOf,
   exactId,
@@ -45,10 +46,7 @@ export async function reconcile(work: Reconciliation): Promise<ReconciliationCou
   const session = work.db.client.startSession({ causalConsistency: true });
   session.advanceOperationTime(work.at);
   try {
-    const source = work.db.collection(work.naming.collection, {
-      readConcern: { level: "majority" },
-      readPreference: "primary",
-    });
+    const source = sourceOf(work.db, work.naming.collection);
     const cursor = source.find({}, { session, batchSize: PAGE, noCursorTimeout: true });
     try {
       for await (const page of pagesOf(cursor)) await comparePage(work, page, counts);

@@ -1,5 +1,5 @@
 /** Change feeds (P12) on a real server: order, restarts, lost places, dropped collections. */
-import { type Collection, type Document, MongoClient, ObjectId } from "mongodb";
+import { type Collection, type Document, Long, MongoClient, ObjectId } from "mongodb";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Bus } from "../../../src/bus/bus.js";
 import { createBus } from "../../../src/bus/create-bus.js";
@@ -148,6 +148,22 @@ describe("following a collection", () => {
     await feed.stop();
   });
 
+  it("P12: reads documents as they are, whatever their fields are called and however the caller's client reads", async () => {
+    const odd = new MongoClient(database.urlWith(`appName=${database.name}`), { useBigInt64: true });
+    const feed = startMongoChangefeed(odd.db(database.name), bus, { collection: "orders" });
+    await following(feed);
+    const fields = { constructor: [{ n: 1 }], toString: [[{ n: 2 }]], big: Long.MAX_VALUE };
+    await orders.insertOne({ _id: Long.ONE, small: Long.ONE, ...fields } as never);
+    await expect.poll(() => told()).toEqual(["insert 1"]);
+    const [event] = await published();
+    expect(event?.payload.document).toEqual({ _id: 1, small: 1, ...fields, big: String(Long.MAX_VALUE) });
+    // A scan reads the same of it as the stream did.
+    await failNext(["getMore"], 286);
+    await expect.poll(reconciliations).toMatchObject([{ added: 0, changed: 0, deleted: 0, scanned: 1 }]);
+    await feed.stop();
+    await odd.close();
+  });
+
   it("tells what a document was before, where the collection keeps it", async () => {
     await database.db.createCollection("orders", { changeStreamPreAndPostImages: { enabled: true } });
     const feed = await start();
@@ -250,6 +266,19 @@ describe("losing the place", () => {
     await orders.deleteOne({ _id: 1 });
     await expect.poll(() => told()).toContain("delete 1");
     await second.stop();
+  });
+
+  it("P12: ids beyond the numbers of JavaScript are told apart, and documents that are there are not told gone", async () => {
+    const [one, other, gone] = [0, 1, 2].map((i) => Long.fromString("9007199254740992").add(i)) as Long[];
+    const ids = orders as unknown as Collection<Document>;
+    await ids.insertMany([{ _id: one }, { _id: other }, { _id: gone }] as never);
+    await (await start({ from: "earliest" })).stop();
+    await ids.deleteOne({ _id: gone } as never);
+    await failNext(["aggregate"], 286);
+    const feed = await start();
+    await expect.poll(reconciliations).toMatchObject([{ added: 0, changed: 0, deleted: 1, scanned: 2 }]);
+    await feed.stop();
+    expect(await told()).toEqual([`insert ${one}`, `insert ${other}`, `insert ${gone}`, `delete ${gone}`]);
   });
 
   it("P12: a place lost in the middle is made good, and nothing that was published is published again", async () => {
