@@ -2,8 +2,9 @@
  * Outbox drainer: publishes what business transactions left in an outbox, under the ids they chose (P10). Any number
  * of drainers may run; claims with tokens keep them apart, and the outbox hands out each key in order.
  *
- * An entry that fails is tried again with backoff, and after `maxAttempts` is dead until a person requeues it. A crash
- * between publish and mark publishes again under the same id, which adds nothing (P3).
+ * An entry that fails is tried again with backoff, and after `maxAttempts` is dead until a person requeues it; but not by an
+ * outage, however long, which is no fault of its own. A crash between publish and mark publishes again under the same id,
+ * which adds nothing (P3).
  */
 import { addToList } from "../model/add-to-list.js";
 import { type Clock, systemClock } from "../model/clock.js";
@@ -24,7 +25,7 @@ export interface OutboxDrainerOptions {
   readonly everyMs?: number;
   /** How long a claim is held. Default 30,000. */
   readonly leaseMs?: number;
-  /** Failures after which an entry is dead. Default 10. */
+  /** Failures after which an entry is dead, unless trying again may well help. Default 10. */
   readonly maxAttempts?: number;
   readonly retry?: Partial<RetryPolicy>;
   /** Sent entries are removed after this long. Default one day. */
@@ -179,7 +180,8 @@ class Drainer {
   async #failed(claim: OutboxClaim, error: unknown): Promise<void> {
     const clock = this.#clock;
     const failures = claim.failures + 1;
-    const hopeless = BusError.is(error, "ID_CONFLICT") || failures >= (this.#options.maxAttempts ?? 10);
+    const isOver = failures >= (this.#options.maxAttempts ?? 10) && !BusError.from(error).retryable;
+    const hopeless = isOver || BusError.is(error, "ID_CONFLICT");
     const held = await this.#outbox.markError(claim.id, claim.token, {
       error: describeThrown(error),
       retryAtMs: clock.now() + backoffMs(this.#retry, failures, clock.random()),

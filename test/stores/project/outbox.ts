@@ -1,5 +1,6 @@
 /** The outbox drainer on every store's own outbox. */
 import { describe, expect, it } from "vitest";
+import { BusError } from "../../../src/model/errors.js";
 import { runOutboxDrainer } from "../../../src/project/outbox-drainer.js";
 import type { ProjectBench } from "./bench.js";
 
@@ -60,6 +61,29 @@ export function describeOutboxDrainer(bench: ProjectBench): void {
         .toMatchObject({ sent: sentBefore + 4, dead: 0 });
       expect((await bench.events(topic)).map((event) => event.payload)).toEqual(["free", "bad", "behind"]);
       await drainer.stop();
+    });
+
+    it("P10, P15: an outage kills no entry, however long it lasts: all go out in order when it is over", async () => {
+      const { store } = bench;
+      const topic = await bench.topic();
+      let tries = 0;
+      const bus = bench.bus.with({
+        publish: (request, next) => {
+          if (++tries < 40) throw new BusError("STORE_UNAVAILABLE", "the server is away");
+          return next(request);
+        },
+      });
+      const before = await store.outbox.stats();
+      for (const payload of [1, 2, 3])
+        await store.outbox.add({ id: `${topic}-${payload}`, topic, payload, key: topic });
+      const options = { maxAttempts: 3, retry: { baseMs: 1, maxMs: 2 }, everyMs: 5 };
+      const drainer = runOutboxDrainer(store.outbox, bus, options);
+      await expect
+        .poll(() => store.outbox.stats())
+        .toMatchObject({ sent: before.sent + 3, dead: before.dead, pending: before.pending });
+      await drainer.stop();
+      expect(drainer.stats().failed).toBeGreaterThan(3);
+      expect((await bench.events(topic)).map(({ payload }) => payload)).toEqual([1, 2, 3]);
     });
 
     it("P10: a key has one order, whatever the topics of its entries", async () => {
