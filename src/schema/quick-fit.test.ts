@@ -117,6 +117,14 @@ describe("a quick look at a payload", () => {
     expect(quickFit(normalize(schema))).toBeNull();
   });
 
+  it("takes names that every object knows as the validator does", () => {
+    const schema = z.object({ constructor: z.string().optional(), toString: z.any() });
+    expect(z.safeParse(schema, {}).success).toBe(false);
+    expect(quick(schema)({})).toBe(false);
+    expect(z.safeParse(schema, { constructor: "a" }).success).toBe(true);
+    expect(quick(schema)({ constructor: "a" })).toBe(true);
+  });
+
   it("there is none where code may not be made from text", () => {
     const forbidden = (): never => {
       throw new EvalError("Code generation from strings disallowed for this context");

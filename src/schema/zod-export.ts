@@ -174,7 +174,7 @@ const correctObject: Correction = (schema, json) => {
     };
   }
   const names = Object.keys(shape);
-  const presence = new Map(names.map((name) => [name, presenceOf(shape[name] as ZodSchema)]));
+  const presence = new Map(names.map((name) => [name, presenceOf(name, shape[name] as ZodSchema)]));
   for (const [keyword, wanted] of [
     ["required", "required"],
     [UNSURE, "unsure"],
@@ -188,20 +188,30 @@ const correctObject: Correction = (schema, json) => {
 };
 
 /** Whether a member may be absent, as the parser decides it. */
-function presenceOf(schema: ZodSchema): "required" | "optional" | "unsure" {
+function presenceOf(name: string, schema: ZodSchema): "required" | "optional" | "unsure" {
   const { optin, optout } = schema._zod;
+  // Where nothing of the name is there, the parser looks at what every object has.
+  if (name in Object.prototype) return presenceWith(takes(schema, Reflect.get(Object.prototype, name)));
   if (optin === undefined) return "required";
   if (optout === "optional") return "optional";
   // Something is put in its place, which must then be accepted.
-  const taken = takesNothing(schema);
+  return presenceWith(takesNothing(schema));
+}
+
+/** `taken`: whether what the parser finds in its place is accepted. */
+function presenceWith(taken: boolean | undefined): "required" | "optional" | "unsure" {
   if (taken === undefined) return "unsure";
   return taken ? "optional" : "required";
 }
 
 /** Whether it accepts undefined, which is what the parser hands it for something missing. */
 function takesNothing(schema: ZodSchema): boolean | undefined {
+  return takes(schema, undefined);
+}
+
+function takes(schema: ZodSchema, value: unknown): boolean | undefined {
   try {
-    return z.safeParse(schema as z.core.$ZodType, undefined).success;
+    return z.safeParse(schema as z.core.$ZodType, value).success;
   } catch {
     return undefined;
   }
