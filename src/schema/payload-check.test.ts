@@ -52,6 +52,36 @@ describe("what is stored of a payload", () => {
     await bus.close();
   });
 
+  it("is what toJSON makes of it, if that fits too, less what the schema leaves out", async () => {
+    const Total = defineTopic("totals", { schema: z.object({ total: z.number(), at: z.any().optional() }) });
+    const List = defineTopic("lists", { schema: z.array(z.string()) });
+    class Order {
+      readonly total = 5;
+      readonly #form: unknown;
+      constructor(form: unknown) {
+        this.#form = form;
+      }
+      toJSON(): unknown {
+        return this.#form;
+      }
+    }
+    const bus = await createBus({ store: memoryStore() });
+    const refused = { code: "SCHEMA_VIOLATION", message: expect.stringContaining("toJSON") };
+    await expect(bus.publish(Total, new Order({ total: "five" }))).rejects.toMatchObject(refused);
+    const list = Object.assign(["a"], { toJSON: () => ["a", 1] });
+    await expect(bus.publish(List, list)).rejects.toMatchObject(refused);
+    const order = await bus.publish(Total, new Order({ total: 6, secret: 1 }));
+    const dated = await bus.publish(Total, { total: 7, at: new Date(0) });
+    expect([order.payload, dated.payload]).toEqual([
+      { total: 6 },
+      { total: 7, at: "1970-01-01T00:00:00.000Z" },
+    ]);
+    await expect(bus.publish(Total, { total: 8, at: [new Date(0), Number.NaN] })).rejects.toMatchObject({
+      code: "INVALID_PAYLOAD",
+    });
+    await bus.close();
+  });
+
   it("is all of it where a validator of another kind decides", () => {
     const positive: PayloadSchema<number> = {
       safeParse: (value) =>
@@ -74,6 +104,7 @@ describe("what is stored of a payload", () => {
     ["transforms", z.string().transform(Number), "7"],
     ["any", z.any(), { a: 1 }],
   ])("can be told of %s", (_, schema, payload) => {
-    expect(payloadCheck(schema)(payload)).toMatchObject({ fits: true, stored: payload });
+    const form = JSON.parse(JSON.stringify(payload));
+    expect(payloadCheck(schema)(payload)).toMatchObject({ fits: true, stored: form });
   });
 });

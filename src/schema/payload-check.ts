@@ -7,15 +7,17 @@
  * same whether the publisher had the Zod schema at hand or only its JSON Schema; a default that is made by code (an id,
  * a time) cannot turn a retry under the same id into another event (P3); and what the compatibility check takes a
  * version to write is what it writes. `value` is what a reader makes of the payload: Zod's output, defaults included.
+ * Of what makes its own JSON (`toJSON`) that is stored, so that has to fit as well.
  */
 import { BusError } from "../model/errors.js";
-import type { JsonValue } from "../model/json.js";
+import { type JsonValue, jsonBody } from "../model/json.js";
 import type { PayloadSchema } from "../model/topic.js";
+import { accepts } from "./accept.js";
 import { normalize } from "./normalize.js";
 import { type QuickFit, quickFit } from "./quick-fit.js";
 import { isZodSchema, type SchemaInput } from "./schema-input.js";
 import { stripOf } from "./strip.js";
-import type { Node } from "./tree.js";
+import { ANY, type Node } from "./tree.js";
 import { issueViolations, type Parse, parserOf, type Violation } from "./validator.js";
 import { changesValue, hasRivals } from "./zod-view.js";
 
@@ -27,7 +29,7 @@ export type PayloadCheck = (payload: unknown) => CheckedPayload;
 
 /** `tree`: the schema's, if it is at hand. Everything that can be made once is made here. */
 export function payloadCheck(schema: SchemaInput, tree: Node = normalize(schema)): PayloadCheck {
-  const check = checkBy(parserOf(schema), stripOf(tree));
+  const check = checkBy(parserOf(schema), tree);
   const readsAsGiven = !isZodSchema(schema) || !(changesValue(schema) || hasRivals(schema));
   return readsAsGiven ? quickBefore(check, tree) : check;
 }
@@ -42,14 +44,33 @@ function quickBefore(check: PayloadCheck, tree: Node): PayloadCheck {
   };
 }
 
-function checkBy(parse: Parse, strip: ReturnType<typeof stripOf>): PayloadCheck {
+/** `ANY` for a tree that is not known. */
+function checkBy(parse: Parse, tree: Node): PayloadCheck {
+  const strip = stripOf(tree);
   return (payload) => {
     const parsed = parse(payload);
     if (!parsed.fits) return parsed;
-    const stored = strip === null ? payload : strip(payload as JsonValue);
+    const form = makesItsForm(payload)
+      ? (jsonBody(payload, FORM_LIMITS).value as JsonValue)
+      : (payload as JsonValue);
+    if (form !== payload && accepts(tree, form, "read") === false)
+      return { fits: false, violations: [OTHER_FORM] };
+    const stored = strip === null ? form : strip(form);
     // A JSON Schema changes nothing: its readers see what is stored.
     return { fits: true, stored, value: "value" in parsed ? parsed.value : stored };
   };
+}
+
+/** Those of the bus come later, when it is published. */
+const FORM_LIMITS = { maxBytes: Number.POSITIVE_INFINITY, maxDepth: 200 };
+
+const OTHER_FORM: Violation = { path: "payload", message: "what its toJSON makes of it does not fit" };
+
+/** Whether a toJSON somewhere in it decides what is stored. What is too deep, or contains itself, is refused elsewhere. */
+function makesItsForm(value: unknown, depth = 0): boolean {
+  if (typeof value !== "object" || value === null || depth > FORM_LIMITS.maxDepth) return false;
+  if (typeof (value as { toJSON?: unknown }).toJSON === "function") return true;
+  return Object.values(value).some((member) => makesItsForm(member, depth + 1));
 }
 
 const checks = new WeakMap<object, PayloadCheck>();
@@ -60,7 +81,7 @@ export function definitionCheck(schema: PayloadSchema<unknown>): PayloadCheck {
   if (check === undefined) {
     check = isZodSchema(schema)
       ? payloadCheck(schema)
-      : checkBy((payload) => parseWith(schema, payload), null);
+      : checkBy((payload) => parseWith(schema, payload), ANY);
     checks.set(schema, check);
   }
   return check;

@@ -137,7 +137,7 @@ class FitCode {
     if (prefix.length > 0 || unique) return UNSURE;
     const counted = maxItems < Infinity ? ` || value.length > ${maxItems}` : "";
     return `
-      if (!Array.isArray(value) || value.length < ${minItems}${counted}) return false;
+      if (!Array.isArray(value) || value.toJSON !== undefined || value.length < ${minItems}${counted}) return false;
       for (let i = 0; i < value.length; i++) {
         const item = value[i];
         if (item === undefined || !(${this.fits(rest, "item")})) return false;
