@@ -12,7 +12,8 @@ export interface Following {
   readonly clock: Clock;
   /** The name of the build that counts now. */
   current(): Promise<string>;
-  attach(build: string): Promise<Stop>;
+  /** Null if it is not to be attached after all. The signal aborts when the projector is stopped meanwhile. */
+  attach(build: string, signal: AbortSignal): Promise<Stop | null>;
   /** Something to do now and then besides. */
   round(): Promise<void>;
 }
@@ -59,7 +60,11 @@ export class BuildFollower {
     if (current === this.#build) return;
     await this.#detach();
     this.#detach = () => Promise.resolve();
-    this.#detach = await this.#following.attach(current);
+    // If it cannot be attached now, it is attached to none, and not still to the one before.
+    this.#build = undefined;
+    const detach = await this.#following.attach(current, this.#over.signal);
+    if (detach === null) return;
+    this.#detach = detach;
     this.#build = current;
   }
 }

@@ -9,7 +9,7 @@ import type { Registry } from "../ports/registry.js";
 import type { Host } from "./host.js";
 import type { TableOf } from "./transaction.js";
 import type { TransactionalOptions } from "./transactional.js";
-import { sharePointer, ViewPointers } from "./view-pointer.js";
+import { sharePointer, suffixOf, ViewPointers } from "./view-pointer.js";
 
 /** A transactional projector, by what it is known to every process. */
 export interface Keeper {
@@ -25,6 +25,11 @@ const known = new WeakMap<Host["tasks"], Map<string, TransactionalOptions>>();
 /** The name its pointer goes by. */
 export function keeperName({ topic, group }: Keeper): string {
   return `transactional:${topic}:${group}`;
+}
+
+/** The group that feeds a build. */
+export function buildGroup(keeper: Keeper, build: string): string {
+  return keeper.group + suffixOf(build, keeperName(keeper));
 }
 
 /** Keeps at hand how a projector of this process makes its views. */

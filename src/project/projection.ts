@@ -3,14 +3,17 @@
  * key, a transactional projector keeps any number of views together and has to see every event.
  */
 import { BusError } from "../model/errors.js";
+import type { Seq } from "../model/event.js";
 import type { Stop } from "../model/event-bus.js";
 import { topicName } from "../model/topic.js";
+import { FedBuild, type Floors, floorsOf } from "./build-effects.js";
 import { feedView, groupOf } from "./changelog.js";
 import type { Host } from "./host.js";
-import { type Keeper, keeperName, keeperOf, knownKeeper, viewsOf } from "./kept-views.js";
+import { buildGroup, type Keeper, keeperName, keeperOf, knownKeeper, viewsOf } from "./kept-views.js";
 import type { TransactionalOptions } from "./transactional.js";
-import { buildGroup, feedBuild } from "./transactional-build.js";
+import { feedBuild } from "./transactional-build.js";
 import { type ViewSource, viewSource } from "./view-definitions.js";
+import { numberOf, type ViewPointer } from "./view-pointer.js";
 import { warmTable } from "./warm.js";
 
 export interface Projection {
@@ -26,6 +29,8 @@ export interface Projection {
   warm(build: string, signal: AbortSignal): Promise<number>;
   /** Builds from the log, without effects elsewhere, and counts. */
   feed(build: string, stats: { events: number }): Promise<Stop>;
+  /** How far a build has come that nobody feeds now, where that matters for effects elsewhere. */
+  replayed(build: string): Promise<ViewPointer["replayed"]>;
 }
 
 /** What a transactional projector is told, for a process that does not run it. */
@@ -85,6 +90,18 @@ class ChangelogView<T> implements Projection {
     const counts = Object.assign(stats, { applied: 0, stale: 0, passedOver: 0 });
     return feedView(this.#host, build, this.group(build), { ...this.#source, view: build }, counts);
   }
+
+  async replayed(): Promise<undefined> {
+    return undefined;
+  }
+}
+
+/** The first parts of a list, by partition. */
+function listed(floors: Floors): Seq[] {
+  return Array.from(
+    { length: Math.max(-1, ...floors.keys()) + 1 },
+    (_, partition) => floors.get(partition) ?? 0,
+  );
 }
 
 class KeptViews<T> implements Projection {
@@ -110,7 +127,7 @@ class KeptViews<T> implements Projection {
   }
 
   group(build: string): string {
-    return buildGroup(this.#projector, build);
+    return buildGroup(this.#keeper, build);
   }
 
   views(): Promise<readonly string[]> {
@@ -124,8 +141,19 @@ class KeptViews<T> implements Projection {
     );
   }
 
-  feed(build: string, stats: { events: number }): Promise<Stop> {
+  async feed(build: string, stats: { events: number }): Promise<Stop> {
     const counts = Object.assign(stats, { commits: 0, conflicts: 0 });
+    // The build before the present one is needed until then, and only one is kept.
+    if (await new FedBuild(this.#host, this.#keeper).lacksEffects())
+      throw new BusError(
+        "WRITE_CONFLICT",
+        `${this.#projector.group} has not caught up with the last rebuild yet: start it, or roll back, before another one`,
+      );
     return feedBuild(this.#host, { projector: this.#projector, build, replaying: true, stats: counts });
+  }
+
+  async replayed(build: string): Promise<ViewPointer["replayed"]> {
+    const floors = await floorsOf(this.#host, this.#keeper, build);
+    return { number: numberOf(build, this.name), floors: listed(floors ?? new Map()) };
   }
 }

@@ -154,7 +154,8 @@ export async function rollbackView(
   const pointer = await readPointer(registry, view);
   if (pointer.previous === null)
     throw new BusError("NOT_FOUND", `the view ${view} has nothing to go back to`);
-  const to = { current: pointer.previous, previous: pointer.current, number: pointer.number };
+  const { number, replayed } = pointer;
+  const to = { current: pointer.previous, previous: pointer.current, number, replayed };
   await movePointer(registry, view, pointer, to);
   await audit(host, actor, "view.rollback", view, { from: pointer.current, to: to.current });
   return { from: pointer.current, to: to.current };
@@ -200,7 +201,9 @@ class Rebuild {
     const { number } = this.#pointer;
     const build = buildName(this.#projection.name, number);
     if (this.#options.from === "snapshot") this.#stats.events += await this.#projection.warm(build, signal);
-    const stop = await this.#projection.feed(build, this.#stats);
+    const feeding = await this.#projection.feed(build, this.#stats);
+    let stopped: Promise<void> | undefined;
+    const stop = (): Promise<void> => (stopped ??= feeding());
     let switched = false;
     let kept = false;
     try {
@@ -208,7 +211,7 @@ class Rebuild {
       this.#phase = "comparing";
       const compared = await this.#compare(build, signal);
       const { switch: wanted = this.#gone === 0 || !this.#projection.needsAllEvents } = this.#options;
-      if (wanted) await this.#switch(build, compared);
+      if (wanted) await this.#switch(build, compared, stop);
       switched = wanted;
       kept = true;
       this.#phase = "done";
@@ -260,15 +263,22 @@ class Rebuild {
     return compared;
   }
 
-  /** One write; then what no way leads back to any more goes. */
-  async #switch(build: string, compared: ReadonlyMap<string, Comparison>): Promise<void> {
+  /** One write; then what no way leads back to any more goes. What comes now is left to the projector, with its effects. */
+  async #switch(
+    build: string,
+    compared: ReadonlyMap<string, Comparison>,
+    stop: () => Promise<void>,
+  ): Promise<void> {
     const { registry } = this.#host.store;
     const { name } = this.#projection;
     const { current, previous } = this.#pointer;
     for (const view of compared.keys()) if (view !== name) await sharePointer(registry, view, name);
+    await stop();
+    const replayed = await this.#projection.replayed(build);
     await untilDone(async () => {
       const now = await this.#pointerNow();
-      await movePointer(registry, name, now, { current: build, previous: current, number: now.number });
+      const { number } = now;
+      await movePointer(registry, name, now, { current: build, previous: current, number, replayed });
     });
     for (const [view, { samples: _, ...counts }] of compared) {
       const details = { from: this.#tableOf(view, current), to: this.#tableOf(view, build), ...counts };

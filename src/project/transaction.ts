@@ -70,10 +70,15 @@ export class GatheredWrites implements Transaction {
     return [...this.#views].filter(([, { writes }]) => writes.length > 0).map(([name]) => name);
   }
 
-  /** What is to be committed, by table; of these views only. */
-  async units(views: (name: string) => boolean = () => true): Promise<Unit["writes"]> {
+  /** What was written to other views than these is not to be committed. */
+  keepOnly(views: (name: string) => boolean): void {
+    for (const name of this.#views.keys()) if (!views(name)) this.#views.delete(name);
+  }
+
+  /** What is to be committed, by table. */
+  async units(): Promise<Unit["writes"]> {
     const units: { view: string; writes: readonly DocumentWrite[] }[] = [];
-    for (const name of this.written.filter(views)) {
+    for (const name of this.written) {
       units.push({ view: await this.#tableOf(name), writes: this.#gathered(name).writes });
     }
     return units;

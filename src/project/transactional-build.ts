@@ -20,8 +20,9 @@ import { backoffMs, DEFAULT_RETRY } from "../model/retry.js";
 import { topicName } from "../model/topic.js";
 import type { Unit } from "../ports/documents.js";
 import type { CursorWrite } from "../ports/groups.js";
+import { effectsDone, type Floors } from "./build-effects.js";
 import type { Host, SettlingContext } from "./host.js";
-import { BuildTables, keeperName } from "./kept-views.js";
+import { BuildTables, buildGroup, type Keeper, keeperName } from "./kept-views.js";
 import type { TombstonePurge } from "./tombstone-purge.js";
 import { GatheredWrites } from "./transaction.js";
 import type { TransactionalOptions } from "./transactional.js";
@@ -44,17 +45,27 @@ export interface BuildOptions<T> {
   readonly purge?: TombstonePurge;
 }
 
-/** The group that feeds a build. */
-export function buildGroup<T>({ topic, group }: TransactionalOptions<T>, build: string): string {
-  return group + suffixOf(build, keeperName({ topic: topicName(topic), group }));
+/** Projects the topic into the tables of the build that counts; null if another one counts by the time it could begin. */
+export async function feedCounting<T>(
+  host: Host,
+  options: Omit<BuildOptions<T>, "replaying">,
+  signal: AbortSignal,
+): Promise<Stop | null> {
+  const done = await effectsDone(host, keeperOf(options.projector), options.build, signal);
+  return done && feedBuild(host, { ...options, replaying: false }, done);
 }
 
-/** Projects the topic into the tables of one build. */
-export function feedBuild<T>(host: Host, options: BuildOptions<T>): Promise<Stop> {
+function keeperOf<T>({ topic, group }: TransactionalOptions<T>): Keeper {
+  return { topic: topicName(topic), group };
+}
+
+/** Projects the topic into the tables of one build; `done`: events that have had their effects. */
+export function feedBuild<T>(host: Host, options: BuildOptions<T>, done: Floors = new Map()): Promise<Stop> {
   const { projector, build, replaying } = options;
+  const keeper = keeperOf(projector);
   const batchSize = projector.batchSize ?? BATCH_SIZE;
-  const run = new TransactionalBuild(host, options);
-  return host.subscribeBatch<T>(projector.topic, buildGroup(projector, build), run.project, {
+  const run = new TransactionalBuild(host, options, keeper, done);
+  return host.subscribeBatch<T>(projector.topic, buildGroup(keeper, build), run.project, {
     from: replaying ? "earliest" : (projector.from ?? "earliest"),
     ordering: "partition",
     batchSize,
@@ -83,14 +94,15 @@ class TransactionalBuild<T> {
   readonly #host: Host;
   readonly #options: BuildOptions<T>;
   readonly #tables: BuildTables;
+  /** Events that another build took in, with all that follows from them. */
+  readonly #effectsDone: Floors;
   /** The newest commit under way of each lease. */
   readonly #commits = new Map<string, Commit>();
 
-  constructor(host: Host, options: BuildOptions<T>) {
-    const { topic, group } = options.projector;
-    const keeper = { topic: topicName(topic), group };
+  constructor(host: Host, options: BuildOptions<T>, keeper: Keeper, effectsDone: Floors) {
     this.#host = host;
     this.#options = options;
+    this.#effectsDone = effectsDone;
     this.#tables = new BuildTables(host, keeper, suffixOf(options.build, keeperName(keeper)));
   }
 
@@ -193,9 +205,27 @@ class TransactionalBuild<T> {
       ),
       ...(session !== undefined && { session }),
     });
-    await projector.handler(batch.events, writes, contextOf(batch.ctx, replaying, batch.emissions));
-    await this.#tables.note(writes.written);
+    const { events } = batch;
+    const done = replaying ? events.length : this.#withEffects(batch);
+    const run = async (from: number, to: number): Promise<void> => {
+      if (from === to) return;
+      const ctx = contextOf(batch.ctx, { replaying: to <= done, from, to, emissions: batch.emissions });
+      await projector.handler(events.slice(from, to), writes, ctx);
+      await this.#tables.note(writes.written);
+    };
+    await run(0, done);
+    // What others keep has had its writes when the events came first.
+    if (done > 0) writes.keepOnly(this.#tables.owns);
+    await run(done, events.length);
     return writes;
+  }
+
+  /** How many events of a batch have had their effects. */
+  #withEffects({ events, ctx }: Batch<T>): number {
+    const through = this.#effectsDone.get(ctx.fence.partition) ?? 0;
+    if (through === 0) return 0;
+    const next = events.findIndex(({ seq }) => seq > through);
+    return next < 0 ? events.length : next;
   }
 
   /** One commit of all that was written; after a conflict the handler runs again, on what is there now. */
@@ -203,7 +233,7 @@ class TransactionalBuild<T> {
     const early = this.#host.store.capabilities.transactsInOrder === true;
     for (let writes = first, conflicts = 0; ; ) {
       try {
-        const units = await this.#units(writes);
+        const units = await writes.units();
         const send = (cursor: CursorWrite): Promise<void> =>
           this.#send({ writes: units, cursor }, cursor, batch.ctx.signal, commit.before);
         await batch.ctx.settleBy(send, { early });
@@ -254,7 +284,7 @@ class TransactionalBuild<T> {
     let units: Unit["writes"] = [];
     const within = async (session: unknown): Promise<Unit["writes"]> => {
       try {
-        units = await this.#units(await this.#handle(batch, undefined, session));
+        units = await (await this.#handle(batch, undefined, session)).units();
         return units;
       } catch (thrown) {
         // A fault of the engine ends the transaction, which begins anew; one of the handler's is its own.
@@ -271,11 +301,6 @@ class TransactionalBuild<T> {
     } catch (error) {
       throw failed === undefined ? error : failed.thrown;
     }
-  }
-
-  /** What others keep has had its writes when the events came first. */
-  #units(writes: GatheredWrites): Promise<Unit["writes"]> {
-    return this.#options.replaying ? writes.units(this.#tables.owns) : writes.units();
   }
 
   #count({ events }: Batch<T>, units: Unit["writes"]): void {

@@ -41,15 +41,25 @@ export class Emissions {
   }
 }
 
-/** For one run of the handler. */
-export function contextOf(ctx: BatchContext, replaying: boolean, emissions: Emissions): TransactionContext {
+export interface HandlerRun {
+  readonly replaying: boolean;
+  /** Which events of the batch it is about. */
+  readonly from: number;
+  readonly to: number;
+  readonly emissions: Emissions;
+}
+
+export function contextOf(
+  ctx: BatchContext,
+  { replaying, from, to, emissions }: HandlerRun,
+): TransactionContext {
   const emitFor = emissions.run(ctx);
   return {
     topic: ctx.topic,
     group: ctx.group,
     replaying,
     get attempts() {
-      return ctx.attempts;
+      return ctx.attempts.slice(from, to);
     },
     get signal() {
       return ctx.signal;

@@ -8,17 +8,17 @@ import type { EventRecord } from "../model/event.js";
 import { checkOptionNames, namesOf } from "../model/known-options.js";
 import type { Handle } from "../model/task.js";
 import { checkTopicName, type TopicRef, topicName } from "../model/topic.js";
+import { FedBuild } from "./build-effects.js";
 import { BuildFollower } from "./build-follower.js";
 import { checkHost, type Host } from "./host.js";
-import { keeperName, rememberKeeper } from "./kept-views.js";
+import { rememberKeeper } from "./kept-views.js";
 import { checkChoice, checkName, checkObject, checkRange } from "./option-checks.js";
 import { subscribedTask } from "./running-task.js";
 import { TaskHealth } from "./task-health.js";
 import { TombstonePurge } from "./tombstone-purge.js";
 import type { Transaction } from "./transaction.js";
-import { feedBuild } from "./transactional-build.js";
+import { feedCounting } from "./transactional-build.js";
 import type { TransactionContext } from "./transactional-context.js";
-import { readPointer } from "./view-pointer.js";
 
 export interface TransactionalOptions<T = unknown> {
   readonly topic: TopicRef<T>;
@@ -82,11 +82,11 @@ export async function startTransactionalProjector<T>(
   const health = new TaskHealth();
   const projector = { ...options, handler: health.around(options.handler) };
   const purge = new TombstonePurge(store.documents, clock, options.keepTombstonesMs);
-  const keeper = keeperName({ topic: topicName(options.topic), group: options.group });
+  const fed = new FedBuild(host, { topic: topicName(options.topic), group: options.group });
   const follower = await BuildFollower.start({
     clock,
-    current: async () => (await readPointer(store.registry, keeper)).current,
-    attach: (build) => feedBuild(host, { projector, build, replaying: false, stats, purge }),
+    current: () => fed.current(),
+    attach: (build, signal) => feedCounting(host, { projector, build, stats, purge }, signal),
     round: async () => {
       stats.purged += await purge.round();
     },

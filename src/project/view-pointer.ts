@@ -6,6 +6,7 @@
  */
 import type { Clock } from "../model/clock.js";
 import { BusError } from "../model/errors.js";
+import type { Seq } from "../model/event.js";
 import type { Registry } from "../ports/registry.js";
 
 export interface ViewPointer {
@@ -14,6 +15,8 @@ export interface ViewPointer {
   readonly previous: string | null;
   /** Of the newest build, which may be under way. */
   readonly number: number;
+  /** Of the newest build that came to count: how far it took events in without effects elsewhere, by partition. */
+  readonly replayed?: { readonly number: number; readonly floors: readonly Seq[] } | undefined;
   /** Revision of the registry's entry; 0 if there is none. */
   readonly revision: number;
   /** Under which name the pointer is kept: the view's own, or that of the projector that keeps it with others. */
@@ -21,7 +24,10 @@ export interface ViewPointer {
 }
 
 /** What a pointer says; or whose pointer counts. */
-type StoredPointer = Pick<ViewPointer, "current" | "previous" | "number"> | { readonly with: string };
+type StoredPointer = Target | { readonly with: string };
+
+/** Where a pointer is moved to. */
+type Target = Pick<ViewPointer, "current" | "previous" | "number" | "replayed">;
 
 /** How long a reader may go on with what it knows, of pointers that other processes move. */
 const FRESH_MS = 500;
@@ -44,13 +50,14 @@ export async function movePointer(
   registry: Registry,
   view: string,
   from: ViewPointer,
-  to: Pick<ViewPointer, "current" | "previous" | "number">,
+  to: Target,
 ): Promise<void> {
   const named = (build: string): string => from.owner + suffixOf(build, view);
   const value = {
     current: named(to.current),
     previous: to.previous && named(to.previous),
     number: to.number,
+    ...(to.replayed && { replayed: to.replayed }),
   };
   await registry.putToken(tokenName(from.owner), value, { expected: from.revision });
   noteMove(registry);
