@@ -103,10 +103,9 @@ function itemOf(
 ): Comeback["item"] {
   const { event, origin } = letter;
   const key = turn === null ? (changed.key ?? event.key) : event.key;
-  const comesHome = target === topic && key === event.key;
-  const only = allGroups
-    ? undefined
-    : { [REDRIVE_GROUP_HEADER]: origin.group, ...(comesHome && firstSeqHeader(event)) };
+  // Groups of another topic have not had it.
+  const only = allGroups || target !== topic ? undefined : { [REDRIVE_GROUP_HEADER]: origin.group };
+  const which = only && key === event.key ? firstSeqHeader(event) : undefined;
   return {
     id: derivedId("redrive", letter.id, target),
     payload: changed.payload,
@@ -114,6 +113,9 @@ function itemOf(
     ...(event.tags === undefined ? undefined : { tags: event.tags }),
     ...(event.sid === undefined ? undefined : { sid: event.sid }),
     caused_by: [letter.id, event.id],
-    headers: { ...withoutRedrive(event.headers), ...(turn === null ? only : redriveHeaders(turn)) },
+    headers: {
+      ...withoutRedrive(event.headers),
+      ...(turn === null ? { ...only, ...which } : redriveHeaders(turn)),
+    },
   };
 }

@@ -1,6 +1,6 @@
 /**
  * Redrive: publishes dead letters to their topic again, each partition in log order, so each key in its order. Only
- * the group that gave an event up gets it again (header `x-redrive-group`); others have had it.
+ * the group that gave an event up gets it again (header `x-redrive-group`); others have had it. In another topic nobody has.
  *
  * Each letter has one id under which it can come back, so a redrive that is repeated or goes on after a crash adds
  * nothing (P3). On a compacted topic an event that was overtaken by a newer one of its key stays where it is: it would
@@ -32,7 +32,7 @@ import { ViewPointers } from "./view-pointer.js";
 
 export interface RedriveOptions extends Omit<LetterQuery, "status"> {
   readonly topic: TopicRef;
-  /** Where to; default: the topic it came from. */
+  /** Where to; default: the topic it came from. In another one every group gets the event. */
   readonly to?: TopicRef;
   /** Events a second; default: as fast as they go. */
   readonly rate?: number;

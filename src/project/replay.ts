@@ -3,7 +3,8 @@
  * asked first what it would mean (`dryRun`).
  *
  * A copy's id is derived from the event and the target, so that a replay that is repeated, or goes on after a crash,
- * adds nothing (P3). Each source partition is copied in its order, so the order of keys is kept (P4).
+ * adds nothing (P3). Each source partition is copied in its order, so the order of keys is kept (P4). A dead letter that came
+ * back for one group repeats an event that is copied, too: it is passed over.
  */
 
 import { BusError } from "../model/errors.js";
@@ -11,7 +12,8 @@ import type { EventRecord, Seq } from "../model/event.js";
 import type { PublishItem } from "../model/event-bus.js";
 import { derivedId } from "../model/ids.js";
 import { checkOptionNames, namesOf } from "../model/known-options.js";
-import { checkTopicName, type TopicRef, topicName } from "../model/topic.js";
+import { withoutRedrive } from "../model/redrive.js";
+import { checkTopicName, type TopicConfig, type TopicRef, topicName } from "../model/topic.js";
 import { type MovedGroup, type MoveGroupOptions, moveGroup } from "./group-move.js";
 import { checkHost, type Host } from "./host.js";
 import { type Stretch, scanMerged } from "./log-scan.js";
@@ -19,6 +21,7 @@ import { checkFunctions, checkRange } from "./option-checks.js";
 import { pacer } from "./pacer.js";
 import { ResumePoint } from "./resume-point.js";
 import { finiteTask } from "./running-task.js";
+import { isRepeat } from "./snapshotter.js";
 import { knownTopic } from "./time-travel.js";
 import { floorsAt, type Position } from "./topic-position.js";
 
@@ -101,7 +104,8 @@ async function copyEvents<T>(host: Host, options: CopyOptions<T>): Promise<Copie
   checkFunctions({ filter, map, onProgress });
   const { registry, log } = host.store;
   const { topic, position = "earliest" } = startOf(options.from);
-  const source = (await knownTopic(host, topic)).name;
+  const config = await knownTopic(host, topic);
+  const source = config.name;
   const target = topicName(options.to);
   checkTopicName(target);
   if (target === source) throw new BusError("INVALID_OPTION", "a topic cannot be replayed into itself");
@@ -117,7 +121,7 @@ async function copyEvents<T>(host: Host, options: CopyOptions<T>): Promise<Copie
     );
   }
   const floors = point.value?.floors ?? (await floorsAt(log, source, position));
-  const copier = new Copier<T>(host, options, floors);
+  const copier = new Copier<T>(host, options, config, floors);
   const task = finiteTask(
     {
       kind: "replay",
@@ -153,14 +157,16 @@ function startOf<T>(from: CopyOptions<T>["from"]): { topic: TopicRef<T>; positio
 class Copier<T> {
   readonly #host: Host;
   readonly #options: CopyOptions<T>;
+  readonly #source: TopicConfig;
   readonly #floors: Seq[];
   readonly #batch: PublishItem[] = [];
   readonly counts = { read: 0, events: 0, duplicates: 0, passedOver: 0 };
   #complete = false;
 
-  constructor(host: Host, options: CopyOptions<T>, floors: readonly Seq[]) {
+  constructor(host: Host, options: CopyOptions<T>, source: TopicConfig, floors: readonly Seq[]) {
     this.#host = host;
     this.#options = options;
+    this.#source = source;
     this.#floors = [...floors];
   }
 
@@ -179,7 +185,9 @@ class Copier<T> {
     let unsaved = 0;
     for await (const stored of scanMerged(this.#host.store.log, stretches, { signal })) {
       if (signal.aborted) break;
-      this.#take(stored.record as EventRecord<T>);
+      this.counts.read++;
+      if (isRepeat(stored, this.#source)) this.#passOver();
+      else this.#take(stored.record as EventRecord<T>);
       this.#floors[stored.partition] = stored.seq;
       if (this.#batch.length < batchSize && ++unsaved < SAVE_EVERY_EVENTS) continue;
       const sent = await this.#flush();
@@ -195,15 +203,19 @@ class Copier<T> {
     this.#complete = true;
   }
 
+  #passOver(): void {
+    this.counts.passedOver++;
+  }
+
   #take(event: EventRecord<T>): void {
     const { filter, map, to } = this.#options;
-    this.counts.read++;
     const changed = (filter?.(event) ?? true) ? (map === undefined ? {} : map(event)) : null;
     if (changed === null) {
-      this.counts.passedOver++;
+      this.#passOver();
       return;
     }
-    const { payload, ts, key, headers, tags, sid } = event;
+    const { payload, ts, key, tags, sid } = event;
+    const headers = event.headers && withoutRedrive(event.headers);
     const item = { payload, ts, key, headers, tags, sid, caused_by: [event.id], ...changed };
     const given = Object.entries(item).filter(([name, value]) => value !== undefined || name === "payload");
     const id = derivedId("replay", event.id, topicName(to));

@@ -81,6 +81,24 @@ export function describeDeadLetters(bench: ProjectBench): void {
       await stop();
     });
 
+    it("letters that go to another topic are for all of its groups, which have not had them", async () => {
+      const { bus } = bench;
+      const { topic, broken, stop } = await brokenMailer();
+      const repairs = await bench.topic();
+      broken.add("a1");
+      await bus.publish(topic, "a1", { key: "a" });
+      await expect.poll(() => openLetters(topic)).toEqual(["a1"]);
+      expect(await redrive(bus, { topic, to: repairs })).toMatchObject({ redriven: 1 });
+      const repaired: unknown[] = [];
+      const repair = await bus.subscribe(repairs, "repair", ({ payload }) => void repaired.push(payload), {
+        from: "earliest",
+      });
+      await bench.drained(repairs, "repair");
+      expect(repaired).toEqual(["a1"]);
+      await repair();
+      await stop();
+    });
+
     it("P4: many come back together, each key in order; one that cannot keeps those behind it, and is named", async () => {
       const { bus } = bench;
       const topic = await bench.topic();
