@@ -55,6 +55,7 @@ export interface OutboxDrainerStats {
 /** A bus; or whatever else publishes, such as the client of a hub: then its drainer is on no bus's task board. */
 export interface Publisher {
   publish(topic: string, payload: unknown, options: PublishOptions): Promise<unknown>;
+  /** Used of a bus only. */
   publishMany?(topic: string, items: readonly PublishItem[]): Promise<unknown>;
   readonly clock?: Clock;
   readonly tasks?: TaskBoard;
@@ -141,7 +142,9 @@ class Drainer {
   async #publish(topic: string, claims: readonly OutboxClaim[]): Promise<void> {
     let failed: ReadonlySet<number> = NONE;
     try {
-      if (this.#bus.publishMany === undefined) failed = new Set(claims.keys());
+      // A bus lets none of a key pass one that it refused. Others may: the client of a hub hands out each by itself.
+      if (this.#bus.publishMany === undefined || this.#bus.tasks === undefined)
+        failed = new Set(claims.keys());
       else await this.#bus.publishMany(topic, claims.map(toItem));
     } catch (error) {
       failed = failedIndexes(error) ?? new Set(claims.keys());
