@@ -17,6 +17,8 @@ export type Floors = ReadonlyMap<number, Seq>;
 const LOOK_MS = 50;
 /** Longer than other processes take to notice that another build counts, or to be taken for dead. */
 const LEAVING_MS = 30_000;
+/** Longer than a projector takes from one build to another. */
+const IDLE_MS = 2_000;
 
 /** How far a build has come; null if nothing was ever built. */
 export async function floorsOf(host: Host, keeper: Keeper, build: string): Promise<Floors | null> {
@@ -27,6 +29,15 @@ export async function floorsOf(host: Host, keeper: Keeper, build: string): Promi
 function stateOf({ store, clock }: Host, keeper: Keeper, build: string): Promise<GroupState | null> {
   const ref = { topic: keeper.topic, group: buildGroup(keeper, build) };
   return store.groups.state(ref, { nowMs: clock.now() });
+}
+
+function isFed(state: GroupState | null): boolean {
+  return state?.leases.some(({ owner, alive }) => owner !== null && alive) ?? false;
+}
+
+function isAhead(one: GroupState | null, other: GroupState | null): boolean {
+  const floors = new Map(other?.leases.map(({ partition, cursor }) => [partition, cursor.floor]));
+  return one?.leases.some(({ partition, cursor }) => cursor.floor > (floors.get(partition) ?? 0)) ?? false;
 }
 
 /** Of the events that come to `build`, those that have had their effects; null if meanwhile another build came to count. */
@@ -63,7 +74,7 @@ async function untilLeft(
   const endMs = clock.steady() + LEAVING_MS;
   while (clock.steady() < endMs) {
     const state = await stateOf(host, keeper, other);
-    if (state === null || !state.leases.some(({ owner, alive }) => owner !== null && alive)) return true;
+    if (!isFed(state)) return true;
     await pause(clock, LOOK_MS, signal);
     const pointer = await readPointer(store.registry, keeperName(keeper));
     if (signal.aborted || pointer.current !== current) return false;
@@ -92,10 +103,24 @@ export class FedBuild {
     return current;
   }
 
-  /** Whether events that the build which counts took in are still to have their effects. */
-  async lacksEffects(): Promise<boolean> {
-    const pointer = await readPointer(this.#host.store.registry, keeperName(this.#keeper));
-    return pointer.previous !== null && this.#lacksEffects(pointer, pointer.previous);
+  /**
+   * Waits until the build before the one that counts tells nothing any more that this one does not: nobody feeds it, and it is
+   * not ahead. False if nobody works on that.
+   */
+  async leftBehind(): Promise<boolean> {
+    const { clock, store } = this.#host;
+    let workedMs = clock.steady();
+    for (const endMs = workedMs + LEAVING_MS; clock.steady() < endMs; await pause(clock, LOOK_MS)) {
+      const pointer = await readPointer(store.registry, keeperName(this.#keeper));
+      if (pointer.previous === null) return true;
+      const now = await stateOf(this.#host, this.#keeper, pointer.current);
+      const before = await stateOf(this.#host, this.#keeper, pointer.previous);
+      const lacking = isAhead(before, now) || (await this.#lacksEffects(pointer, pointer.previous));
+      if (!lacking && !isFed(before)) return true;
+      if (isFed(before) || isFed(now)) workedMs = clock.steady();
+      else if (clock.steady() > workedMs + IDLE_MS) return false;
+    }
+    return false;
   }
 
   async #lacksEffects({ current, replayed }: ViewPointer, previous: string): Promise<boolean> {

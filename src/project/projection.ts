@@ -144,7 +144,7 @@ class KeptViews<T> implements Projection {
   async feed(build: string, stats: { events: number }): Promise<Stop> {
     const counts = Object.assign(stats, { commits: 0, conflicts: 0 });
     // The build before the present one is needed until then, and only one is kept.
-    if (await new FedBuild(this.#host, this.#keeper).lacksEffects())
+    if (!(await new FedBuild(this.#host, this.#keeper).leftBehind()))
       throw new BusError(
         "WRITE_CONFLICT",
         `${this.#projector.group} has not caught up with the last rebuild yet: start it, or roll back, before another one`,

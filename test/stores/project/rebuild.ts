@@ -369,7 +369,9 @@ function describeEffects(bench: ProjectBench): void {
     await publish(4);
     expect(await effects()).toEqual(once(4));
     await (await rebuildView(bus, own)).result;
-    await publish(4);
+    await publish(2);
+    await (await rebuildView(bus, own)).result;
+    await publish(2);
     expect(await effects()).toEqual(once(8));
     await rollbackView(bus, own);
     await publish(1);
