@@ -6,6 +6,7 @@
  */
 import { BusError } from "../model/errors.js";
 import { baseTopic, matchesTopic } from "../model/topic.js";
+import { MAX_NAME_CHARS } from "./limits.js";
 
 export type Verb = "publish" | "subscribe" | "read" | "ops";
 
@@ -36,6 +37,10 @@ export class Acl {
 
   /** Whether this may be done with this topic (or this ops action). */
   allows(verb: Verb, resource: string): boolean {
+    return resource.length > MAX_NAME_CHARS ? this.#decide(verb, resource) : this.#remember(verb, resource);
+  }
+
+  #remember(verb: Verb, resource: string): boolean {
     let answers = this.#answers.get(verb);
     if (answers === undefined) {
       answers = new Map();

@@ -266,6 +266,21 @@ describe("frames that are wrong are answered, and the connection goes on", () =>
     expect(JSON.stringify(frames)).not.toMatch(/\.ts:\d|at async/);
   });
 
+  it.each([
+    ["an object", '{"a":1}'],
+    ["null", "null"],
+    ["a text of 201 characters", JSON.stringify("c".repeat(201))],
+  ])("a corr that is %s is not sent back", async (_, corr) => {
+    f = await hubFixture();
+    const { socket, frames } = await dial("all");
+    socket.send(`{"type":"PING","corr":${corr}}`);
+    socket.send(`{"type":"PUBLISH","corr":${corr},"topic":"a","payload":1}`);
+    await expect.poll(() => frames.length).toBe(2);
+    const said = { type: "ERR", code: "BAD_REQUEST", msg: expect.stringMatching(/^corr is a number/) };
+    expect(frames).toEqual([said, said]);
+    expect(await f.bus.store.registry.topics()).toEqual([]);
+  });
+
   it("403 in the same words whether a topic exists or not", async () => {
     f = await hubFixture({ tokens: { narrow: ["publish:mine"] } });
     await f.bus.publish("there", 1);

@@ -1,6 +1,8 @@
 /** Messages off the wire become frames, or one clear complaint. */
 import { type ClientFrame, type Corr, MAX_ACKED, MAX_TAKES } from "./protocol.js";
 
+const MAX_CORR_CHARS = 200;
+
 type Check = (frame: Record<string, unknown>) => string | null;
 
 const isText = (value: unknown): boolean => typeof value === "string" && value !== "";
@@ -114,11 +116,22 @@ export function checkFrame(value: unknown): { frame: ClientFrame } | { complaint
   if (typeof type !== "string" || !Object.hasOwn(CHECKS, type)) {
     return { complaint: `unknown frame type; known are ${Object.keys(CHECKS).join(", ")}`, ...corr };
   }
+  if (!isCorr(frame.corr))
+    return { complaint: `corr is a number, or a text of at most ${MAX_CORR_CHARS} characters` };
   const complaint = CHECKS[type as ClientFrame["type"]](frame);
   return complaint === null ? { frame: frame as unknown as ClientFrame } : { complaint, ...corr };
 }
 
 function corrOf(frame: Record<string, unknown>): { corr?: Corr } {
   const { corr } = frame;
-  return typeof corr === "number" || (typeof corr === "string" && corr.length <= 200) ? { corr } : {};
+  return corr !== undefined && isCorr(corr) ? { corr } : {};
+}
+
+/** It comes back in every answer. */
+export function isCorr(value: unknown): value is Corr | undefined {
+  return (
+    value === undefined ||
+    typeof value === "number" ||
+    (typeof value === "string" && value.length <= MAX_CORR_CHARS)
+  );
 }

@@ -33,6 +33,9 @@ export const DEFAULT_HUB_LIMITS: HubLimits = {
   maxInFlightPerSubscription: 1_000,
 };
 
+/** No name of a topic is longer: what is, is not kept in memory beyond its frame. */
+export const MAX_NAME_CHARS = 300;
+
 /** Lets `perSecond` through, and up to two seconds' worth at once. Time is an argument. */
 export class TokenBucket {
   readonly #perSecond: number;

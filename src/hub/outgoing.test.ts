@@ -11,7 +11,12 @@ beforeEach(async () => {
   received = [];
   pair = await SocketPair.open((text) => received.push(text));
   const ignore = (): void => undefined;
-  outgoing = new Outgoing(pair.socket, { maxBufferBytes: 1 << 20, onFull: ignore, onRoom: ignore });
+  outgoing = new Outgoing(pair.socket, {
+    maxBufferBytes: 1 << 20,
+    onFull: ignore,
+    onFlooded: ignore,
+    onRoom: ignore,
+  });
   outgoing.takeArrays();
 });
 afterEach(() => pair.close());

@@ -1,6 +1,7 @@
 /**
  * What goes out on a WebSocket: frames that one callback of Node's leads to travel in one write (and in one message, for
- * clients that take arrays), and a reader that does not keep up is noticed: `onFull` when too much waits, `onRoom` when it has gone.
+ * clients that take arrays), and a reader that does not keep up is noticed: `onFull` when too much waits, `onFlooded` when twice as
+ * much does, `onRoom` when it has gone.
  *
  * Events that follow each other and have the same surroundings are one frame, for clients that take that, and so are answers to
  * publishes that stand one behind the other: a frame stays open until something else is sent.
@@ -15,10 +16,14 @@ import { PlacedRun, placedOne } from "./publish-frame.js";
 
 /** A message ends behind the frame, or the event of a run, with which it has more. */
 const MAX_MESSAGE_CHARS = 65_536;
+/** So many times what may wait. */
+const FLOOD = 2;
 
 export interface OutgoingOptions {
   readonly maxBufferBytes: number;
   readonly onFull: () => void;
+  /** Events wait from `onFull` on, so that this is answers: whoever asks does not read them. */
+  readonly onFlooded: () => void;
   readonly onRoom: () => void;
 }
 
@@ -42,6 +47,7 @@ export class Outgoing {
   #takesArrays = false;
   #scheduled = false;
   #full = false;
+  #flooded = false;
 
   constructor(socket: WebSocket, options: OutgoingOptions) {
     this.#socket = socket;
@@ -50,6 +56,10 @@ export class Outgoing {
 
   get full(): boolean {
     return this.#full;
+  }
+
+  get flooded(): boolean {
+    return this.#flooded;
   }
 
   /** The client takes several frames in one message. */
@@ -145,10 +155,24 @@ export class Outgoing {
     this.#lookForRoom();
   };
 
+  /** Answers a ping of WebSocket's own, which counts like everything that goes out. */
+  pong(data: Buffer): void {
+    if (this.#socket.readyState !== this.#socket.OPEN) return;
+    this.#socket.pong(data, false, this.#written);
+    this.#lookForRoom();
+  }
+
   #lookForRoom(): void {
-    if (this.#full || this.#socket.bufferedAmount <= this.#options.maxBufferBytes) return;
-    this.#full = true;
-    this.#options.onFull();
+    const { maxBufferBytes, onFull, onFlooded } = this.#options;
+    const bytes = this.#socket.bufferedAmount;
+    if (bytes <= maxBufferBytes) return;
+    if (!this.#full) {
+      this.#full = true;
+      onFull();
+    }
+    if (this.#flooded || bytes <= FLOOD * maxBufferBytes) return;
+    this.#flooded = true;
+    onFlooded();
   }
 
   #write(messages: readonly string[]): void {
@@ -162,6 +186,7 @@ export class Outgoing {
   readonly #written = (): void => {
     if (!this.#full || this.#socket.bufferedAmount * 4 > this.#options.maxBufferBytes) return;
     this.#full = false;
+    this.#flooded = false;
     this.#options.onRoom();
   };
 }

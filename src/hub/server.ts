@@ -128,6 +128,8 @@ class Gateway {
       noServer: true,
       maxPayload: limits.maxBodyBytes * 2,
       perMessageDeflate: false,
+      // By the session, which bounds what waits to go out.
+      autoPong: false,
       // Who was cut off may read on for as long again, up to the close frame. The types do not know of it.
       ...{ closeTimeout: limits.slowConsumerMs },
     });

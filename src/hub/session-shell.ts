@@ -11,7 +11,7 @@ import type { StoredEvent } from "../model/event.js";
 import type { SubscribeOptions } from "../model/event-bus.js";
 import type { Authenticator, Caller } from "./auth.js";
 import { Feed } from "./feed.js";
-import { checkFrame, parseMessage } from "./frames.js";
+import { checkFrame, isCorr, parseMessage } from "./frames.js";
 import type { HubLimits } from "./limits.js";
 import { onMessage } from "./message-bytes.js";
 import { Outgoing } from "./outgoing.js";
@@ -72,6 +72,7 @@ export class SessionShell {
   #held: Held[] = [];
   /** The highest number that a lease of a subscription had that is over: none is used twice (P6). */
   #lastLease = 0;
+  #isTokenLookedAt = false;
   #cancelLate: CancelTimer | null = null;
   #cancelExpiry: CancelTimer | null = null;
   #cancelSlow: CancelTimer | null = null;
@@ -84,6 +85,7 @@ export class SessionShell {
     this.#out = new Outgoing(socket, {
       maxBufferBytes: limits.maxSendBufferBytes,
       onFull: () => this.#holdBack(),
+      onFlooded: () => this.#listen(),
       onRoom: () => this.#goOn(),
     });
     this.#publishes = new Publishes({
@@ -93,6 +95,7 @@ export class SessionShell {
       complain: (error, corr) => this.#complain(error, corr),
     });
     onMessage(socket, (data, isBinary) => this.#receive(data, isBinary));
+    socket.on("ping", (data) => this.#out.pong(data));
     socket.on("close", () => this.#ended());
     socket.on("error", () => socket.terminate());
     if (caller === null) {
@@ -137,7 +140,7 @@ export class SessionShell {
   }
 
   #receivePublish({ frame, options, text }: ReadPublish, nowMs: number, isAlone: boolean): void {
-    if (typeof frame.topic !== "string" || frame.topic === "") {
+    if (typeof frame.topic !== "string" || frame.topic === "" || !isCorr(frame.corr)) {
       this.#receiveFrame(frame, text, nowMs);
       return;
     }
@@ -167,7 +170,7 @@ export class SessionShell {
 
   #receiveFrame(value: unknown, text: string | undefined, nowMs: number): void {
     const checked = checkFrame(value);
-    if ("complaint" in checked) this.#send({ type: "complaint", ...checked });
+    if ("complaint" in checked) this.#send({ type: "complaint", ...checked, nowMs });
     else this.#send({ type: "frame", frame: checked.frame, nowMs, text });
   }
 
@@ -212,10 +215,11 @@ export class SessionShell {
 
   async #authenticate(token: string, corr: Corr | undefined): Promise<void> {
     const given = corr === undefined ? {} : { corr };
-    // Nothing more is read meanwhile: what may wait is what was read already (P13).
-    this.#socket.pause();
+    this.#isTokenLookedAt = true;
+    this.#listen();
     const caller = await this.#options.auth.authenticate(token).catch(() => null);
-    this.#socket.resume();
+    this.#isTokenLookedAt = false;
+    this.#listen();
     // It may have gone while the token was looked at.
     if (this.#session.phase === "ended") return;
     if (caller === null) this.#send({ type: "refused", ...given });
@@ -224,6 +228,15 @@ export class SessionShell {
       this.#cancelLate?.();
       this.#send({ type: "authenticated", caller, nowMs: this.#options.bus.clock.steady(), ...given });
     }
+  }
+
+  /**
+   * Nothing more is read while a token is looked at: what waits for that is what was read already. Nor while the answers to what was
+   * asked are not read: more of them would be kept here, as fast as somebody asks (P13).
+   */
+  #listen(): void {
+    if (this.#isTokenLookedAt || this.#out.flooded) this.#socket.pause();
+    else this.#socket.resume();
   }
 
   #expireAt(atMs: number): void {
@@ -343,6 +356,7 @@ export class SessionShell {
   }
 
   #goOn(): void {
+    this.#listen();
     if (this.#session.phase === "ended") return;
     this.#cancelSlow?.();
     this.#cancelSlow = null;

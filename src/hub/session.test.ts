@@ -37,6 +37,29 @@ const PUBLISH = { type: "PUBLISH", topic: "a", payload: 1, corr: 1 };
 const SUBSCRIBE = { type: "SUBSCRIBE", ...a, corr: 1 };
 const ACK = { type: "ACK", ...a, id: "x", corr: 1 };
 
+describe("what a session keeps is bounded (P13)", () => {
+  it("P13: rates of the last topics alone, however many it publishes to", () => {
+    const session = known();
+    for (let n = 0; n < 10_000; n++) stepSession(session, frame({ ...PUBLISH, topic: `t.${n}` }));
+    expect(session.publishes.size).toBeLessThanOrEqual(1_000);
+  });
+
+  it("P13: of what a client takes, the names that there are", () => {
+    const session = known();
+    stepSession(session, frame({ type: "PING", takes: ["events", "x".repeat(1_000_000), "placed"] }));
+    expect([...session.takes]).toEqual(["events", "placed"]);
+  });
+
+  it("P13: bad frames are answered with far more than they hold, and count as many", () => {
+    const session = known(null);
+    const bad = { type: "complaint", complaint: "bad", corr: 1, nowMs: 0 } as const;
+    const answers = Array.from({ length: 10_000 }, () => codes(stepSession(session, bad))).flat();
+    expect(answers.filter((code) => code === "BAD_REQUEST")).toHaveLength(4_000);
+    expect(answers.filter((code) => code === "RATE_LIMITED")).toHaveLength(1_000);
+    expect(answers.at(-1)).toBe(4429);
+  });
+});
+
 describe("a session that has not said who it is", () => {
   it.each([PUBLISH, SUBSCRIBE, ACK, { type: "PAUSE" }])("is ended by %o", (given) => {
     const session = known(null);
@@ -87,12 +110,12 @@ describe("a session", () => {
 
   it("knows what its client takes, from the last AUTH or PING that said so", () => {
     const session = known(null);
-    stepSession(session, frame({ type: "AUTH", token: "t", takes: ["events", "more"] }));
+    stepSession(session, frame({ type: "AUTH", token: "t", takes: ["events", "placed"] }));
     stepSession(session, { type: "authenticated", caller: everything, nowMs: 0 });
-    expect([...session.takes]).toEqual(["events", "more"]);
+    expect([...session.takes]).toEqual(["events", "placed"]);
     stepSession(session, frame({ type: "PING" }));
     stepSession(session, frame({ type: "AUTH", token: "t" }));
-    expect([...session.takes]).toEqual(["events", "more"]);
+    expect([...session.takes]).toEqual(["events", "placed"]);
     stepSession(session, { type: "authenticated", caller: everything, nowMs: 0 });
     stepSession(session, frame({ type: "PING", takes: [] }));
     expect([...session.takes]).toEqual([]);

@@ -11,12 +11,13 @@
  */
 import type { Caller } from "./auth.js";
 import type { HubLimits } from "./limits.js";
-import { TokenBucket } from "./limits.js";
+import { MAX_NAME_CHARS, TokenBucket } from "./limits.js";
 import type { HubCode } from "./problem.js";
 import {
   type AckFrame,
   type AckLeasesFrame,
   type AckManyFrame,
+  CLIENT_TAKES,
   type ClientFrame,
   CloseCode,
   type Corr,
@@ -55,7 +56,12 @@ export type SessionEvent =
       readonly nowMs: number;
       readonly text?: string | undefined;
     }
-  | { readonly type: "complaint"; readonly complaint: string; readonly corr?: Corr }
+  | {
+      readonly type: "complaint";
+      readonly complaint: string;
+      readonly corr?: Corr;
+      readonly nowMs: number;
+    }
   /** A message that is not JSON. What comes behind it is not looked at: nobody knows what it was meant to follow. */
   | { readonly type: "unreadable" }
   | { readonly type: "authenticated"; readonly caller: Caller; readonly corr?: Corr; readonly nowMs: number }
@@ -92,6 +98,12 @@ export type SessionEffect =
 /** A client that keeps sending this long after being told to slow down is cut off. */
 const MAX_REFUSALS = 1_000;
 
+/** Topics whose rate is known at a time. */
+const MAX_BUCKETS = 1_000;
+
+/** A bad frame can be a byte, and its answer is a sentence: it counts as so many of those that a second has room for. */
+const BAD_FRAMES_PER_SECOND = 2_000;
+
 const COME_BACK_MS = 1_000;
 
 const NOTHING: readonly SessionEffect[] = [];
@@ -118,7 +130,7 @@ export function stepSession(session: Session, event: SessionEvent): readonly Ses
     case "frame":
       return onFrame(session, event.frame, event.nowMs, event.text);
     case "complaint":
-      return [err("BAD_REQUEST", event.complaint, event.corr)];
+      return onBadFrame(session, event);
     case "unreadable":
       return [
         err("BAD_REQUEST", "a message is text: one JSON frame or an array of them", undefined),
@@ -213,7 +225,7 @@ function onFrame(
   const held = holdFrame(session, frame, nowMs, text);
   if (held !== null) return held;
   if ((frame.type === "AUTH" || frame.type === "PING") && frame.takes !== undefined)
-    session.takes = new Set(frame.takes);
+    session.takes = new Set(frame.takes.filter((name) => CLIENT_TAKES.includes(name)));
   if (frame.type === "AUTH") {
     session.authenticating = true;
     return [{ type: "authenticate", token: frame.token, ...withCorr(frame.corr) }];
@@ -238,6 +250,15 @@ function holdFrame(
   if (!session.authenticating) return null;
   session.waiting.push({ frame, text });
   return NOTHING;
+}
+
+function onBadFrame(
+  session: Session,
+  { complaint, corr, nowMs }: Extract<SessionEvent, { type: "complaint" }>,
+): readonly SessionEffect[] {
+  const count = Math.max(1, session.limits.framesPerSecond / BAD_FRAMES_PER_SECOND);
+  const waitMs = session.frames.take(count, nowMs);
+  return waitMs > 0 ? tooFast(session, corr, waitMs) : [err("BAD_REQUEST", complaint, corr)];
 }
 
 function authFirst(session: Session, corr: Corr | undefined): readonly SessionEffect[] {
@@ -288,13 +309,18 @@ function refusePublish(
 ): readonly SessionEffect[] | null {
   if (session.leaving) return [goingDown(frame.corr)];
   if (!caller.acl.allows("publish", frame.topic)) return [forbidden("publish to", frame.topic, frame.corr)];
-  let bucket = session.publishes.get(frame.topic);
-  if (bucket === undefined) {
-    bucket = new TokenBucket(session.limits.publishesPerSecondPerTopic, nowMs);
-    session.publishes.set(frame.topic, bucket);
-  }
+  // The bus says what is wrong with it.
+  if (frame.topic.length > MAX_NAME_CHARS) return null;
+  const bucket = session.publishes.get(frame.topic) ?? addBucket(session, frame.topic, nowMs);
   const waitMs = bucket.take(1, nowMs);
   return waitMs > 0 ? tooFast(session, frame.corr, waitMs) : null;
+}
+
+function addBucket({ publishes, limits }: Session, topic: string, nowMs: number): TokenBucket {
+  if (publishes.size >= MAX_BUCKETS) publishes.clear();
+  const bucket = new TokenBucket(limits.publishesPerSecondPerTopic, nowMs);
+  publishes.set(topic, bucket);
+  return bucket;
 }
 
 function onSubscribe(session: Session, caller: Caller, frame: SubscribeFrame): readonly SessionEffect[] {
