@@ -80,7 +80,7 @@ export function authenticatorOf(options: AuthOptions, host: string): Authenticat
 }
 
 export function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "::1" || /^127\./.test(host);
+  return host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
 function fixedTokens(tokens: Readonly<Record<string, TokenGrant>>): Authenticator {

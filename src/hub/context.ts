@@ -8,6 +8,7 @@ import type { Jobs } from "./jobs.js";
 import type { HubLimits } from "./limits.js";
 import type { LiveStats } from "./live-stats.js";
 import type { HubMetrics } from "./metrics.js";
+import type { Visitors } from "./visitors.js";
 import type { Watch } from "./watch.js";
 
 export interface HubContext {
@@ -15,6 +16,7 @@ export interface HubContext {
   /** For people: which installation this is. */
   readonly name: string;
   readonly auth: Authenticator;
+  readonly visitors: Visitors;
   readonly limits: HubLimits;
   readonly metrics: HubMetrics;
   readonly live: LiveStats;

@@ -25,6 +25,7 @@ import { DEFAULT_HUB_LIMITS, type HubLimits } from "./limits.js";
 import { LiveStats } from "./live-stats.js";
 import { createMetrics } from "./metrics.js";
 import { SessionShell } from "./session-shell.js";
+import { Visitors } from "./visitors.js";
 import { Watch } from "./watch.js";
 
 export interface HubOptions {
@@ -37,7 +38,10 @@ export interface HubOptions {
   readonly limits?: Partial<HubLimits>;
   /** Shown in the console. */
   readonly name?: string;
-  /** Origins of other sites that may open a WebSocket from a browser; the hub's own may always. */
+  /**
+   * Origins of other sites whose pages may open a WebSocket; the hub's own may always. Without tokens, their pages and their names may
+   * ask over HTTP, too.
+   */
   readonly origins?: readonly string[];
   readonly log?: Logger;
   /** Spans for what clients handle, by OpenTelemetry; needs `@opentelemetry/api`. Default false. */
@@ -76,7 +80,6 @@ export async function startHub(options: HubOptions): Promise<Hub> {
 
 class Gateway {
   readonly #context: HubContext;
-  readonly #origins: ReadonlySet<string>;
   readonly #server: Server;
   readonly #publishers: PublishConnections;
   readonly #sockets: WebSocketServer;
@@ -100,12 +103,14 @@ class Gateway {
     const connections = (): number => this.#sessions.size;
     const startedMs = bus.clock.now();
     const watch = new Watch(bus);
+    const auth = authenticatorOf(options.auth, host);
     this.#live = new LiveStats(bus.clock);
     this.#stopObserving = bus.observe(this.#live);
     this.#context = {
       bus,
       name,
-      auth: authenticatorOf(options.auth, host),
+      auth,
+      visitors: new Visitors(auth.open, options.origins ?? []),
       limits,
       metrics: createMetrics({ live: this.#live, connections, cutOff: () => this.#cutOff, watch }),
       live: this.#live,
@@ -120,7 +125,6 @@ class Gateway {
       connections,
     };
     this.#drainMs = options.drainMs ?? DEFAULT_DRAIN_MS;
-    this.#origins = new Set(options.origins ?? []);
     const desk = new PublishDesk(this.#context);
     this.#server = createServer({ maxHeaderSize: 16_384 }, createHttp(this.#context, desk));
     this.#publishers = new PublishConnections(this.#server, this.#context, desk);
@@ -198,7 +202,7 @@ class Gateway {
     const path = (request.url ?? "").split("?")[0];
     const { maxConnections } = this.#context.limits;
     if (path !== "/ws") refuse(socket, 404, "Not Found");
-    else if (!this.#originAllowed(request)) refuse(socket, 403, "Forbidden");
+    else if (!this.#context.visitors.mayConnect(request.headers)) refuse(socket, 403, "Forbidden");
     else if (!this.#context.accepting() || this.#sessions.size >= maxConnections)
       refuse(socket, 503, "Service Unavailable");
     else void this.#admit(request, socket, head);
@@ -255,17 +259,6 @@ class Gateway {
     const count = (this.#bySubject.get(subject) ?? 0) - 1;
     if (count <= 0) this.#bySubject.delete(subject);
     else this.#bySubject.set(subject, count);
-  }
-
-  /** Browsers say where a script came from; scripts of other sites must not use somebody's open console. */
-  #originAllowed(request: IncomingMessage): boolean {
-    const { origin, host } = request.headers;
-    if (origin === undefined || this.#origins.has(origin)) return true;
-    try {
-      return new URL(origin).host === host;
-    } catch {
-      return false;
-    }
   }
 }
 

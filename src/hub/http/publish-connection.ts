@@ -135,7 +135,7 @@ class PublishConnection implements PublishAsker {
       headEnd < 0 || headEnd > MAX_HEAD_BYTES
         ? undefined
         : publishHead(chunk.toString("latin1", 0, headEnd + 2));
-    if (head === undefined || head.length > this.#all.hub.limits.maxBodyBytes) this.#handOver([chunk]);
+    if (head === undefined || !this.#isTaken(head)) this.#handOver([chunk]);
     else {
       const bodyAt = headEnd + HEAD_END.length;
       if (chunk.length >= bodyAt + head.length) this.#take(head, bodyAt, chunk);
@@ -150,6 +150,11 @@ class PublishConnection implements PublishAsker {
           bytes: chunk.length,
         };
     }
+  }
+
+  #isTaken(head: PublishHead): boolean {
+    const { limits, visitors } = this.#all.hub;
+    return head.length <= limits.maxBodyBytes && visitors.mayAsk(head);
   }
 
   #goOn(unfinished: Unfinished, chunk: Buffer): void {

@@ -4,6 +4,7 @@
  */
 
 export interface PublishHead {
+  readonly host: string;
   readonly authorization: string | undefined;
   readonly idempotencyKey: string | undefined;
   readonly traceparent: string | undefined;
@@ -26,9 +27,10 @@ const READ: ReadonlySet<string> = new Set<Read>([
   "idempotency-key",
   "traceparent",
 ]);
-/** Headers that ask for more than a publish does. */
+/** Headers that ask for more than a publish does, or come from a web page. */
 const UNUSUAL: ReadonlySet<string> = new Set([
   "transfer-encoding",
+  "origin",
   "content-encoding",
   "expect",
   "upgrade",
@@ -56,6 +58,7 @@ export function publishHead(text: string): PublishHead | undefined {
   const isPlain = found.host !== undefined && LENGTH.test(length) && isPlainJson(found["content-type"] ?? "");
   if (!isPlain) return undefined;
   return {
+    host: found.host as string,
     authorization: found.authorization,
     idempotencyKey: found["idempotency-key"],
     traceparent: found.traceparent,

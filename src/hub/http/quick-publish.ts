@@ -5,7 +5,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import type { Caller } from "../auth.js";
 import type { HubContext } from "../context.js";
-import type { HubError } from "../problem.js";
+import { HubError } from "../problem.js";
 import { bearer, writeProblem } from "./answers.js";
 import { type BodyReader, receiveBody } from "./body.js";
 import { isBinaryCloudEvent } from "./cloud-events.js";
@@ -18,9 +18,17 @@ type Listener = (request: IncomingMessage, response: ServerResponse) => Promise<
 
 export function quickPublish(hub: HubContext, desk: PublishDesk, others: Listener): RequestListener {
   return (request, response) => {
-    if (isQuick(request)) new QuickPublish(hub, desk, request, response).start();
+    if (!hub.visitors.mayAsk(request.headers)) writeProblem(hub, request.url ?? "", response, foreign());
+    else if (isQuick(request)) new QuickPublish(hub, desk, request, response).start();
     else void others(request, response);
   };
+}
+
+function foreign(): HubError {
+  return new HubError(
+    "FORBIDDEN",
+    "a hub without tokens answers to localhost, and to no page of another site; `origins` names those that may",
+  );
 }
 
 function isQuick(request: IncomingMessage): boolean {
