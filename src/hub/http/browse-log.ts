@@ -44,8 +44,14 @@ export async function browseLog(log: Log, options: BrowseOptions): Promise<Brows
   const events: StoredEvent[] = [];
   let bytes = 0;
   let scanned = 0;
-  while (events.length < limit && scanned < maxScan && bytes < PAGE_BYTES && !options.signal?.aborted) {
-    for (const lane of lanes) await lane.fill();
+  const isOver = (): boolean => scanned >= maxScan || options.signal?.aborted === true;
+  while (events.length < limit && bytes < PAGE_BYTES && !isOver()) {
+    const lacking = lanes.find((lane) => lane.isLacking);
+    if (lacking !== undefined) {
+      // Where nothing is left of a log, looking counts as well.
+      if (!(await lacking.readOn())) scanned++;
+      continue;
+    }
     const event = firstOf(lanes, order)?.take();
     if (event === undefined) break;
     scanned++;
@@ -93,19 +99,23 @@ class Lane {
     return event;
   }
 
-  /** Reads until there is an event to take, or nothing left. */
-  async fill(): Promise<void> {
-    while (this.#block.length === 0 && this.#after + 1 < this.#before) {
-      const newest = this.#order === "newest";
-      const from = newest ? Math.max(this.#after, this.#before - 1 - this.#size) : this.#after;
-      const through = newest ? this.#before - 1 : Math.min(this.#before - 1, from + this.#size);
-      const events = await this.#read(from, through);
-      this.#block = newest ? events : events.reverse();
-      if (events.length === 0 && newest) this.#before = from + 1;
-      else if (events.length === 0) this.#after = through;
-      const bytes = events.reduce((sum, event) => sum + event.size, 0);
-      this.#size = bytes < BLOCK_BYTES ? Math.min(this.#size * 2, MAX_BLOCK) : Math.max(1, this.#size >> 2);
-    }
+  /** It has nothing to take, and was not looked at to its end. */
+  get isLacking(): boolean {
+    return this.#block.length === 0 && this.#after + 1 < this.#before;
+  }
+
+  /** The next block; false if nothing is in it. */
+  async readOn(): Promise<boolean> {
+    const newest = this.#order === "newest";
+    const from = newest ? Math.max(this.#after, this.#before - 1 - this.#size) : this.#after;
+    const through = newest ? this.#before - 1 : Math.min(this.#before - 1, from + this.#size);
+    const events = await this.#read(from, through);
+    this.#block = newest ? events : events.reverse();
+    if (events.length === 0 && newest) this.#before = from + 1;
+    else if (events.length === 0) this.#after = through;
+    const bytes = events.reduce((sum, event) => sum + event.size, 0);
+    this.#size = bytes < BLOCK_BYTES ? Math.min(this.#size * 2, MAX_BLOCK) : Math.max(1, this.#size >> 2);
+    return this.#block.length > 0;
   }
 
   /** All of (after, through], in however many pages the store gives it. */

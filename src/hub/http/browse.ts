@@ -1,6 +1,7 @@
 /** Single events and pages of them, for people who look into a topic. */
 import { z } from "@hono/zod-openapi";
 import type { StoredEvent } from "../../model/event.js";
+import type { PartitionHead } from "../../ports/log.js";
 import { floorsAt } from "../../project/topic-position.js";
 import type { HubContext } from "../context.js";
 import { HubError } from "../problem.js";
@@ -118,7 +119,9 @@ async function browse(
 ): Promise<BrowsePage> {
   const { order = "newest", limit = DEFAULT_LIMIT, scan = DEFAULT_SCAN, after } = query;
   const stretches =
-    after === undefined ? await stretchesOf(hub, topic, query) : decodeRest(after, topic, order);
+    after === undefined
+      ? await stretchesOf(hub, topic, query)
+      : within(await hub.bus.store.log.heads(topic), decodeRest(after, topic, order));
   return browseLog(hub.bus.store.log, {
     topic,
     order,
@@ -185,6 +188,16 @@ function encodeRest(topic: string, order: Order, rest: readonly Stretch[]): stri
   return Buffer.from(JSON.stringify([topic, order, ...flat])).toString("base64url");
 }
 
+/** Anybody can write such a cursor: it leads no further than there is something. */
+function within(heads: readonly PartitionHead[], stretches: readonly Stretch[]): Stretch[] {
+  if (new Set(stretches.map(({ partition }) => partition)).size < stretches.length) throw notOurs();
+  return stretches.map(({ partition, after, before }) => {
+    const head = heads[partition];
+    if (head === undefined) throw notOurs();
+    return { partition, after: Math.max(after, head.low - 1), before: Math.min(before, head.head + 1) };
+  });
+}
+
 function decodeRest(cursor: string, topic: string, order: Order): Stretch[] {
   try {
     const [ofTopic, ofOrder, ...flat] = JSON.parse(Buffer.from(cursor, "base64url").toString()) as [
@@ -200,5 +213,9 @@ function decodeRest(cursor: string, topic: string, order: Order): Stretch[] {
   } catch {
     // Not one of ours.
   }
-  throw new HubError("BAD_REQUEST", "after is the `next` of the page before, in the same order");
+  throw notOurs();
+}
+
+function notOurs(): HubError {
+  return new HubError("BAD_REQUEST", "after is the `next` of the page before, in the same order");
 }

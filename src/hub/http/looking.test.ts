@@ -1,6 +1,7 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { as, type HubFixture, hubFixture } from "../../../test/support/hub-fixture.js";
 import { defineTopic } from "../../model/topic.js";
+import { browseLog } from "./browse-log.js";
 
 interface Page {
   items: { seq: number; partition: number; payload: number; key?: string }[];
@@ -41,6 +42,34 @@ describe("looking into topics over HTTP", () => {
     }
   };
   const upTo = (n: number): number[] => Array.from({ length: n }, (_, i) => i);
+
+  it.each(["newest", "oldest"] as const)(
+    "P13: a page that somebody made up, %s first, leads no further than there is something",
+    async (order) => {
+      const all = await walk(`order=${order}`);
+      const reads = vi.spyOn(f.bus.store.log, "read");
+      const made = (...stretches: number[][]): string =>
+        Buffer.from(JSON.stringify(["orders", order, ...stretches])).toString("base64url");
+      const after = made(...[0, 1, 2].map((partition) => [partition, 0, 1_000_000]));
+      expect(await walk(`order=${order}&limit=500&after=${after}`)).toEqual(all);
+      expect(reads.mock.calls.length).toBeLessThan(30);
+      const none = await f.get(`/topics/orders/events?order=${order}&after=${made([3, 0, 10])}`);
+      expect(none.status).toBe(400);
+    },
+  );
+
+  it.each(["newest", "oldest"] as const)(
+    "P13: where nothing is left of a log, %s first, a page ends when enough was looked at",
+    async (order) => {
+      const { log } = f.bus.store;
+      const stretches = [{ partition: 0, after: 1_000, before: 1_000_000 }];
+      const options = { topic: "orders", order, stretches, limit: 10, matches: () => true };
+      const page = await browseLog(log, { ...options, maxScan: 5 });
+      expect(page).toMatchObject({ events: [], scanned: 5, rest: [{ partition: 0 }] });
+      const gone = AbortSignal.abort();
+      expect(await browseLog(log, { ...options, maxScan: 5, signal: gone })).toMatchObject({ scanned: 0 });
+    },
+  );
 
   it("P2: pages through a topic from either end, every event once, partitions merged by time", async () => {
     expect(await walk("order=oldest&limit=7")).toEqual(upTo(60));
