@@ -98,14 +98,16 @@ export function problemOf(error: unknown): Problem {
   const code: HubCode = known ? error.code : "INTERNAL";
   const status = STATUS[code];
   const detail =
-    known && code !== "INTERNAL" ? error.message : "something went wrong inside the hub; its log says what";
+    known && code !== "INTERNAL"
+      ? error.message.replace(TAKEN_ELSEWHERE, " exists with ")
+      : "something went wrong inside the hub; its log says what";
   return {
     type: `urn:promethean:problem:${code.toLowerCase().replaceAll("_", "-")}`,
     title: TITLES[status] ?? "Error",
     status,
     code,
     detail,
-    ...(known && code !== "INTERNAL" ? safeDetails(error.details) : undefined),
+    ...(known && code !== "INTERNAL" ? safeDetails(code, error.details) : undefined),
   };
 }
 
@@ -117,7 +119,23 @@ export function retryAfterSeconds(error: unknown): number | undefined {
   return status === 503 || status === 429 ? 1 : undefined;
 }
 
-function safeDetails(details: Readonly<Record<string, unknown>> | undefined): Record<string, unknown> {
+/**
+ * Ids are unique in a store, and whoever meets one that is taken may not be allowed to know of the topic in which it is. Those who may
+ * find it by its id.
+ */
+const TAKEN_ELSEWHERE = / exists in \S+ with (?=another topic, key or payload)/;
+const PLACE: ReadonlySet<string> = new Set(["topic", "partition", "seq"]);
+
+function safeDetails(
+  code: HubCode,
+  details: Readonly<Record<string, unknown>> | undefined,
+): Record<string, unknown> {
   const { type: _t, title: _i, status: _s, code: _c, detail: _d, ...rest } = details ?? {};
-  return rest;
+  if (code !== "ID_CONFLICT") return rest;
+  const { failed } = rest;
+  return { ...withoutPlace(rest), ...(Array.isArray(failed) && { failed: failed.map(withoutPlace) }) };
+}
+
+function withoutPlace(details: object): object {
+  return Object.fromEntries(Object.entries(details).filter(([name]) => !PLACE.has(name)));
 }

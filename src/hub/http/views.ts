@@ -190,7 +190,8 @@ class Views {
   async only(c: HubRequest, key: string): Promise<string> {
     const views = await this.#all();
     const [first] = views;
-    if (first !== undefined && views.length === 1) return first.view;
+    const isOnly = first !== undefined && views.length === 1;
+    if (isOnly && (await this.#sources.mayRead(c, first.view))) return first.view;
     // Whoever may not read a view of that name is told that, not whether it is there.
     checkViewName(key);
     await this.#sources.demand(c, key);
