@@ -1,5 +1,5 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -111,6 +111,43 @@ it("gives up what a hub copies when the hub is told to end, and leaves nothing o
   } finally {
     hub.child.kill("SIGKILL");
   }
+});
+
+/** A server that sends as many of a letter, the second half when it is told to. */
+async function letters(letter: string): Promise<{ server: Server; url: string; sendRest: () => void }> {
+  let sendRest = (): void => undefined;
+  const half = letter.repeat(100_000);
+  const server = createServer((_, response) => {
+    response.writeHead(200, { "Content-Length": 2 * half.length });
+    response.write(half);
+    sendRest = () => response.end(half);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  return { server, url: `http://127.0.0.1:${port}`, sendRest: () => sendRest() };
+}
+
+it("P1: of two that hubs send to one file at once, the later one appears whole, and the earlier one fails", async () => {
+  await open({ exclusive: false });
+  const [a, b] = [await letters("a"), await letters("b")];
+  const partial = `${copy}.partial`;
+  const begins = (letter: string): (() => boolean) => {
+    return () => existsSync(partial) && readFileSync(partial, "utf8") === letter.repeat(100_000);
+  };
+  const earlier = start(["backup", copy, "--url", a.url]);
+  await expect.poll(begins("a")).toBe(true);
+  const later = start(["backup", copy, "--url", b.url]);
+  await expect.poll(begins("b")).toBe(true);
+  b.sendRest();
+  expect((await later.ended).code).toBe(0);
+  a.sendRest();
+  const { code, out, err } = await earlier.ended;
+  expect(readFileSync(copy, "utf8").slice(90_000, 110_000)).toBe("b".repeat(20_000));
+  expect(statSync(copy).size).toBe(200_000);
+  expect({ code, out }).toEqual({ code: 1, out: "" });
+  expect(err).toContain("somebody else has taken");
+  expect(inFolder("copy")).toEqual(["copy.db"]);
+  for (const { server } of [a, b]) server.close();
 });
 
 it("leaves nothing behind if the hub's answer breaks off", async () => {

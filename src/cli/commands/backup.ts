@@ -1,7 +1,10 @@
 /** `promethean backup`: a copy of a store's file, taken while the store is in use. */
-import { open, rename, rm, stat } from "node:fs/promises";
+import { write } from "node:fs";
+import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
+import { promisify } from "node:util";
 import type { Command } from "commander";
+import { Copy } from "../../stores/embedded/copy-place.js";
 import type { EmbeddedStore } from "../../stores/embedded/index.js";
 import { partOf } from "../../stores/embedded/partial-copy.js";
 import type { Backend } from "../backend.js";
@@ -55,27 +58,40 @@ async function fromStore(store: EmbeddedStore, target: string, signal: AbortSign
 async function fromHub(backend: Backend, target: string): Promise<void> {
   const { bytes, body } = await backend.download("/backup").catch(refuseNoFile);
   const progress = new Progress("backup", bytes);
-  const partial = partOf(target);
   try {
-    const file = await open(partial, "w");
+    const copy = await Copy.begin(target);
     try {
       for await (const piece of body) {
-        await file.writeFile(piece);
+        await writeAll(copy.fd, piece);
         progress.add(piece.length);
       }
-      await file.sync();
+      await setAside(copy);
+      await copy.appear();
     } finally {
-      await file.close();
+      await copy.end();
     }
-    await rename(partial, target);
   } catch (error) {
-    await rm(partial, { force: true });
     if (error instanceof CliError) throw error;
     const why = (error as NodeJS.ErrnoException).code;
     throw failure("STORE_UNAVAILABLE", `${target} cannot be written (${why})`, { cause: error });
   } finally {
     progress.end();
   }
+}
+
+const writeSome = promisify(write);
+
+async function writeAll(fd: number, piece: Uint8Array): Promise<void> {
+  for (let at = 0; at < piece.length; ) at += (await writeSome(fd, piece, at)).bytesWritten;
+}
+
+/** Only a file that nobody else writes to may appear. */
+async function setAside(copy: Copy): Promise<void> {
+  await copy.setAside().catch((cause: unknown) => {
+    throw failure("STORE_UNAVAILABLE", `somebody else has taken ${copy.path}: another backup to that file`, {
+      cause,
+    });
+  });
 }
 
 /** What an earlier store of that name left beside it would be taken for a part of the copy. */
