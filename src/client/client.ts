@@ -114,6 +114,7 @@ export class PromClient {
    */
   async connect(): Promise<void> {
     if (this.status === "online") return;
+    if (this.status === "closed") throw closed();
     await new Promise<void>((resolve, reject) => {
       const stop = this.onStatus((status, error) => {
         if (status === "online") resolve();

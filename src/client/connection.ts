@@ -164,6 +164,9 @@ export class Connection {
     }
     if (this.#status === "closed") return socket.close();
     this.#socket = socket;
+    // From here on: also a line that is taken, and never opened, has gone dead.
+    this.#heardMs = Date.now();
+    this.#pingTimer = setInterval(() => this.#ping(), this.#options.pingMs);
     socket.onopen = () => this.#greet(socket, token);
     socket.onmessage = ({ data }) => this.#receive(socket, String(data));
     socket.onplaced = (corr, partition, seq) => {
@@ -177,7 +180,6 @@ export class Connection {
 
   #greet(socket: SocketLike, token: string | undefined): void {
     this.#heardMs = Date.now();
-    this.#pingTimer = setInterval(() => this.#ping(), this.#options.pingMs);
     this.#hasToken = token !== undefined;
     socket.send(JSON.stringify(greeting(token)));
   }
@@ -186,22 +188,33 @@ export class Connection {
     if (socket !== this.#socket) return;
     this.#heardMs = Date.now();
     for (const frame of framesIn(text)) {
-      if (!isFrame(frame)) {
+      if (!isFrame(frame) || !this.#take(frame)) {
         // Not from a hub, or not as it was sent. What had no answer is sent again on the next line.
         this.#drop(CloseCode.protocol, "not understood");
         return;
       }
-      if ("corr" in frame && frame.corr === GREETING) {
-        if (frame.type === "OK") this.#greeted(frame.result);
-      } else this.#options.onFrame(frame);
       // Whoever got it may have closed the line; the rest of the message is of no use then.
       if (socket !== this.#socket) return;
     }
   }
 
+  /** False if a part of it is missing. */
+  #take(frame: ServerFrame): boolean {
+    if ("corr" in frame && frame.corr === GREETING) {
+      if (frame.type === "OK") this.#greeted(frame.result);
+      return true;
+    }
+    try {
+      this.#options.onFrame(frame);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
   #greeted(hub: unknown): void {
-    const { takes } = (hub ?? {}) as { readonly takes?: readonly string[] };
-    this.#takesIds = takes?.includes("ids") === true;
+    const { takes } = (hub ?? {}) as { readonly takes?: unknown };
+    this.#takesIds = Array.isArray(takes) && takes.includes("ids");
     this.#isRecognised = this.#hasToken;
     this.#online();
   }

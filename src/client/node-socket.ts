@@ -4,6 +4,9 @@ import { onMessage, sendFrames } from "../hub/message-bytes.js";
 import { readPlaced } from "./placed-bytes.js";
 import { isUnseen, type SocketLike } from "./socket.js";
 
+/** How long a hub has to say goodbye: until then the line keeps the process alive. */
+const GOODBYE_MS = 2_000;
+
 export class NodeSocket implements SocketLike {
   onopen: SocketLike["onopen"] = null;
   onmessage: SocketLike["onmessage"] = null;
@@ -16,7 +19,8 @@ export class NodeSocket implements SocketLike {
   constructor(url: string) {
     const keyless = isUnseen(url);
     const mask = keyless ? { generateMask: noMask } : {};
-    const socket = new WebSocket(url, { perMessageDeflate: false, ...mask });
+    // The types do not know of `closeTimeout`.
+    const socket = new WebSocket(url, { perMessageDeflate: false, ...mask, ...{ closeTimeout: GOODBYE_MS } });
     this.#socket = socket;
     this.#way = { keyless };
     socket.on("open", () => {
