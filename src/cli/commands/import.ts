@@ -1,12 +1,11 @@
 /** `promethean import`: lines of an export come in again; what is there already is counted, not added. */
 import { stat } from "node:fs/promises";
-import { createInterface } from "node:readline";
-import { Readable } from "node:stream";
 import type { Command } from "commander";
 import { derivedId } from "../../model/ids.js";
 import type { Imported } from "../../project/import-events.js";
 import { parseJson, readInput } from "../arguments.js";
 import { CliError, failure, usageError } from "../exit.js";
+import { inputLines } from "../input-lines.js";
 import { newCommand } from "../own-command.js";
 import { Progress } from "../progress.js";
 import { count, counted } from "../quantities.js";
@@ -86,11 +85,8 @@ async function* watched(input: AsyncIterable<Buffer>, progress: Progress): Async
 
 /** Ids are unique in a store: a copy needs others. They follow from the first ones, so that a second run finds them. */
 async function* withNewIds(input: AsyncIterable<Buffer>, topic: string | undefined): AsyncGenerator<string> {
-  let number = 0;
-  for await (const line of createInterface({ input: Readable.from(input) })) {
-    number++;
-    if (line.trim() === "") continue;
-    const event = parseJson(line, `line ${number}`) as { id?: string; topic?: string };
+  for await (const { number, text } of inputLines(input)) {
+    const event = parseJson(text, `line ${number}`) as { id?: string; topic?: string };
     const id =
       event?.id === undefined ? {} : { id: derivedId("import", event.id, topic ?? event.topic ?? "") };
     yield `${JSON.stringify({ ...event, ...id })}\n`;

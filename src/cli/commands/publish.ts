@@ -1,10 +1,9 @@
 /** `promethean publish`: one event from the command line, or one for each line of stdin. */
-import { createInterface } from "node:readline";
-import { Readable } from "node:stream";
 import type { Command } from "commander";
 import { gather, gatherPairs, parseJson, readInput, time, wholeNumber } from "../arguments.js";
 import type { Backend } from "../backend.js";
-import { failure, usageError } from "../exit.js";
+import { CliError, failure, usageError } from "../exit.js";
+import { inputLines } from "../input-lines.js";
 import { newCommand } from "../own-command.js";
 import { counted } from "../quantities.js";
 import { perform, type Session, withConnection } from "../session.js";
@@ -74,32 +73,31 @@ async function publishLines(
   topic: string,
   about: object,
 ): Promise<void> {
-  let wrong = 0;
-  const lines = envelopes(readInput("-"), about, (line) => {
-    wrong = line;
+  let wrong: CliError | undefined;
+  const lines = envelopes(readInput("-"), about, (error) => {
+    wrong = error;
   });
   const done = await backend.send<{ published: number; duplicates: number }>("/publish", { topic }, lines);
   const published = `${counted(done.published, "event")} published to ${topic}`;
-  if (wrong > 0) throw failure("INVALID_PAYLOAD", `line ${wrong} is not JSON; ${published} before it`);
+  if (wrong !== undefined) throw failure(wrong.code, `${wrong.message}; ${published} before it`);
   session.out.value(done, published);
 }
 
-/** Each line becomes an event around that payload. Ends before one that is not JSON: what comes before it is published. */
+/** Each line becomes an event around that payload. Ends before one that cannot: what comes before it is published. */
 async function* envelopes(
   input: AsyncIterable<Buffer>,
   about: object,
-  onWrong: (line: number) => void,
+  onWrong: (error: CliError) => void,
 ): AsyncGenerator<string> {
   const rest = JSON.stringify(about).slice(1);
-  let number = 0;
-  for await (const line of createInterface({
-    input: Readable.from(input),
-    crlfDelay: Number.POSITIVE_INFINITY,
-  })) {
-    number++;
-    if (line.trim() === "") continue;
-    if (!isJson(line)) return onWrong(number);
-    yield `{"payload":${line}${rest === "}" ? "" : ","}${rest}\n`;
+  try {
+    for await (const { number, text } of inputLines(input)) {
+      if (!isJson(text)) throw failure("INVALID_PAYLOAD", `line ${number} is not JSON`);
+      yield `{"payload":${text}${rest === "}" ? "" : ","}${rest}\n`;
+    }
+  } catch (error) {
+    if (!(error instanceof CliError)) throw error;
+    onWrong(error);
   }
 }
 

@@ -10,7 +10,7 @@ import { BusError } from "../../model/errors.js";
 import type { EventRecord } from "../../model/event.js";
 import { PLACES, type Place, place, positiveSpan, wholeNumber } from "../arguments.js";
 import { eventLine, terminalColumns } from "../event-line.js";
-import { usageError } from "../exit.js";
+import { failure, usageError } from "../exit.js";
 import { newCommand } from "../own-command.js";
 import { perform, type Session, withConnection } from "../session.js";
 
@@ -54,6 +54,7 @@ async function subscribe(session: Session<SubscribeOptions>, topic: string): Pro
   await backend.get("/topics");
   const client = new PromClient(backend.url, backend.token === undefined ? {} : { token: backend.token });
   session.onEnd(() => client.close());
+  const refused = refusalOf(client);
   await client.connect();
   const work = new Work(session);
   const stop = await client.subscribe(
@@ -62,8 +63,20 @@ async function subscribe(session: Session<SubscribeOptions>, topic: string): Pro
     (event, ctx) => work.handle(event, ctx),
     wireOptions(options),
   );
-  await work.finished(signal);
+  await Promise.race([work.finished(signal), refused]);
   await stop();
+}
+
+/** Rejects if a hub that the client comes back to does not take its token: it does not try again then. */
+function refusalOf(client: PromClient): Promise<never> {
+  const refused = new Promise<never>((_, reject) => {
+    client.onStatus((status, error) => {
+      if (status === "closed" && error !== undefined)
+        reject(failure("UNAUTHENTICATED", error.message, { cause: error }));
+    });
+  });
+  refused.catch(() => undefined);
+  return refused;
 }
 
 function wireOptions({ from, concurrency, maxAttempts, ackTimeout }: SubscribeOptions) {
