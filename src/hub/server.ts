@@ -15,6 +15,7 @@ import { BusError } from "../model/errors.js";
 import { Seldom } from "../model/seldom.js";
 import { type AuthOptions, authenticatorOf, type Caller } from "./auth.js";
 import type { HubContext } from "./context.js";
+import { Feeders } from "./feeders.js";
 import { createHttp } from "./http/app.js";
 import { PublishConnections } from "./http/publish-connection.js";
 import { PublishDesk } from "./http/publish-items.js";
@@ -89,6 +90,7 @@ class Gateway {
   readonly #drainMs: number;
   readonly #tracing: Tracing | undefined;
   readonly #live: LiveStats;
+  readonly #feeders: Feeders;
   readonly #stopObserving: () => void;
   #url = "";
   #cutOff = 0;
@@ -105,6 +107,7 @@ class Gateway {
     const watch = new Watch(bus);
     const auth = authenticatorOf(options.auth, host);
     this.#live = new LiveStats(bus.clock);
+    this.#feeders = new Feeders(bus);
     this.#stopObserving = bus.observe(this.#live);
     this.#context = {
       bus,
@@ -226,6 +229,7 @@ class Gateway {
         bus: this.#context.bus,
         auth,
         limits: this.#context.limits,
+        feeders: this.#feeders,
         caller,
         tracing: this.#tracing,
         onIdentified: (identified) => {

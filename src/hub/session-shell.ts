@@ -11,12 +11,13 @@ import type { StoredEvent } from "../model/event.js";
 import type { SubscribeOptions } from "../model/event-bus.js";
 import type { Authenticator, Caller } from "./auth.js";
 import { Feed } from "./feed.js";
+import type { Feeders } from "./feeders.js";
 import { checkFrame, isCorr, parseMessage } from "./frames.js";
 import type { HubLimits } from "./limits.js";
 import { onMessage } from "./message-bytes.js";
 import { Outgoing } from "./outgoing.js";
 import { PayloadTexts } from "./payload-text.js";
-import { problemOf, retryAfterSeconds } from "./problem.js";
+import { HubError, problemOf, retryAfterSeconds } from "./problem.js";
 import {
   CloseCode,
   type Corr,
@@ -44,6 +45,8 @@ export interface SessionOptions {
   readonly bus: Bus;
   readonly auth: Authenticator;
   readonly limits: HubLimits;
+  /** Groups that clients cannot join. */
+  readonly feeders: Feeders;
   /** Known already by the HTTP request, or null: AUTH decides. */
   readonly caller: Caller | null;
   /** False if this subject has as many connections as it may. */
@@ -259,6 +262,7 @@ export class SessionShell {
     const options = { ...opts, maxInFlight, manualAck: true } as SubscribeOptions;
     const handler = (_event: StoredEvent, delivery: Delivered): void => this.#deliver(feed, delivery);
     try {
+      if (await this.#options.feeders.has(topic, group)) throw feedsView(group);
       feed.subscription = await this.#options.bus.attach(topic, {
         group,
         work: { kind: "raw", handler },
@@ -397,4 +401,8 @@ export class SessionShell {
     }
     this.#feeds.clear();
   }
+}
+
+function feedsView(group: string): HubError {
+  return new HubError("FORBIDDEN", `the group ${group} feeds a view, which would lack what others settle`);
 }

@@ -48,6 +48,11 @@ export async function keeperOf(registry: Registry, view: string): Promise<Keeper
   return (token?.value as unknown as Keeper | undefined) ?? null;
 }
 
+/** All that have written to a view; once for each view. */
+export async function keepers(registry: Registry): Promise<Keeper[]> {
+  return [...(await registry.tokens(PREFIX)).values()].map(({ value }) => value as unknown as Keeper);
+}
+
 /** Every view that was ever written to by this projector, sorted. */
 export async function viewsOf(registry: Registry, keeper: Keeper): Promise<string[]> {
   const tokens = await registry.tokens(PREFIX);

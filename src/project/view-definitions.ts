@@ -4,15 +4,26 @@
  */
 import { BusError } from "../model/errors.js";
 import { topicName } from "../model/topic.js";
+import type { Registry } from "../ports/registry.js";
 import type { ChangelogOptions } from "./changelog.js";
 import type { Host } from "./host.js";
 import { keeperOf } from "./kept-views.js";
+
+const PREFIX = "view:";
 
 /** What a changelog projector makes a view of. */
 export type ViewSource<T = unknown> = Pick<
   ChangelogOptions<T>,
   "topic" | "keyOf" | "map" | "tombstone" | "versionOf" | "indexes" | "group"
 >;
+
+/** What every process knows of it. A type: tokens hold JSON. */
+type Noted = {
+  readonly topic: string;
+  readonly plain: boolean;
+  /** The projector's, if it has one of its own. */
+  readonly group?: string;
+};
 
 /** By the board that all buses of one core share. */
 const known = new WeakMap<Host["tasks"], Map<string, ViewSource>>();
@@ -22,10 +33,11 @@ export async function rememberView<T>(host: Host, view: string, source: ViewSour
   known.set(host.tasks, views.set(view, source as ViewSource));
   const { keyOf, map, tombstone, versionOf } = source;
   const plain = [keyOf, map, tombstone, versionOf].every((part) => part === undefined);
-  const value = { topic: topicName(source.topic), plain };
+  const { group } = source;
+  const value: Noted = { topic: topicName(source.topic), plain, ...(group !== undefined && { group }) };
   const token = await host.store.registry.token(tokenName(view));
-  const stored = token?.value as Partial<typeof value> | undefined;
-  if (stored?.topic === value.topic && stored.plain === plain) return;
+  const stored = token?.value as Partial<Noted> | undefined;
+  if (stored?.topic === value.topic && stored.plain === plain && stored.group === group) return;
   try {
     await host.store.registry.putToken(tokenName(view), value, { expected: token?.revision ?? 0 });
   } catch (error) {
@@ -39,13 +51,19 @@ export async function viewSource<T>(host: Host, view: string): Promise<ViewSourc
   const own = known.get(host.tasks)?.get(view);
   if (own !== undefined) return own as ViewSource<T>;
   const token = await host.store.registry.token(tokenName(view));
-  const stored = token?.value as { topic: string; plain: boolean } | undefined;
+  const stored = token?.value as Noted | undefined;
   if (stored === undefined) throw await unknownSource(host, view);
   if (stored.plain) return { topic: stored.topic };
   throw new BusError(
     "UNSUPPORTED",
     `the view ${view} is made by code of another process: hand its definition in, as for its projector`,
   );
+}
+
+/** All views of changelog projectors. */
+export async function notedViews(registry: Registry): Promise<(Noted & { readonly view: string })[]> {
+  const tokens = await registry.tokens(PREFIX);
+  return [...tokens].map(([name, { value }]) => ({ ...(value as Noted), view: name.slice(PREFIX.length) }));
 }
 
 async function unknownSource(host: Host, view: string): Promise<BusError> {
@@ -58,5 +76,5 @@ async function unknownSource(host: Host, view: string): Promise<BusError> {
 }
 
 function tokenName(view: string): string {
-  return `view:${view}`;
+  return PREFIX + view;
 }
