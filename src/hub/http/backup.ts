@@ -77,7 +77,7 @@ async function sendCopy(
     // Nobody would read it, nor say that it is over.
     if (outgoing.destroyed) throw new HubError("ABORTED", "whoever asked for it is gone");
     outgoing.once("close", () => void end());
-    return new Response(fileStream(copy, life, outgoing), {
+    return new Response(fileStream(hub, copy, life, outgoing), {
       headers: {
         "Content-Type": "application/octet-stream",
         "Content-Length": String(size),

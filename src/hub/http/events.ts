@@ -9,7 +9,7 @@ import { floorsAt } from "../../project/topic-position.js";
 import type { Caller } from "../auth.js";
 import type { HubContext } from "../context.js";
 import { HubError } from "../problem.js";
-import { addRoute, type HubApp, readableTopic } from "./base.js";
+import { addRoute, type HubApp, type HubRequest, readableTopic } from "./base.js";
 import { checkPartition, Partition, parsePosition } from "./positions.js";
 import { type StreamLife, serverSentEvents, streamLife } from "./streams.js";
 
@@ -56,7 +56,7 @@ export function eventRoutes(app: HubApp, hub: HubContext): void {
           : { floors: decodeCursor(cursor, topic) };
       const floors = await floorsAt(hub.bus.store.log, topic, place);
       if (partition !== undefined) checkPartition(topic, partition, partitions);
-      const body = eventStream(hub, c.get("caller"), { topic, floors, key, partition }, streams);
+      const body = eventStream(hub, c, { topic, floors, key, partition }, streams);
       return serverSentEvents(body);
     },
   );
@@ -64,10 +64,11 @@ export function eventRoutes(app: HubApp, hub: HubContext): void {
 
 function eventStream(
   hub: HubContext,
-  caller: Caller,
+  { get, env: { outgoing } }: HubRequest,
   wanted: Wanted,
   streams: StreamCount,
 ): ReadableStream<Uint8Array> {
+  const caller = get("caller");
   const release = streams.add(caller);
   const life = streamLife(hub, caller);
   const events = hub.bus.follow(wanted.topic, wanted.floors, life.signal);
@@ -79,6 +80,11 @@ function eventStream(
     life.end();
     release();
   };
+  // It has as long again to read that it is over.
+  const endIfBehind = (behindMs: number): void => {
+    if (behindMs > 2 * hub.limits.slowConsumerMs) outgoing.destroy();
+    else if (behindMs > hub.limits.slowConsumerMs) life.end();
+  };
   return new ReadableStream<Uint8Array>(
     {
       start(controller) {
@@ -86,7 +92,7 @@ function eventStream(
         stopBeating = beat(hub, () => {
           if ((controller.desiredSize ?? 0) > 0)
             controller.enqueue(encoder.encode(`:\nid: ${encodeCursor(wanted)}\n\n`));
-          else if (hub.bus.clock.steady() - movedMs > hub.limits.slowConsumerMs) life.end();
+          else endIfBehind(hub.bus.clock.steady() - movedMs);
         });
       },
       async pull(controller) {

@@ -46,6 +46,31 @@ const CHUNK_BYTES = 262_144;
 
 type Outgoing = HttpBindings["outgoing"];
 
+/** Cuts off a reader that takes nothing of what it was handed for too long: what is held for it would be held for ever (P13). */
+class ReaderWatch {
+  readonly #hub: HubContext;
+  readonly #outgoing: Outgoing;
+  #cancel: () => void = () => undefined;
+
+  constructor(hub: HubContext, outgoing: Outgoing) {
+    this.#hub = hub;
+    this.#outgoing = outgoing;
+    outgoing.once("close", () => this.#cancel());
+  }
+
+  /** It has something to take; what it had before it took. */
+  handed(): void {
+    const { bus, limits } = this.#hub;
+    this.#cancel();
+    if (!this.#outgoing.closed)
+      this.#cancel = bus.clock.setTimer(limits.slowConsumerMs, () => void breakOff(this.#outgoing));
+  }
+
+  took(): void {
+    this.#cancel();
+  }
+}
+
 /**
  * Texts as a body, gathered into chunks; the next is made when there is room for it. Fails before there is an answer if the first
  * text cannot be had. What fails, or has to end, later is broken off: the reader must see that it is not whole.
@@ -87,20 +112,24 @@ export async function textStream(
   );
 }
 
-/** A file as a body, from its beginning. What fails, or has to end, is broken off. */
+/** A file as a body, from its beginning. What fails, or has to end, is broken off, and so is what nobody reads any more. */
 export function fileStream(
+  hub: HubContext,
   file: FileHandle,
   life: StreamLife,
   outgoing: Outgoing,
 ): ReadableStream<Uint8Array> {
+  const reader = new ReaderWatch(hub, outgoing);
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
+        reader.took();
         try {
           const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(CHUNK_BYTES));
           if (life.signal.aborted) throw new Error("its time is over");
           if (bytesRead === 0) controller.close();
           else controller.enqueue(buffer.subarray(0, bytesRead));
+          reader.handed();
         } catch {
           await breakOff(outgoing);
         }
