@@ -66,6 +66,8 @@ export interface Input<P extends Fields, Q extends Fields, B extends z.ZodType> 
   readonly body: z.output<B>;
 }
 
+const MAX_DEPTH = 200;
+
 const Nothing = z.object({});
 type None = typeof Nothing;
 
@@ -147,7 +149,20 @@ function operationId(method: string, path: string): string {
 
 async function jsonOf(c: HubRequest, hub: HubContext): Promise<unknown> {
   const bytes = await readBody(c.env.incoming, hub.limits.maxBodyBytes);
-  return bytes.length === 0 ? {} : parseJson(bytes);
+  return bytes.length === 0 ? {} : demandShallow(parseJson(bytes));
+}
+
+/** What looks into a body does so level by level, on a stack that has an end. */
+function demandShallow(body: unknown): unknown {
+  let level: unknown[] = [body];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > MAX_DEPTH)
+      throw new HubError("BAD_REQUEST", `the body is nested more than ${MAX_DEPTH} levels deep`);
+    level = level.flatMap((value) =>
+      typeof value === "object" && value !== null ? Object.values(value) : [],
+    );
+  }
+  return body;
 }
 
 function flat(queries: Record<string, string[]>): Record<string, string | string[]> {
