@@ -60,6 +60,8 @@ export interface Hub {
 }
 
 const DEFAULT_DRAIN_MS = 5_000;
+/** How long the head of a request may take. */
+const HEAD_MS = 60_000;
 const IDLE_SWEEP_MS = 20;
 /** How often a kind of failure is written into the log. */
 const LOG_EVERY_MS = 1_000;
@@ -129,7 +131,9 @@ class Gateway {
     };
     this.#drainMs = options.drainMs ?? DEFAULT_DRAIN_MS;
     const desk = new PublishDesk(this.#context);
-    this.#server = createServer({ maxHeaderSize: 16_384 }, createHttp(this.#context, desk));
+    // A stream of lines may go on for hours: body.ts bounds how long a body takes, or is silent.
+    const times = { headersTimeout: HEAD_MS, requestTimeout: 0 };
+    this.#server = createServer({ maxHeaderSize: 16_384, ...times }, createHttp(this.#context, desk));
     this.#publishers = new PublishConnections(this.#server, this.#context, desk);
     this.#sockets = new WebSocketServer({
       noServer: true,

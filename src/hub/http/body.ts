@@ -3,6 +3,9 @@ import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 import { HubError } from "../problem.js";
 
+/** A body that is read as a whole may take so long, and one that is read piece by piece may be silent for so long. */
+const PATIENCE_MS = 300_000;
+
 /** Who waits for a body. Exactly one of the two is called, once. */
 export interface BodyReader {
   received(bytes: Buffer): void;
@@ -35,24 +38,40 @@ export function receiveBody(incoming: IncomingMessage, maxBytes: number, reader:
     else parts?.push(part);
   });
   incoming.on("end", () => {
+    clearTimeout(cutOff);
     if (parts === null) return;
     const whole = parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts);
     parts = null;
     reader.received(whole);
   });
+  const cutOff = setTimeout(() => incoming.destroy(), PATIENCE_MS);
   // Also closed after its end: then there is nothing to say.
-  const early = (): void => fail(endedEarly);
+  const early = (): void => {
+    clearTimeout(cutOff);
+    fail(endedEarly);
+  };
   incoming.on("close", early).on("error", early);
 }
 
-/** The body piece by piece; the next is read when it is asked for. */
-export async function* bodyPieces(incoming: IncomingMessage): AsyncGenerator<Buffer> {
+/** The body piece by piece; the next is read when it is asked for. A client that then sends nothing for too long is cut off. */
+export async function* bodyPieces(
+  incoming: IncomingMessage,
+  patienceMs = PATIENCE_MS,
+): AsyncGenerator<Buffer> {
   const refused = unreadableEncoding(incoming);
   if (refused !== undefined) throw refused;
+  const pieces = incoming.iterator({ destroyOnReturn: false });
   try {
-    for await (const piece of incoming.iterator({ destroyOnReturn: false })) yield piece as Buffer;
+    for (;;) {
+      const cutOff = setTimeout(() => incoming.destroy(), patienceMs);
+      const { value, done } = await pieces.next().finally(() => clearTimeout(cutOff));
+      if (done) return;
+      yield value as Buffer;
+    }
   } catch (error) {
     throw unreadable("the body ended early", error);
+  } finally {
+    await pieces.return?.();
   }
 }
 

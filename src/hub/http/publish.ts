@@ -19,6 +19,7 @@ import {
   structuredEvent,
 } from "./cloud-events.js";
 import { type PublishDesk, publishAll, publishOne, publishText, traced } from "./publish-items.js";
+import { streamLife } from "./streams.js";
 
 const NDJSON: ReadonlySet<string> = new Set(["application/x-ndjson", "application/jsonl"]);
 
@@ -90,10 +91,9 @@ async function publish(c: HubRequest, hub: HubContext, desk: PublishDesk): Promi
   if (NDJSON.has(type)) {
     const options = {
       maxLineBytes: hub.limits.maxLineBytes,
-      signal: hub.closing,
       ...(topic !== undefined && { topic }),
     };
-    const { imported, duplicates } = await publishLines(c, desk, options);
+    const { imported, duplicates } = await publishLines(c, hub, desk, options);
     return { published: imported, duplicates };
   }
   if (type !== "application/json" && type !== CLOUD_EVENT && type !== CLOUD_EVENT_BATCH) {
@@ -108,28 +108,36 @@ async function publish(c: HubRequest, hub: HubContext, desk: PublishDesk): Promi
   return publishText(desk, caller, headers, text);
 }
 
-/** The body as lines, in bounded memory. What stands before a wrong line is in; the problem says how many. */
+/**
+ * The body as lines, in bounded memory, for as long as the caller's token lasts. What stands before a wrong line is in; the problem
+ * says how many.
+ */
 export async function publishLines(
   c: HubRequest,
+  hub: HubContext,
   desk: PublishDesk,
-  options: ImportOptions,
+  options: Omit<ImportOptions, "signal">,
 ): Promise<Imported> {
+  const life = streamLife(hub, c.get("caller"));
   let progress: Imported = { lines: 0, imported: 0, duplicates: 0, complete: false };
   const host = guarded(desk, c.get("caller"), c.req.header("traceparent"));
   try {
     progress = await importEvents(host, bodyPieces(c.env.incoming), {
       ...options,
+      signal: life.signal,
       onProgress: (now) => {
         progress = now;
       },
     });
   } catch (error) {
     throw failedLines(error, progress);
+  } finally {
+    life.end();
   }
   if (progress.complete) return progress;
-  throw new HubError("CLOSED", "the hub is going down; send the lines again, under their ids", {
-    details: { published: progress.imported, duplicates: progress.duplicates },
-  });
+  const details = { published: progress.imported, duplicates: progress.duplicates };
+  if (hub.accepting()) throw new HubError("UNAUTHENTICATED", "the token ran out", { details });
+  throw new HubError("CLOSED", "the hub is going down; send the lines again, under their ids", { details });
 }
 
 function failedLines(error: unknown, progress: Imported): HubError {

@@ -101,10 +101,9 @@ function importRoute(app: HubApp, hub: HubContext): void {
       if (type !== "application/x-ndjson" && type !== "application/jsonl")
         throw new HubError("UNSUPPORTED_MEDIA_TYPE", "POST /import takes application/x-ndjson");
       const { topic, keepPartitions = false, resume } = query;
-      const imported = await publishLines(c, desk, {
+      const imported = await publishLines(c, hub, desk, {
         maxLineBytes: IMPORT_LINE_BYTES,
         keepPartitions,
-        signal: hub.closing,
         ...(topic !== undefined && { topic }),
         ...(resume !== undefined && { resume: `${c.get("caller").subject} ${resume}` }),
       });
