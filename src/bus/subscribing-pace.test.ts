@@ -174,6 +174,26 @@ describe("how much at once, and in which order", () => {
     await settled();
   });
 
+  it("quick handlers end before many others begin, among many partitions too", async () => {
+    const bus = await bench().bus({ topics: [{ name: "t.many", partitions: 64 }] });
+    let running = 0;
+    let most = 0;
+    let handled = 0;
+    await bus.publishMany(
+      "t.many",
+      Array.from({ length: 2_048 }, (_, n) => ({ payload: n, partition: n % 64 })),
+    );
+    const handle = async (): Promise<void> => {
+      most = Math.max(most, ++running);
+      await null;
+      running--;
+      handled++;
+    };
+    await bus.subscribe("t.many", "g", handle, { from: "earliest" });
+    await eventually(() => handled === 2_048, "all of them");
+    expect(most).toBeLessThanOrEqual(256);
+  });
+
   it("P15: large events are handed out a few at a time, alone and in batches, so that timers have their turn", async () => {
     const bus = await bench().bus();
     const payload = "x".repeat(262_144);

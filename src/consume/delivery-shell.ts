@@ -47,8 +47,8 @@ export interface ShellOptions {
   readonly bury: (givenUp: readonly GivenUp[], fence: Fence) => Promise<void>;
   /** A read or write failed and will be tried again. */
   readonly onTrouble: (error: BusError, ref: GroupPartition) => void;
-  /** There may be something to hand out. */
-  readonly onReady: () => void;
+  /** There is something to hand out. */
+  readonly onReady: (shell: DeliveryShell) => void;
   readonly onStopped: (shell: DeliveryShell) => void;
 }
 
@@ -58,6 +58,8 @@ const GREW: DeliveryEvent = { type: "grew" };
 export class DeliveryShell implements Source {
   readonly ref: GroupPartition;
   readonly epoch: number;
+  /** It stands in the list of those who have something to hand out. */
+  isListed = false;
   readonly #options: ShellOptions;
   readonly #state: Delivery;
   readonly #reader: TailReader;
@@ -274,7 +276,7 @@ export class DeliveryShell implements Source {
 
   #performAll(effects: readonly Effect[]): void {
     for (const effect of effects) this.#perform(effect);
-    if (this.hasReady) this.#options.onReady();
+    if (this.hasReady) this.#options.onReady(this);
   }
 
   #perform(effect: Effect): void {

@@ -7,6 +7,7 @@ import { describeThrown } from "../model/errors.js";
 import { soon } from "../model/soon.js";
 import type { Delivered } from "./context.js";
 import type { DeliveryShell } from "./delivery-shell.js";
+import { Fifo } from "./fifo.js";
 import type { Worker } from "./worker.js";
 
 /** Events that wait for a worker that accepts them; beyond this no more are taken out of the lanes. */
@@ -25,7 +26,8 @@ const BYTES_OF_ONE = 2_048;
 
 export class Dispatcher {
   readonly #workers: Worker[] = [];
-  readonly #shells: DeliveryShell[] = [];
+  /** Partitions with something to hand out, as far as is known: each once, the next one first. */
+  readonly #ready = new Fifo<DeliveryShell>();
   readonly #parked = new Set<Delivered>();
   #scheduled = false;
   #paused = false;
@@ -44,7 +46,8 @@ export class Dispatcher {
   }
 
   removeWorker(worker: Worker): void {
-    remove(this.#workers, worker);
+    const at = this.#workers.indexOf(worker);
+    if (at >= 0) this.#workers.splice(at, 1);
     this.#workersChanged();
   }
 
@@ -53,20 +56,17 @@ export class Dispatcher {
     this.wake();
   }
 
-  addShell(shell: DeliveryShell): void {
-    this.#shells.push(shell);
-    this.wake();
-  }
-
-  removeShell(shell: DeliveryShell): void {
-    remove(this.#shells, shell);
-  }
-
   /** While paused nothing is handed out; what runs goes on. */
   setPaused(paused: boolean): void {
     this.#paused = paused;
     this.wake();
   }
+
+  /** The partition has something to hand out. */
+  readonly offer = (shell: DeliveryShell): void => {
+    this.#list(shell);
+    this.wake();
+  };
 
   /** Looks for work once the present turn is over: many settles in a turn cost one look. */
   readonly wake = (): void => {
@@ -86,27 +86,43 @@ export class Dispatcher {
     for (const worker of this.#workers) worker.passOn();
   };
 
+  #list(shell: DeliveryShell): void {
+    if (shell.isListed) return;
+    shell.isListed = true;
+    this.#ready.push(shell);
+  }
+
+  /** Partitions in turn, so that none is always first, until none has anything that goes out now. */
   #handOut(): void {
     if (this.#parked.size > 0) this.#unpark();
     const most = Math.min(this.#stretch + LOT, MAX_STRETCH);
-    let progress = true;
-    while (progress && this.#stretch < most) {
-      progress = false;
-      // The turn moves on, so that no partition and no worker is always first.
-      this.#turn++;
-      for (let i = 0; i < this.#shells.length; i++) {
-        const shell = this.#shells[(this.#turn + i) % this.#shells.length] as DeliveryShell;
-        if (shell.hasReady && (this.#routed ? this.#route(shell) : this.#share(shell))) progress = true;
-      }
+    for (let inVain = 0; inVain < this.#ready.length && this.#stretch < most; ) {
+      if (!this.#routed && !this.#hasRoom()) return;
+      const shell = this.#ready.shift() as DeliveryShell;
+      shell.isListed = false;
+      if (!shell.hasReady) continue;
+      const before = this.#stretch;
+      this.#stretch += this.#routed ? this.#route(shell) : this.#share(shell);
+      inVain = this.#stretch > before ? 0 : inVain + 1;
+      if (shell.hasReady) this.#list(shell);
     }
     if (this.#stretch >= most) this.wake();
   }
 
-  /** True if anything was handed out. */
-  #share(shell: DeliveryShell): boolean {
+  /** If nobody has, they will be woken when they have. */
+  #hasRoom(): boolean {
+    if (this.#workers.some(({ room }) => room > 0)) return true;
+    for (const worker of this.#workers) worker.waitForRoom();
+    return false;
+  }
+
+  /** What was handed out counts as so many. */
+  #share(shell: DeliveryShell): number {
     const fair = Math.ceil(shell.state.ready.length / this.#workers.length);
     const weight = weightOf(shell);
-    let progress = false;
+    let handedOut = 0;
+    // The turn moves on, so that no worker is always first.
+    this.#turn++;
     for (let i = 0; i < this.#workers.length; i++) {
       const worker = this.#workers[(this.#turn + i) % this.#workers.length] as Worker;
       const { work, handling } = worker.options;
@@ -118,27 +134,25 @@ export class Dispatcher {
       }
       const deliveries = shell.demand(count, batch, handling);
       if (deliveries.length === 0) continue;
-      this.#stretch += weight * deliveries.length;
+      handedOut += weight * deliveries.length;
       worker.run(deliveries);
-      progress = true;
     }
-    return progress;
+    return handedOut;
   }
 
   /** One event at a time, to a worker that accepts it; parked if there is none with room now. */
-  #route(shell: DeliveryShell): boolean {
+  #route(shell: DeliveryShell): number {
     const handling = this.#workers[0]?.options.handling;
-    if (handling === undefined || this.#parked.size >= MAX_PARKED) return false;
+    if (handling === undefined || this.#parked.size >= MAX_PARKED) return 0;
     const weight = weightOf(shell);
     const [delivery] = shell.demand(1, false, handling);
-    if (delivery === undefined) return false;
-    this.#stretch += weight;
-    if (!this.#offer(delivery)) this.#park(delivery);
-    return true;
+    if (delivery === undefined) return 0;
+    if (!this.#give(delivery)) this.#park(delivery);
+    return weight;
   }
 
   /** False if nobody takes it now; nothing was done to it then. */
-  #offer(delivery: Delivered): boolean {
+  #give(delivery: Delivered): boolean {
     const { record } = delivery.event;
     let worker: Worker | undefined;
     try {
@@ -166,7 +180,7 @@ export class Dispatcher {
   }
 
   #unpark(): void {
-    for (const delivery of [...this.#parked]) this.#offer(delivery);
+    for (const delivery of [...this.#parked]) this.#give(delivery);
   }
 
   /** Parked events go back to their lanes; for when the workers leave. */
@@ -185,9 +199,4 @@ function weightOf({ state: { buffered, bufferedBytes } }: DeliveryShell): number
 /** Of large events fewer at once, in a batch too. */
 function mostOf(weight: number, batch: boolean): number {
   return weight === 1 ? Number.POSITIVE_INFINITY : Math.ceil((batch ? MAX_STRETCH : LOT) / weight);
-}
-
-function remove<T>(list: T[], item: T): void {
-  const at = list.indexOf(item);
-  if (at >= 0) list.splice(at, 1);
 }

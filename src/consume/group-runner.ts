@@ -48,7 +48,7 @@ export class GroupRunner implements Participant {
   constructor(ref: GroupRef, options: RunnerOptions) {
     this.ref = ref;
     this.#options = options;
-    this.#shellOptions = shellOptions(options, this.dispatcher.wake, (stopped) => this.#stopped(stopped));
+    this.#shellOptions = shellOptions(options, this.dispatcher.offer, (stopped) => this.#stopped(stopped));
     this.dispatcher.setPaused(options.paused(ref));
   }
 
@@ -191,12 +191,10 @@ export class GroupRunner implements Participant {
     }
     const shell = new DeliveryShell(ref, claim, head, this.#shellOptions);
     this.#shells.set(partition, shell);
-    this.dispatcher.addShell(shell);
     return true;
   }
 
   #stopped(shell: DeliveryShell): void {
-    this.dispatcher.removeShell(shell);
     if (this.#shells.get(shell.partition) === shell) this.#shells.delete(shell.partition);
     this.changed();
   }
