@@ -3,8 +3,8 @@ import { describe, expect, it } from "vitest";
 import { recorder, useBench } from "../../test/support/bus-bench.js";
 import { settled } from "../../test/support/eventually.js";
 import { fail, lettersOf, RETRY } from "../../test/support/failing-handlers.js";
+import { deadLetterId } from "../model/derived-id.js";
 import { Fatal } from "../model/errors.js";
-import { deadLetterId } from "../model/ids.js";
 import { defineTopic } from "../model/topic.js";
 
 const bench = useBench();

@@ -1,4 +1,6 @@
 /** What a handler is given besides the event, and how the shell learns that the event is settled. */
+
+import { derivedId } from "../model/derived-id.js";
 import { BusError } from "../model/errors.js";
 import type { StoredEvent } from "../model/event.js";
 import type {
@@ -9,7 +11,6 @@ import type {
   PublishedRecord,
   PublishOptions,
 } from "../model/event-bus.js";
-import { derivedId } from "../model/ids.js";
 import type { TopicRef } from "../model/topic.js";
 import type { CursorWrite } from "../ports/groups.js";
 import type { Entry } from "./entry.js";

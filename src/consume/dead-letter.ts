@@ -1,7 +1,7 @@
 /** The copy of an event that a group gave up, as it stands in `dlq.<topic>` (P8). */
 import type { DeadLetter } from "../model/dead-letter.js";
+import { deadLetterId } from "../model/derived-id.js";
 import type { EventDraft, StoredEvent } from "../model/event.js";
-import { deadLetterId } from "../model/ids.js";
 import { JsonBody } from "../model/json.js";
 import type { Effect } from "./delivery-events.js";
 

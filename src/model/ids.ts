@@ -1,10 +1,7 @@
 /**
- * Event ids. A bus makes UUIDv7 (time-ordered, growing within a process); callers may bring any short string. Ids
- * derived from others are UUIDv5, so that the same cause gives the same id on every machine (P8, P9).
+ * Event ids. A bus makes UUIDv7 (time-ordered, growing within a process); callers may bring any short string. For those that are
+ * derived from others see derived-id.ts.
  */
-import { v5 } from "uuid";
-
-const NAMESPACE = "6f1d3c3e-52a4-5d0b-9d6e-2b8f0c7a41e9";
 
 const DIGITS = Uint8Array.from("0123456789abcdef", (digit) => digit.charCodeAt(0));
 /** Where the digits of each byte stand in the text of a UUID. */
@@ -85,16 +82,6 @@ export class IdSource {
     this.#text[at] = DIGITS[byte >> 4] as number;
     this.#text[at + 1] = DIGITS[byte & 15] as number;
   }
-}
-
-/** Id of the `index`-th event that `group`'s handler emits for the event `sourceId`. */
-export function derivedId(group: string, sourceId: string, index: number | string): string {
-  return v5(JSON.stringify([group, sourceId, String(index)]), NAMESPACE);
-}
-
-/** Id of the one dead letter that `group` may make of the event `sourceId`. */
-export function deadLetterId(topic: string, group: string, sourceId: string): string {
-  return v5(JSON.stringify(["dead-letter", topic, group, sourceId]), NAMESPACE);
 }
 
 /** The time inside a UUIDv7, or undefined for any other id. */

@@ -2,9 +2,9 @@
  * Dead letters on their way back: published in order, many at a time, then written down as redriven. Each has one id under which
  * it comes back, so that it does not matter how often, or in which company, it was tried (P3).
  */
+import { derivedId } from "../model/derived-id.js";
 import type { EventRecord } from "../model/event.js";
 import type { PublishItem } from "../model/event-bus.js";
-import { derivedId } from "../model/ids.js";
 import { firstSeqHeader, type Redriven, redriveHeaders, withoutRedrive } from "../model/redrive.js";
 import { REDRIVE_GROUP_HEADER } from "../model/topic.js";
 import { type Letter, settleLetters } from "./dead-letters.js";

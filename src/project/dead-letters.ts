@@ -4,9 +4,9 @@
  */
 
 import type { DeadLetter } from "../model/dead-letter.js";
+import { derivedId } from "../model/derived-id.js";
 import { BusError } from "../model/errors.js";
 import type { Seq, StoredEvent } from "../model/event.js";
-import { derivedId } from "../model/ids.js";
 import { checkOptionNames, namesOf } from "../model/known-options.js";
 import { type Redriven, redriveHeaders, withoutRedrive } from "../model/redrive.js";
 import { checkTopicName, deadLetterTopic, type TopicRef, topicName } from "../model/topic.js";

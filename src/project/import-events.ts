@@ -5,9 +5,9 @@
  * The first line that is wrong ends it, with its number in the error; what came before it is in.
  */
 import { addToList } from "../model/add-to-list.js";
+import { derivedId } from "../model/derived-id.js";
 import { BusError } from "../model/errors.js";
 import type { PublishedRecord, PublishItem } from "../model/event-bus.js";
-import { derivedId } from "../model/ids.js";
 import { checkOptionNames, namesOf } from "../model/known-options.js";
 import { type TopicRef, topicName } from "../model/topic.js";
 import { checkHost, type Host } from "./host.js";

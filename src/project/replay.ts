@@ -7,10 +7,10 @@
  * back for one group repeats an event that is copied, too: it is passed over.
  */
 
+import { derivedId } from "../model/derived-id.js";
 import { BusError } from "../model/errors.js";
 import type { EventRecord, Seq } from "../model/event.js";
 import type { PublishItem } from "../model/event-bus.js";
-import { derivedId } from "../model/ids.js";
 import { checkOptionNames, namesOf } from "../model/known-options.js";
 import { withoutRedrive } from "../model/redrive.js";
 import { checkTopicName, type TopicConfig, type TopicRef, topicName } from "../model/topic.js";

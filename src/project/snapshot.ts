@@ -8,9 +8,10 @@
  * that event, and no event up to there is newer than `ts`. A reader goes on from there (warm), or begins at a time in
  * the past (viewAt).
  */
+
+import { derivedId } from "../model/derived-id.js";
 import { BusError } from "../model/errors.js";
 import { type EventDraft, type EventRecord, type Seq, StoredEvent } from "../model/event.js";
-import { derivedId } from "../model/ids.js";
 import { JsonBody, type JsonValue } from "../model/json.js";
 import { snapshotTopic, type TopicConfig } from "../model/topic.js";
 import type { Epoch } from "../ports/groups.js";

@@ -8,10 +8,10 @@
  * ones of their key. Where nobody needs the second event at once, the mirror alone will do, and keeps the order.
  */
 import { type Clock, pause, systemClock } from "../model/clock.js";
+import { derivedId } from "../model/derived-id.js";
 import { BusError } from "../model/errors.js";
 import type { EventRecord } from "../model/event.js";
 import type { PublishedRecord, PublishOptions, Stop } from "../model/event-bus.js";
-import { derivedId } from "../model/ids.js";
 import { backoffMs, type RetryPolicy } from "../model/retry.js";
 import type { SchemaSource } from "./catalog.js";
 import type { Subscribable } from "./subscribe-normalized.js";

@@ -1,7 +1,7 @@
 /** `promethean import`: lines of an export come in again; what is there already is counted, not added. */
 import { stat } from "node:fs/promises";
 import type { Command } from "commander";
-import { derivedId } from "../../model/ids.js";
+import { derivedId } from "../../model/derived-id.js";
 import type { Imported } from "../../project/import-events.js";
 import { parseJson, readInput } from "../arguments.js";
 import { CliError, failure, usageError } from "../exit.js";

@@ -3,7 +3,7 @@
  * derived from both, and a second delivery adds nothing (P3). Attributes are kept as headers `ce-…`.
  */
 import type { IncomingHttpHeaders } from "node:http";
-import { derivedId } from "../../model/ids.js";
+import { derivedId } from "../../model/derived-id.js";
 import { HubError } from "../problem.js";
 import { mediaType, parseJson, parseText, textOf } from "./body.js";
 import type { TopicItem } from "./publish-items.js";

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { type HubFixture, hubFixture } from "../../../test/support/hub-fixture.js";
-import { derivedId } from "../../model/ids.js";
+import { derivedId } from "../../model/derived-id.js";
 import { defineTopic } from "../../model/topic.js";
 
 const Orders = defineTopic("orders.checked", { schema: z.object({ n: z.number() }) });

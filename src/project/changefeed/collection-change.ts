@@ -6,7 +6,7 @@
  */
 import { createHash } from "node:crypto";
 import { Binary, BSON, type ChangeStreamDocument, type Document, Long, ObjectId, Timestamp } from "mongodb";
-import { derivedId } from "../../model/ids.js";
+import { derivedId } from "../../model/derived-id.js";
 import type { JsonObject, JsonValue } from "../../model/json.js";
 
 const { EJSON } = BSON;

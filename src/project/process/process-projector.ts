@@ -6,10 +6,11 @@
  * What a heartbeat causes is emitted by its handler (P9); what silence causes has an id derived from the last
  * heartbeat, so that two owners who judge the same silence say it once.
  */
+
+import { derivedId } from "../../model/derived-id.js";
 import { Fatal } from "../../model/errors.js";
 import type { EventRecord } from "../../model/event.js";
 import type { DeliveryContext } from "../../model/event-bus.js";
-import { derivedId } from "../../model/ids.js";
 import { jumpHash } from "../../model/partition.js";
 import type { Handle } from "../../model/task.js";
 import { checkHost, type Host } from "../host.js";

@@ -4,7 +4,7 @@
  * is a dead letter once (P8), the view is what its log says (P9), and whoever comes next goes on at once.
  */
 import { fileURLToPath } from "node:url";
-import { deadLetterId } from "../../../src/model/ids.js";
+import { deadLetterId } from "../../../src/model/derived-id.js";
 import { seededRandom } from "../../../src/model/manual-clock.js";
 import { deadLetterTopic } from "../../../src/model/topic.js";
 import type { Store } from "../../../src/ports/store.js";
