@@ -28,6 +28,11 @@ export function endSoon(end: ReaderEnd): void {
   Atomics.store(end, OVER, 1);
 }
 
+/** In the thread: what takes long, and can be left, is to be left now. */
+export function isOver(end: ReaderEnd): boolean {
+  return Atomics.load(end, OVER) !== 0;
+}
+
 export function hasEnded(end: ReaderEnd): void {
   running.delete(end);
 }
@@ -37,7 +42,7 @@ export function unlessOver(end: ReaderEnd, work: () => void): boolean {
   // First: either it is seen that there is work, or that it is over.
   Atomics.store(end, BUSY, 1);
   try {
-    if (Atomics.load(end, OVER) !== 0) return false;
+    if (isOver(end)) return false;
     work();
     return true;
   } finally {

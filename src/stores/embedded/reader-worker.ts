@@ -5,7 +5,7 @@ import { Checker } from "./checker.js";
 import { findDocuments } from "./document-reader.js";
 import { busError, packError } from "./errors.js";
 import { copyFile } from "./file-copy.js";
-import { unlessOver } from "./reader-end.js";
+import { isOver, unlessOver } from "./reader-end.js";
 import type { LongReads, ReaderStart, ReadReply, ReadRequest } from "./reader-thread.js";
 import { Connection } from "./sqlite.js";
 
@@ -23,7 +23,7 @@ function serve(port: MessagePort, { path, busyTimeoutMs, end }: ReaderStart): vo
   const reads: LongReads = {
     find: ({ view, query }) => opened().snapshot(() => findDocuments(opened(), view, query)),
     backup: ({ target, file, givenUp }) =>
-      copyFile(opened(), { path: target, file }, () => Atomics.load(givenUp, 0) !== 0),
+      copyFile(opened(), { path: target, file }, () => Atomics.load(givenUp, 0) !== 0 || isOver(end)),
     disown: ({ copy }) => disown(copy, busyTimeoutMs),
     checkStructure: () => checker().structure(),
     checkPartitions: () => checker().partitions(),
