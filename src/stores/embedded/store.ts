@@ -129,16 +129,24 @@ class SqliteStore implements EmbeddedStore {
 
   /** Several buses of one process may share it: each opens it and closes it, and the last one out ends it. */
   async open(): Promise<void> {
-    await this.#closing;
     this.#users++;
-    this.#opening ??= this.#open();
-    try {
-      await this.#opening;
-    } catch (error) {
-      this.#users--;
+    this.#opening ??= this.#begin();
+    await this.#opening;
+  }
+
+  #begin(): Promise<void> {
+    const opening = this.#openAfter(this.#closing);
+    opening.catch(() => {
+      if (this.#opening !== opening) return;
       this.#opening = undefined;
-      throw error;
-    }
+      this.#users = 0;
+    });
+    return opening;
+  }
+
+  async #openAfter(closing: Promise<void> | undefined): Promise<void> {
+    await closing;
+    await this.#open();
   }
 
   watch(listener: (signal: Signal) => void): () => void {
@@ -147,7 +155,8 @@ class SqliteStore implements EmbeddedStore {
 
   async close(): Promise<void> {
     if (this.#users === 0 || --this.#users > 0) return this.#closing;
-    this.#closing = this.#close();
+    this.#closing = this.#close(this.#opening);
+    this.#opening = undefined;
     return this.#closing;
   }
 
@@ -242,8 +251,8 @@ class SqliteStore implements EmbeddedStore {
     }
   }
 
-  async #close(): Promise<void> {
-    await this.#opening?.catch(() => {});
+  async #close(opening: Promise<void> | undefined): Promise<void> {
+    await opening?.catch(() => {});
     await this.#restarting;
     await this.#backups.end();
     const file = this.#access.file;
@@ -253,7 +262,6 @@ class SqliteStore implements EmbeddedStore {
     await file?.readerThread.close();
     this.#access.file = undefined;
     this.#access.wake.clear();
-    this.#opening = undefined;
   }
 
   /** Goes on with indexes by key that an earlier process left unfinished. Until then reads by key walk. */

@@ -1,4 +1,4 @@
-import { chmod, mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readdir, readFile, rmdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import Database from "libsql";
 import { describe, expect, it } from "vitest";
@@ -135,6 +135,32 @@ describe("opening a store", () => {
       expect(await readdir(work.folder)).toEqual(expect.arrayContaining([name, `${name}.copy`]));
       expect(await readAll(await work.open({ path: `${path}.copy` }))).toHaveLength(3);
     }
+  });
+
+  it("is closed by a close that comes while it is being opened, also if it is opened again behind it", async () => {
+    const store = embeddedStore({ path: join(work.folder, "bus.db"), exclusive: true });
+    const opening = store.open();
+    await store.close();
+    await opening;
+    await failsWith("CLOSED", store.registry.topics());
+    await Promise.all([store.open(), store.close(), store.open()]);
+    expect(await store.registry.topics()).toEqual([]);
+    await store.close();
+    await work.open({ path: store.path, exclusive: true });
+  });
+
+  it("can be opened once what was in its way is gone, by all who had tried", async () => {
+    const path = join(work.folder, "bus.db");
+    await mkdir(path);
+    const store = embeddedStore({ path });
+    const opening = [store.open(), store.open()];
+    await store.close();
+    for (const one of opening) await failsWith("STORE_UNAVAILABLE", one);
+    await rmdir(path);
+    await store.open();
+    expect(await store.registry.topics()).toEqual([]);
+    await store.close();
+    await failsWith("CLOSED", store.registry.topics());
   });
 
   it("refuses paths that are none", () => {
