@@ -4,7 +4,7 @@
  *
  *   0x07 + 16 bytes of a UUIDv7 · 0x01 + 16 bytes of another UUID · 0x00 + 16 bytes of the hash of any other text
  */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 
 export const ID_BYTES = 16;
 export const INDEX_KEY_BYTES = ID_BYTES + 1;
@@ -83,9 +83,15 @@ export function writeUuidIndexKey(source: Uint8Array, at: number, target: Uint8A
 
 /** The key of an id that is not a UUID. */
 export function textIndexKey(id: string): Buffer {
-  const key = Buffer.alloc(INDEX_KEY_BYTES);
-  createHash("sha256").update(id, "utf8").digest().copy(key, 1, 0, ID_BYTES);
+  const key = Buffer.allocUnsafe(INDEX_KEY_BYTES);
+  writeTextIndexKey(id, key, 0);
   return key;
+}
+
+export function writeTextIndexKey(id: string, target: Uint8Array, to: number): void {
+  const digest = hash("sha256", id, "buffer");
+  target[to] = 0;
+  for (let i = 0; i < ID_BYTES; i++) target[to + 1 + i] = digest[i] as number;
 }
 
 /** Every UUIDv7 whose time is at least this has an index key not below it. */

@@ -5,9 +5,11 @@
 
 import { type Batch, BatchCursor } from "../batch-codec.js";
 import { firstIndexKeyAt, ID_BYTES, uuidTimeMs } from "../id-key.js";
+import { AskedIds } from "./asked-ids.js";
 import type { BatchWriter } from "./batch-writer.js";
 import type { Batches } from "./batches.js";
-import { isInSpan, isSpanned, locate, MAX_CLOCK_GAP_MS, type Place, SPAN_MS } from "./id-lookup.js";
+import { isInSpan, isSpanned, MAX_CLOCK_GAP_MS, type Place, SPAN_MS } from "./id-lookup.js";
+import { NewIds } from "./new-ids.js";
 import { RecentIds } from "./recent-ids.js";
 import type { Connection } from "./sqlite.js";
 
@@ -34,6 +36,8 @@ export class IdWriter {
   readonly #batches: Batches;
   readonly #rows: BatchWriter;
   readonly #now: () => number;
+  /** Entries of the index of ids that are yet to be written. */
+  readonly #new = new NewIds();
   readonly #recent = new RecentIds((sinceMs) => this.#recall(sinceMs));
 
   constructor(connection: Connection, batches: Batches, rows: BatchWriter, now: () => number) {
@@ -41,6 +45,16 @@ export class IdWriter {
     this.#batches = batches;
     this.#rows = rows;
     this.#now = now;
+  }
+
+  /** Writes what was gathered. */
+  flush(): void {
+    this.#new.flush(this.#connection);
+  }
+
+  /** What was gathered is not to be written. */
+  forget(): void {
+    this.#new.forget();
   }
 
   /** Called at the start, and when another process has written: what is remembered is not all there is. */
@@ -71,9 +85,10 @@ export class IdWriter {
   }
 
   /** Drafts, by index over all batches, whose id is in the log or came earlier in the same request. */
-  duplicates(batches: readonly Batch[], check: "all" | readonly number[]): FoundDuplicate[] {
+  duplicates(batches: readonly Batch[], check: "all" | readonly number[]): readonly FoundDuplicate[] {
     const wanted = check === "all" ? undefined : new Set(check);
-    const found: FoundDuplicate[] = [];
+    const again: { readonly index: number; readonly first: number }[] = [];
+    const asked = new AskedIds();
     let known: Map<string, number> | undefined;
     let index = -1;
     for (const batch of batches) {
@@ -83,12 +98,16 @@ export class IdWriter {
         if (known === undefined && this.#isNew(batch, cursor)) continue;
         known ??= idsBefore(batches, index);
         const { id } = cursor;
-        const first = known.get(id) ?? (wanted?.has(index) === false ? undefined : this.#locate(id));
-        if (first !== undefined) found.push({ index, first });
-        else known.set(id, index);
+        const first = known.get(id);
+        if (first !== undefined) {
+          again.push({ index, first });
+          continue;
+        }
+        known.set(id, index);
+        if (wanted?.has(index) !== false) asked.add(index, id, batch, cursor);
       }
     }
-    return found;
+    return asked.length === 0 ? again : withPlaces(again, this.#locateAll(asked));
   }
 
   /** Takes note of a batch's ids, in whichever way each is kept. */
@@ -112,6 +131,7 @@ export class IdWriter {
   /** Removes the index entry of the event that the cursor stands on, if it has one. */
   remove(part: number, batch: Batch, span: Pick<IdSpan, "minIdt" | "maxIdt">, cursor: BatchCursor): boolean {
     if (isSpanned(batch, span, cursor)) return false;
+    this.flush();
     const key = cursor.indexKey;
     const drop = (index: string): boolean =>
       this.#connection
@@ -130,10 +150,11 @@ export class IdWriter {
     return true;
   }
 
-  #locate(id: string): Place | undefined {
-    // It may have come with an earlier request of the same group.
+  #locateAll(asked: AskedIds): ReadonlyMap<number, Place> {
+    // They may have come with an earlier request of the same group.
     this.#rows.flush();
-    return locate(this.#connection, this.#batches, id);
+    this.flush();
+    return asked.places(this.#connection, this.#batches);
   }
 
   /** As `#spanOf`, for a batch with one UUID: among a thousand partitions nearly all are such. */
@@ -160,21 +181,33 @@ export class IdWriter {
   }
 
   #index(part: number, batch: Batch, span: Pick<IdSpan, "minIdt" | "maxIdt">): void {
-    const insert = this.#connection.sql("INSERT OR REPLACE INTO id_index (id, part, seq) VALUES (?, ?, ?)");
     const cursor = new BatchCursor(batch);
-    while (cursor.next()) {
-      if (!isSpanned(batch, span, cursor)) insert.run(cursor.indexKey, part, cursor.seq);
-    }
+    while (cursor.next()) if (!isSpanned(batch, span, cursor)) this.#new.add(part, batch, cursor);
   }
 
   /** UUIDv7 that have index entries may be newer than `sinceMs` too: the memory of recent ids must hold them. */
   #recall(sinceMs: number): void {
+    this.flush();
     const strays = this.#connection
       .sql("SELECT id FROM id_index WHERE id >= ? AND id < x'08' LIMIT ?")
       .all<[Buffer]>(firstIndexKeyAt(sinceMs), MAX_STRAYS + 1);
     if (strays.length > MAX_STRAYS) this.#recent.restart(Number.POSITIVE_INFINITY);
     else for (const [key] of strays) this.#recent.add(key, 1, 0);
   }
+}
+
+/** Those that came earlier in the request, or, if that one is in the log, where it stands; and those that are there themselves. */
+function withPlaces(
+  again: readonly { readonly index: number; readonly first: number }[],
+  places: ReadonlyMap<number, Place>,
+): readonly FoundDuplicate[] {
+  if (places.size === 0) return again;
+  const found: FoundDuplicate[] = again.map(({ index, first }) => ({
+    index,
+    first: places.get(first) ?? first,
+  }));
+  for (const [index, first] of places) found.push({ index, first });
+  return found.sort((a, b) => a.index - b.index);
 }
 
 /** Index by id of the drafts before `end`; of several with one id, the first. */

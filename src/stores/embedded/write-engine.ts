@@ -7,7 +7,7 @@
  * Requests that refuse before they write anything, or not at all, need no savepoint: there is nothing to undo. Should
  * one of them fail halfway after all (the disk, the engine), the group begins again with a savepoint for each.
  *
- * Batches and states of partitions are gathered and written together (`#flush`): at the end of the group, and around every
+ * Batches, entries of ids and states of partitions are gathered and written together (`#flush`): at the end of the group, and around every
  * savepoint, so that what is undone is always in the file.
  *
  * What is remembered between groups (heads, topics, leases, recent ids, documents) is dropped whenever it may be wrong: another
@@ -354,6 +354,7 @@ export class WriteEngine {
 
   #flush(): void {
     if (this.#rows.flush()) this.#mayFilingBeDue = true;
+    this.#ids.flush();
     this.#partitions.flush();
     this.#leases.flush();
   }
@@ -361,6 +362,7 @@ export class WriteEngine {
   /** Something was rolled back. */
   #forgetUndone(): void {
     this.#rows.forget();
+    this.#ids.forget();
     this.#batches.sheets.forget();
     this.#filer.forget();
     this.#forget();

@@ -1,6 +1,7 @@
-import { v7 } from "uuid";
+import { v4, v7 } from "uuid";
 import { describe, expect, it } from "vitest";
 import { systemClock } from "../../../src/model/clock.js";
+import { seededRandom } from "../../../src/model/manual-clock.js";
 import type { EmbeddedStore } from "../../../src/stores/embedded/index.js";
 import { append, draft, drafts, readAll, TOPIC, Workplace } from "./support.js";
 
@@ -91,6 +92,46 @@ describe("ids", () => {
     const log = await readAll(store);
     expect(log.map(({ seq }) => seq)).toEqual(Array.from({ length: 1_000 }, (_, i) => i + 1));
     expect(new Set(log.map(({ id }) => id)).size).toBe(1_000);
+  });
+
+  it("P3: of appends that go together, with ids of every kind in any order, each id has one event", async () => {
+    const store = await work.open();
+    const random = seededRandom(17);
+    const pool = Array.from({ length: 3_000 }, (_, n) => {
+      const kind = n % 4;
+      if (kind === 0) return v4({ random: Uint8Array.from({ length: 16 }, () => random() * 256) });
+      if (kind === 1) return `order-${n}`;
+      return kind === 2 ? systemClock.newId() : v7({ msecs: Math.floor(random() * 2 ** 41) });
+    });
+    const seqOf = new Map<string, number>();
+    for (let round = 0; round < 8; round++) {
+      const appends = Array.from({ length: 4 }, () =>
+        Array.from(
+          { length: Math.floor(random() * 700) },
+          () => pool[Math.floor(random() * pool.length)] ?? "",
+        ),
+      );
+      const answers = await Promise.all(
+        appends.map((ids) =>
+          store.log.append(
+            TOPIC,
+            0,
+            ids.map((id, n) => draft(n, { id, freshId: false })),
+          ),
+        ),
+      );
+      for (const [i, { events, duplicates }] of answers.entries()) {
+        for (const [j, id] of (appends[i] ?? []).entries()) {
+          expect([id, duplicates.has(j)]).toEqual([id, seqOf.has(id)]);
+          const seq = seqOf.get(id) ?? seqOf.size + 1;
+          seqOf.set(id, seq);
+          expect(events[j]).toMatchObject({ id, seq });
+        }
+      }
+    }
+    expect(seqOf.size).toBeGreaterThan(2_000);
+    expect((await store.check()).problems).toEqual([]);
+    for (const [id, seq] of seqOf) expect((await store.log.find(id))?.seq).toBe(seq);
   });
 
   it("P3: an id holds as long as its event: after trim or removal it is free again", async () => {
