@@ -21,8 +21,8 @@ import {
   TOPIC,
 } from "./embedded/sinks.js";
 
-const WIDE: Load = { events: 50_000, window: 1_024, fresh: true };
-const SINGLE: Load = { events: 2_000, window: 1, fresh: true };
+const WIDE: Load = { events: 50_000, window: 1_024, ids: "fresh" };
+const SINGLE: Load = { events: 2_000, window: 1, ids: "fresh" };
 /** A store's writing thread is new each time: its code has to be compiled before an event costs what it will cost. */
 const WARM = 40_000;
 const SCANNED = 50_000;
@@ -54,7 +54,7 @@ function filled(make: (path: string) => Promise<Sink>, events: number): () => Pr
     made ??= (async () => {
       const path = newFile();
       const sink = await make(path);
-      await publish(sink, { events, window: 1_024, fresh: true });
+      await publish(sink, { events, window: 1_024, ids: "fresh" });
       await sink.close();
       return path;
     })();
@@ -141,7 +141,10 @@ export const suite: Suite = {
   cases: [
     rate(RAW, () => publishing(rawLog, WIDE)),
     rate(MADE, () => publishing(storeSink, WIDE)),
-    rate(SUPPLIED, () => publishing(storeSink, { ...WIDE, fresh: false })),
+    rate(SUPPLIED, () => publishing(storeSink, { ...WIDE, ids: "ordered" })),
+    rate("publish, window 1,024, random ids of the caller: embedded", () =>
+      publishing(storeSink, { ...WIDE, ids: "random" }),
+    ),
     rate("publish, window 1,024: SQLite, a row per event", () => publishing(rowPerEvent, WIDE)),
     rate(RAW_SINGLE, () => publishing(rawLog, SINGLE)),
     rate(MADE_SINGLE, () => publishing(storeSink, SINGLE)),

@@ -1,4 +1,5 @@
 /** Three ways of making events durable, given the same drafts: a raw log, the embedded store, SQLite with a row per event. */
+import { randomUUID } from "node:crypto";
 import { open } from "node:fs/promises";
 import Database from "libsql";
 import { systemClock } from "../../../src/model/clock.js";
@@ -65,23 +66,25 @@ export async function rowPerEvent(path: string): Promise<Sink> {
   };
 }
 
+/** Made by the bus just now; or the caller's, which are looked up: UUIDv7, or nothing but chance. */
+export type Ids = "fresh" | "ordered" | "random";
+
 export interface Load {
   readonly events: number;
   /** Events that may wait for the disk at once. */
   readonly window: number;
-  /** The bus made the ids just now; else they are the caller's, and are looked up. */
-  readonly fresh: boolean;
+  readonly ids: Ids;
 }
 
 const BATCH = 1_000;
 
 /** Hands events in as the bus does: while one append is under way the next ones gather. */
-export async function publish(sink: Sink, { events, window, fresh }: Load): Promise<void> {
+export async function publish(sink: Sink, { events, window, ids }: Load): Promise<void> {
   const queue: EventDraft[] = [];
   let made = 0;
   let settled = 0;
   const fill = (): void => {
-    while (made < events && made - settled < window) queue.push(draftOf(made++, fresh));
+    while (made < events && made - settled < window) queue.push(draftOf(made++, ids));
   };
   fill();
   while (queue.length > 0) {
@@ -94,13 +97,13 @@ export async function publish(sink: Sink, { events, window, fresh }: Load): Prom
   }
 }
 
-function draftOf(n: number, freshId: boolean): EventDraft {
+function draftOf(n: number, ids: Ids): EventDraft {
   return {
-    id: systemClock.newId(),
+    id: ids === "random" ? randomUUID() : systemClock.newId(),
     ts: Date.now(),
     key: keyOf(n),
     meta: undefined,
     body: jsonBody(payloadOf(n), { maxBytes: 1_048_576, maxDepth: 64 }),
-    freshId,
+    freshId: ids === "fresh",
   };
 }

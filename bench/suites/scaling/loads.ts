@@ -30,7 +30,7 @@ async function fileWith(folder: string, events: number): Promise<string> {
   if (known !== undefined) return known;
   const path = join(folder, `log-${++files}`);
   const sink = await storeSink(path);
-  await publish(sink, { events, window: WINDOW, fresh: true });
+  await publish(sink, { events, window: WINDOW, ids: "fresh" });
   await sink.close();
   if (events > REFILL_UP_TO) filled.set(events, path);
   return path;
