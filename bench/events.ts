@@ -58,3 +58,18 @@ export async function timed(events: number, work: () => Promise<unknown>): Promi
   const { user, system } = process.cpuUsage(before);
   return [rate, (user + system) / events];
 }
+
+/** Resolves `all` when `one` was called so many times. */
+export function countdown(times: number): { readonly all: Promise<void>; one(): void } {
+  let left = times;
+  let finish: () => void = () => undefined;
+  const all = new Promise<void>((resolve) => {
+    finish = resolve;
+  });
+  return {
+    all,
+    one: () => {
+      if (--left === 0) finish();
+    },
+  };
+}

@@ -16,6 +16,7 @@ import { ensureIndexes, mongoStore } from "../../src/stores/mongo/index.js";
 import { ReplicaSet } from "../../test/support/mongo/replica-set.js";
 import { keyOf, payloadOf, perSecond, windowed } from "../events.js";
 import type { Suite } from "../suite.js";
+import { spreadOver } from "./mongo-spread.js";
 
 type Bus = Awaited<ReturnType<typeof createBus>>;
 type Kept = Pick<TopicDefinition, "layout" | "keyed">;
@@ -274,6 +275,13 @@ function handledDelay(): Promise<number> {
 
 const INSERT_MANY = "insertMany of 1,000, bare driver";
 const INSERT_MANY_KEYED = "insertMany of 1,000, keyed, bare driver";
+const SPREADS = [
+  { name: "publish to handled, one partition", topics: 1, partitions: 1 },
+  { name: "publish to handled, 64 partitions", topics: 1, partitions: 64 },
+  { name: "publish to handled, 500 topics, an event of each in turn", topics: 500, partitions: 1 },
+] as const;
+/** An event costs at most 15 % more. */
+const FLAT = 1 / 1.15;
 const PUBLISH = "publish, window 1,024, one partition";
 const PUBLISH_BATCHES = "publish, window 1,024, one partition, keyed, batch documents";
 const CONTENDED = "three processes append to one partition, batches of 1,000";
@@ -327,6 +335,11 @@ export const suite: Suite = {
           return await perSecond(EVENTS, () => scan(events));
         }),
     },
+    ...SPREADS.map(({ name, ...spread }) => ({
+      name,
+      unit: "events/s",
+      measure: () => withDatabase((url, db) => spreadOver(url, db, spread)),
+    })),
     { name: CATCH_UP, unit: "events/s", measure: () => catchUp() },
     { name: CATCH_UP_BATCHES, unit: "events/s", measure: () => catchUp({ layout: "batches" }) },
     { name: "given up, 64 keys", unit: "events/s", measure: givenUp },
@@ -346,6 +359,13 @@ export const suite: Suite = {
       atLeast: 2.5,
     },
     { name: "64 publishers in batches / 64 insertOne", of: PUBLISH_ONE_BATCHES, to: INSERT_ONE, atLeast: 12 },
+    {
+      name: "publish to handled, 64 partitions / one",
+      of: SPREADS[1].name,
+      to: SPREADS[0].name,
+      atLeast: FLAT,
+    },
+    { name: "publish to handled, 500 topics / one", of: SPREADS[2].name, to: SPREADS[0].name, atLeast: FLAT },
     { name: "catch-up in batches / page scan", of: CATCH_UP_BATCHES, to: SCAN, atLeast: 0.8 },
     { name: "catch-up / page scan", of: CATCH_UP, to: SCAN, atLeast: 0.8 },
     { name: "published to handled / bare change stream", of: HANDLED_DELAY, to: STREAM_DELAY, atMost: 2 },

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Bus } from "../../../src/bus/bus.js";
 import { createBus } from "../../../src/bus/create-bus.js";
 import { embeddedStore } from "../../../src/stores/embedded/index.js";
-import { keyOf, milliseconds, payloadOf, timed, windowed } from "../../events.js";
+import { countdown, keyOf, milliseconds, payloadOf, timed, windowed } from "../../events.js";
 import { publish, storeSink, TOPIC } from "../embedded/sinks.js";
 
 export const WINDOW = 1_024;
@@ -138,19 +138,4 @@ export async function idling(
     await bus.close();
     remove(path);
   }
-}
-
-/** Resolves `all` when `one` was called so many times. */
-function countdown(times: number): { readonly all: Promise<void>; one(): void } {
-  let left = times;
-  let finish: () => void = () => undefined;
-  const all = new Promise<void>((resolve) => {
-    finish = resolve;
-  });
-  return {
-    all,
-    one: () => {
-      if (--left === 0) finish();
-    },
-  };
 }

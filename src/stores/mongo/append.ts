@@ -31,6 +31,7 @@ import {
 import { type EventLookup, nameOf, type Place } from "./event-lookup.js";
 import type { Target } from "./fenced-append.js";
 import { type Inserted, insertByCommand, insertByDriver } from "./insert-outcome.js";
+import { COMMAND_CHARACTERS, InsertsTogether } from "./inserts-together.js";
 import { removedSince } from "./removed-ranges.js";
 import { findAtOnce } from "./single-reply.js";
 import { isTrusted, laterOf, STAMP } from "./trust.js";
@@ -38,7 +39,6 @@ import { waitForTurn } from "./turn.js";
 
 /** How long an append goes on through failovers before it gives up: an election and a bit. */
 const PATIENCE_MS = 20_000;
-const COMMAND_CHARACTERS = 4 * 1_048_576;
 /** Tails remembered at once; forgetting one costs a look. */
 const MAX_TAILS = 20_000;
 
@@ -53,6 +53,7 @@ export class Appender {
   readonly #lookup: EventLookup;
   readonly #removeAgain: (place: Place, seqs: readonly Seq[]) => Promise<unknown>;
   readonly #queryable: boolean;
+  readonly #inserts: InsertsTogether;
   readonly #tails = new Map<string, Tail>();
   /** The latest of the server's logical times that an insert was answered at. */
   #seen: Timestamp | undefined;
@@ -66,6 +67,9 @@ export class Appender {
     this.#lookup = lookup;
     this.#queryable = o.queryable;
     this.#removeAgain = o.remove;
+    this.#inserts = new InsertsTogether((documents) =>
+      insertByCommand(connection.db, connection.collections.events.collectionName, documents),
+    );
   }
 
   async append(target: Target, drafts: readonly EventDraft[]): Promise<AppendResult> {
@@ -99,7 +103,7 @@ export class Appender {
     const documents = this.#documentsAfter(tail, target, drafts);
     batch.inDoubt = true;
     const since = this.#seen;
-    const { count, stop, error, at } = await this.#insert(documents, drafts);
+    const { count, stop, error, at } = await this.#insert(name, documents, drafts);
     this.#seen = laterOf(this.#seen, at);
     if (stop !== "none" && stop !== "id taken") this.#tails.delete(name);
     if (stop === "unknown") {
@@ -125,21 +129,16 @@ export class Appender {
     return stop === "refused" ? busError(error, "none") : undefined;
   }
 
-  async #insert(documents: readonly EventDocument[], drafts: readonly EventDraft[]): Promise<Inserted> {
-    const { client, db, collections } = this.#connection;
-    const { events } = collections;
-    return this.#fitsOneCommand(documents, drafts)
-      ? await insertByCommand(db, events.collectionName, documents)
-      : await insertByDriver(client, events, documents);
-  }
-
-  /** A command is one document for the server, of 16 MiB at most; a character takes up to three bytes. */
-  #fitsOneCommand(documents: readonly EventDocument[], drafts: readonly EventDraft[]): boolean {
-    const first = documents[0] as EventDocument;
-    const last = documents.at(-1) as EventDocument;
-    let characters = last.sumBytes - first.sumBytes + (first.payload?.length ?? 0);
-    for (const { meta } of drafts) if (meta !== undefined) characters += metaSize(meta);
-    return !this.#queryable && characters <= COMMAND_CHARACTERS;
+  async #insert(
+    name: string,
+    documents: readonly EventDocument[],
+    drafts: readonly EventDraft[],
+  ): Promise<Inserted> {
+    const characters = charactersOf(documents, drafts);
+    if (!this.#queryable && characters <= COMMAND_CHARACTERS)
+      return await this.#inserts.insert(name, documents, characters);
+    const { client, collections } = this.#connection;
+    return await insertByDriver(client, collections.events, documents);
   }
 
   /** Whether what was inserted after `tail`, no later than `at`, stands where nothing had been removed by then. */
@@ -245,4 +244,13 @@ function documentsAfter(
   const end = documents.at(-1);
   if (end !== undefined) documents[documents.length - 1] = { ...end, last: true, at: STAMP };
   return documents;
+}
+
+/** About so many, at least. */
+function charactersOf(documents: readonly EventDocument[], drafts: readonly EventDraft[]): number {
+  const first = documents[0] as EventDocument;
+  const last = documents.at(-1) as EventDocument;
+  let characters = last.sumBytes - first.sumBytes + (first.payload?.length ?? 0);
+  for (const { meta } of drafts) if (meta !== undefined) characters += metaSize(meta);
+  return characters;
 }

@@ -3,9 +3,17 @@
  * the same, and a command costs both ends more than what it is about. Those of one turn of the event loop go together, and
  * so do those that come while enough are under way. An answer is never older than its question.
  */
-const MAX_TOGETHER = 128;
+import { type ChunkBounds, chunkEnd } from "../../model/chunk-end.js";
+
+const MOST: ChunkBounds = { items: 128, bytes: Number.POSITIVE_INFINITY };
 /** More than one, so that a connection that falls silent does not hold up everybody. */
 const MAX_UNDER_WAY = 2;
+
+/** How many questions go together. */
+export interface TogetherOptions<Q> {
+  readonly most: ChunkBounds;
+  readonly sizeOf: (question: Q) => number;
+}
 
 interface Asked<Q, A> {
   readonly question: Q;
@@ -15,13 +23,18 @@ interface Asked<Q, A> {
 
 export class AskedTogether<Q, A> {
   readonly #ask: (questions: readonly Q[]) => Promise<readonly A[]>;
+  readonly #options: TogetherOptions<Q>;
   readonly #waiting: Asked<Q, A>[] = [];
   #isScheduled = false;
   #underWay = 0;
 
   /** `ask` answers in the order of the questions; what it throws is everybody's answer. */
-  constructor(ask: (questions: readonly Q[]) => Promise<readonly A[]>) {
+  constructor(
+    ask: (questions: readonly Q[]) => Promise<readonly A[]>,
+    options: TogetherOptions<Q> = { most: MOST, sizeOf: () => 0 },
+  ) {
     this.#ask = ask;
+    this.#options = options;
   }
 
   ask(question: Q): Promise<A> {
@@ -41,7 +54,11 @@ export class AskedTogether<Q, A> {
   }
 
   async #send(): Promise<void> {
-    const asked = this.#waiting.splice(0, MAX_TOGETHER);
+    const { most, sizeOf } = this.#options;
+    const asked = this.#waiting.splice(
+      0,
+      chunkEnd(this.#waiting, 0, most, ({ question }) => sizeOf(question)),
+    );
     this.#underWay++;
     try {
       const answers = await this.#ask(asked.map(({ question }) => question));

@@ -21,6 +21,7 @@ import { START_CURSOR } from "../../ports/groups.js";
 import { AskedTogether } from "./asked-together.js";
 import type { CursorDocument, MemberDocument } from "./collections.js";
 import type { Connection } from "./connection.js";
+import { type CommitFailure, commitCursors, type PlainCommit } from "./cursor-commits.js";
 import {
   cursorId,
   cursorOf,
@@ -50,6 +51,7 @@ export class MongoGroups implements Groups {
   readonly #states: AskedTogether<GroupRef, GroupState | null>;
   readonly #starts: AskedTogether<Start, undefined>;
   readonly #joins: AskedTogether<Membership, undefined>;
+  readonly #commits: AskedTogether<PlainCommit, CommitFailure | undefined>;
 
   constructor(connection: Connection, changes: GroupChangeLog) {
     this.#connection = connection;
@@ -57,6 +59,7 @@ export class MongoGroups implements Groups {
     this.#states = new AskedTogether((refs) => readStates(connection.collections, refs));
     this.#starts = new AskedTogether((starts) => this.#start(starts));
     this.#joins = new AskedTogether((joins) => this.#join(joins));
+    this.#commits = new AskedTogether((writes) => commitCursors(connection.collections.cursors, writes));
   }
 
   open(session: Session, o: Timed & { ttlMs: number }): Promise<void> {
@@ -207,14 +210,8 @@ export class MongoGroups implements Groups {
 
   commit(ref: GroupPartition, epoch: Epoch, cursor: Cursor): Promise<void> {
     return this.#connection.gate.write(async () => {
-      const { cursors } = this.#connection.collections;
-      const { matchedCount } = await cursors.updateOne(
-        { ...ownedBy(ref, epoch), "cursor.floor": { $lte: cursor.floor } },
-        { $set: { cursor: storedCursor(cursor) } },
-      );
-      if (matchedCount === 1) return;
-      // Behind a newer one of the same owner, there is nothing to do.
-      if ((await cursors.findOne(ownedBy(ref, epoch))) === null) throw leaseLost(ref, epoch);
+      const failure = await this.#commits.ask({ ref, epoch, cursor });
+      if (failure !== undefined) throw failure.reason;
     });
   }
 

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { GroupRef } from "../../../src/ports/groups.js";
 import type { Store } from "../../../src/ports/store.js";
 import { claimed } from "../../../src/testing/conformance/group-leases.js";
-import { now, openMember } from "../../../src/testing/conformance/samples.js";
+import { cursorAt, now, openMember } from "../../../src/testing/conformance/samples.js";
 import { TestDatabase } from "../../support/mongo/database.js";
 
 let database: TestDatabase;
@@ -61,6 +61,40 @@ describe("many groups at once", () => {
       members.map((member, n) => (n % 2 ? store : second).groups.claim(ref, member, now())),
     );
     expect(claims.filter((claim) => claim !== null)).toMatchObject([{ epoch: 1, clean: true }]);
+  });
+
+  it("P7: cursors of many partitions are written, each under its own lease", async () => {
+    const member = await openMember(store);
+    const other = await openMember(store);
+    const ref = { topic: "t", group: "g" };
+    const partitions = Array.from({ length: 12 }, (_, partition) => partition);
+    await store.groups.start(
+      ref,
+      partitions.map(() => 0),
+    );
+    const claims = await Promise.all(
+      partitions.map((partition) => claimed(store, { ...ref, partition }, member)),
+    );
+    const commitAll = (floor: number): Promise<PromiseSettledResult<void>[]> =>
+      Promise.allSettled(
+        partitions.map((partition) =>
+          store.groups.commit({ ...ref, partition }, claims[partition]?.epoch ?? 0, cursorAt(floor)),
+        ),
+      );
+    expect((await commitAll(5)).every(({ status }) => status === "fulfilled")).toBe(true);
+    // One is given back, and another's by now; one has come further.
+    await store.groups.release({ ...ref, partition: 3 }, claims[3]?.epoch ?? 0, cursorAt(5));
+    await claimed(store, { ...ref, partition: 3 }, other);
+    await store.groups.commit({ ...ref, partition: 8 }, claims[8]?.epoch ?? 0, cursorAt(9));
+    const outcomes = await commitAll(7);
+    for (const [partition, outcome] of outcomes.entries()) {
+      if (partition === 3) expect(outcome).toMatchObject({ reason: { code: "LEASE_LOST" } });
+      else expect(outcome.status, String(partition)).toBe("fulfilled");
+    }
+    const state = await store.groups.state(ref, now());
+    expect(state?.leases.map(({ cursor }) => cursor.floor)).toEqual(
+      partitions.map((partition) => ({ 3: 5, 8: 9 })[partition] ?? 7),
+    );
   });
 
   it("heads of topics of both layouts, and NOT_FOUND for one that is none, asked at once", async () => {

@@ -24,6 +24,7 @@ import { busError } from "../errors.js";
 import { type FindElsewhere, nameOf, type Place } from "../event-lookup.js";
 import type { Target } from "../fenced-append.js";
 import { type Inserted, insertByCommand, insertByDriver } from "../insert-outcome.js";
+import { InsertsTogether } from "../inserts-together.js";
 import { removedSince } from "../removed-ranges.js";
 import { isTrusted, laterOf } from "../trust.js";
 import {
@@ -52,6 +53,7 @@ export class BatchAppender {
   readonly #connection: Connection;
   readonly #lookup: BatchLookup;
   readonly #options: BatchAppenderOptions;
+  readonly #inserts: InsertsTogether;
   readonly #tails = new Map<string, BatchTail>();
   /** The latest of the server's logical times that an insert was answered at. */
   #seen: Timestamp | undefined;
@@ -60,6 +62,9 @@ export class BatchAppender {
     this.#connection = connection;
     this.#lookup = lookup;
     this.#options = options;
+    this.#inserts = new InsertsTogether((documents) =>
+      insertByCommand(connection.db, connection.collections.batches.collectionName, documents),
+    );
   }
 
   async append(target: Target, drafts: readonly EventDraft[]): Promise<AppendResult> {
@@ -92,7 +97,7 @@ export class BatchAppender {
     const documents = documentsAfter(tail, target, batch.waitingDrafts());
     batch.inDoubt = true;
     const since = this.#seen;
-    const { count, stop, error, at } = await this.#insert(documents);
+    const { count, stop, error, at } = await this.#insert(name, documents);
     this.#seen = laterOf(this.#seen, at);
     if (stop !== "none" && stop !== "id taken") this.#tails.delete(name);
     if (stop === "unknown") {
@@ -159,16 +164,16 @@ export class BatchAppender {
     return found;
   }
 
-  async #insert(all: readonly NewBatchDocument[]): Promise<Inserted> {
-    const { client, db, collections } = this.#connection;
-    const { batches } = collections;
+  async #insert(name: string, all: readonly NewBatchDocument[]): Promise<Inserted> {
+    const { client, collections } = this.#connection;
     const tooLarge = all.findIndex(isTooLarge);
     if (tooLarge === 0) return { count: 0, stop: "refused", error: tooLargeError() };
     const documents = tooLarge < 0 ? all : all.slice(0, tooLarge);
     // A command is one document for the server, of 16 MiB at most; the driver makes as many as it takes.
+    const [first] = documents as [NewBatchDocument];
     return documents.length === 1
-      ? await insertByCommand(db, batches.collectionName, documents)
-      : await insertByDriver(client, batches, documents as never[]);
+      ? await this.#inserts.insert(name, documents, first.data?.length() ?? 0)
+      : await insertByDriver(client, collections.batches, documents as never[]);
   }
 
   /** Whether what was inserted after `tail`, no later than `at`, stood above the floor when it was. */
