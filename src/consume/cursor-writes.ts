@@ -35,7 +35,8 @@ export function isWriting(state: Delivery): boolean {
 export function maybeCommit(state: Delivery, policy: GroupPolicy, nowMs: number): readonly Effect[] {
   if (state.dirty === 0 || isWriting(state)) return NOTHING;
   if (state.dirty >= enough(state, policy) || nowMs >= state.commitAtMs) return [commit(state, policy)];
-  if (state.commitAtMs === Number.POSITIVE_INFINITY) state.commitAtMs = nowMs + commitDelayMs(state, policy);
+  if (state.commitAtMs === Number.POSITIVE_INFINITY)
+    state.commitAtMs = sharedMoment(nowMs + commitDelayMs(state, policy));
   if (state.commitAtMs < state.dueMs) state.dueMs = state.commitAtMs;
   return NOTHING;
 }
@@ -43,6 +44,13 @@ export function maybeCommit(state: Delivery, policy: GroupPolicy, nowMs: number)
 /** Handlers that are faster than marks are written do not make up for it by more writes. */
 function enough(state: Delivery, policy: GroupPolicy): number {
   return Math.max(policy.commitEverySettles, state.stride);
+}
+
+/** Partitions write their cursors at the same moments, so that a store may take many of them together. */
+const MOMENT_MS = 10;
+
+function sharedMoment(ms: number): number {
+  return Math.floor(ms / MOMENT_MS) * MOMENT_MS;
 }
 
 /** A store that is slow, or busy with a thousand cursors, is asked less often: a tenth of the time goes into it at most. */
