@@ -5,38 +5,25 @@
 import type { Bus } from "../bus/bus.js";
 import { matchesTopic } from "../model/topic.js";
 import { feedersOf, isBuildOf } from "../project/feeders.js";
+import { HubError } from "./problem.js";
+import { kept } from "./watch.js";
 
 const KEEP_MS = 1_000;
 
-type Known = Awaited<ReturnType<typeof feedersOf>>;
-
 export class Feeders {
-  readonly #bus: Bus;
-  #known: Promise<Known> | null = null;
-  #untilMs = 0;
+  readonly #all: () => ReturnType<typeof feedersOf>;
 
   constructor(bus: Bus) {
-    this.#bus = bus;
+    this.#all = kept(bus, KEEP_MS, () => feedersOf(bus.store.registry));
   }
 
-  /** Whether this group feeds a view, of any topic that the pattern takes in. */
-  async has(pattern: string, group: string): Promise<boolean> {
+  /** Throws if this group feeds a view, of any topic that the pattern takes in. */
+  async refuse(pattern: string, group: string): Promise<void> {
     for (const feeder of await this.#all())
-      if (matchesTopic(pattern, feeder.topic) && isBuildOf(group, feeder.group)) return true;
-    return false;
-  }
-
-  /** Asked once in a while, however many subscribe. A failure is not kept. */
-  #all(): Promise<Known> {
-    const { clock, store } = this.#bus;
-    const nowMs = clock.steady();
-    if (this.#known !== null && nowMs < this.#untilMs) return this.#known;
-    const asked = feedersOf(store.registry);
-    this.#untilMs = nowMs + KEEP_MS;
-    this.#known = asked;
-    asked.catch(() => {
-      if (this.#known === asked) this.#known = null;
-    });
-    return asked;
+      if (matchesTopic(pattern, feeder.topic) && isBuildOf(group, feeder.group))
+        throw new HubError(
+          "FORBIDDEN",
+          `the group ${group} feeds a view, which would lack what others settle`,
+        );
   }
 }

@@ -17,7 +17,7 @@ import type { HubLimits } from "./limits.js";
 import { onMessage } from "./message-bytes.js";
 import { Outgoing } from "./outgoing.js";
 import { PayloadTexts } from "./payload-text.js";
-import { HubError, problemOf, retryAfterSeconds } from "./problem.js";
+import { problemOf, retryAfterSeconds } from "./problem.js";
 import {
   CloseCode,
   type Corr,
@@ -262,7 +262,7 @@ export class SessionShell {
     const options = { ...opts, maxInFlight, manualAck: true } as SubscribeOptions;
     const handler = (_event: StoredEvent, delivery: Delivered): void => this.#deliver(feed, delivery);
     try {
-      if (await this.#options.feeders.has(topic, group)) throw feedsView(group);
+      await this.#options.feeders.refuse(topic, group);
       feed.subscription = await this.#options.bus.attach(topic, {
         group,
         work: { kind: "raw", handler },
@@ -401,8 +401,4 @@ export class SessionShell {
     }
     this.#feeds.clear();
   }
-}
-
-function feedsView(group: string): HubError {
-  return new HubError("FORBIDDEN", `the group ${group} feeds a view, which would lack what others settle`);
 }

@@ -25,7 +25,7 @@ export class Watch {
 }
 
 /** One answer for all who ask within `keepMs`; a failure is not kept. */
-function kept<T>(bus: Bus, keepMs: number, find: () => Promise<T>): () => Promise<T> {
+export function kept<T>(bus: Bus, keepMs: number, find: () => Promise<T>): () => Promise<T> {
   let found: Promise<T> | null = null;
   let untilMs = 0;
   return () => {

@@ -56,10 +56,15 @@ export function firstSeqHeader(event: Pick<EventRecord, "seq" | "headers">): Hea
   return { [FIRST_SEQ]: String(firstSeqOf(event)) };
 }
 
+/** Whether it came back for the group that gave it up, and for no other. */
+export function isForOneGroup(headers: Headers | undefined): boolean {
+  return headers?.[REDRIVE_GROUP_HEADER] !== undefined;
+}
+
 /** The seq under which an event was first there, however often it was given up and came back. */
 export function firstSeqOf({ seq, headers }: Pick<EventRecord, "seq" | "headers">): Seq {
-  if (headers?.[REDRIVE_GROUP_HEADER] === undefined) return seq;
-  const first = Number(headers[FIRST_SEQ] ?? headers[ROOT]);
+  if (!isForOneGroup(headers)) return seq;
+  const first = Number(headers?.[FIRST_SEQ] ?? headers?.[ROOT]);
   return Number.isSafeInteger(first) && first > 0 && first < seq ? first : seq;
 }
 

@@ -22,7 +22,10 @@ const IDLE_MS = 2_000;
 
 /** How far a build has come; null if nothing was ever built. */
 export async function floorsOf(host: Host, keeper: Keeper, build: string): Promise<Floors | null> {
-  const state = await stateOf(host, keeper, build);
+  return floorsIn(await stateOf(host, keeper, build));
+}
+
+function floorsIn(state: GroupState | null): Floors | null {
   return state && new Map(state.leases.map(({ partition, cursor }) => [partition, cursor.floor]));
 }
 
@@ -36,8 +39,8 @@ function isFed(state: GroupState | null): boolean {
 }
 
 function isAhead(one: GroupState | null, other: GroupState | null): boolean {
-  const floors = new Map(other?.leases.map(({ partition, cursor }) => [partition, cursor.floor]));
-  return one?.leases.some(({ partition, cursor }) => cursor.floor > (floors.get(partition) ?? 0)) ?? false;
+  const floors = floorsIn(other);
+  return one?.leases.some(({ partition, cursor }) => cursor.floor > (floors?.get(partition) ?? 0)) ?? false;
 }
 
 /** Of the events that come to `build`, those that have had their effects; null if meanwhile another build came to count. */
@@ -98,7 +101,8 @@ export class FedBuild {
     const pointer = await readPointer(this.#host.store.registry, keeperName(this.#keeper));
     const { current, previous, revision } = pointer;
     if (previous === null || revision === this.#settled) return current;
-    if (await this.#lacksEffects(pointer, previous)) return previous;
+    if (this.#wasReplayed(pointer) && lacks(pointer, await floorsOf(this.#host, this.#keeper, previous)))
+      return previous;
     this.#settled = revision;
     return current;
   }
@@ -115,7 +119,8 @@ export class FedBuild {
       if (pointer.previous === null) return true;
       const now = await stateOf(this.#host, this.#keeper, pointer.current);
       const before = await stateOf(this.#host, this.#keeper, pointer.previous);
-      const lacking = isAhead(before, now) || (await this.#lacksEffects(pointer, pointer.previous));
+      const lacking =
+        isAhead(before, now) || (this.#wasReplayed(pointer) && lacks(pointer, floorsIn(before)));
       if (!lacking && !isFed(before)) return true;
       if (isFed(before) || isFed(now)) workedMs = clock.steady();
       else if (clock.steady() > workedMs + IDLE_MS) return false;
@@ -123,11 +128,14 @@ export class FedBuild {
     return false;
   }
 
-  async #lacksEffects({ current, replayed }: ViewPointer, previous: string): Promise<boolean> {
-    if (replayed?.number !== numberOf(current, keeperName(this.#keeper))) return false;
-    const floors = await floorsOf(this.#host, this.#keeper, previous);
-    return (
-      floors !== null && replayed.floors.some((floor, partition) => (floors.get(partition) ?? 0) < floor)
-    );
+  /** Whether the build that counts is the one that a rebuild took events in for. */
+  #wasReplayed({ current, replayed }: ViewPointer): boolean {
+    return replayed?.number === numberOf(current, keeperName(this.#keeper));
   }
+}
+
+/** Whether a rebuild took in what the build before, which has come to `floors`, has not had the effects of. */
+function lacks({ replayed }: ViewPointer, floors: Floors | null): boolean {
+  if (floors === null || replayed === undefined) return false;
+  return replayed.floors.some((floor, partition) => (floors.get(partition) ?? 0) < floor);
 }

@@ -12,7 +12,7 @@
  */
 import type { Seq, StoredEvent } from "../model/event.js";
 import type { JsonValue } from "../model/json.js";
-import { REDRIVE_GROUP_HEADER } from "../model/topic.js";
+import { isForOneGroup } from "../model/redrive.js";
 import { isTombstoneEvent } from "./tombstone.js";
 
 export interface CompactionProgress {
@@ -67,16 +67,12 @@ export class NewestSeqs {
   /** In seq order. */
   see(event: StoredEvent): void {
     this.#events++;
-    if (event.key !== undefined && !isForOneGroup(event)) this.#seqs.set(event.key, event.seq);
+    if (event.key !== undefined && !isForOneGroup(event.meta?.headers)) this.#seqs.set(event.key, event.seq);
   }
 
   supersedes(event: StoredEvent): boolean {
     return event.key !== undefined && (this.#seqs.get(event.key) ?? 0) > event.seq;
   }
-}
-
-function isForOneGroup(event: StoredEvent): boolean {
-  return event.meta?.headers?.[REDRIVE_GROUP_HEADER] !== undefined;
 }
 
 /** What stands in a page: seqs that are superseded, and tombstones that are not. */

@@ -8,7 +8,8 @@
  */
 import { chunkEnd } from "../model/chunk-end.js";
 import type { Seq, StoredEvent } from "../model/event.js";
-import { REDRIVE_GROUP_HEADER, snapshotTopic, type TopicConfig } from "../model/topic.js";
+import { isForOneGroup } from "../model/redrive.js";
+import { snapshotTopic, type TopicConfig } from "../model/topic.js";
 import type { Host } from "./host.js";
 import { scanPages } from "./log-scan.js";
 import type { PartitionLease, WorkSession } from "./partition-lease.js";
@@ -132,7 +133,7 @@ async function fold(
  * have taken the place of the event it repeats, and is never older than another one of its key.
  */
 export function isRepeat(event: StoredEvent, topic: TopicConfig): boolean {
-  return topic.compaction !== true && event.meta?.headers?.[REDRIVE_GROUP_HEADER] !== undefined;
+  return topic.compaction !== true && isForOneGroup(event.meta?.headers);
 }
 
 async function appendEntries(

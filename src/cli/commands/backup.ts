@@ -1,8 +1,6 @@
 /** `promethean backup`: a copy of a store's file, taken while the store is in use. */
-import { write } from "node:fs";
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
-import { promisify } from "node:util";
 import type { Command } from "commander";
 import { Copy } from "../../stores/embedded/copy-place.js";
 import type { EmbeddedStore } from "../../stores/embedded/index.js";
@@ -62,7 +60,7 @@ async function fromHub(backend: Backend, target: string): Promise<void> {
     const copy = await Copy.begin(target);
     try {
       for await (const piece of body) {
-        await writeAll(copy.fd, piece);
+        await copy.write(piece);
         progress.add(piece.length);
       }
       await setAside(copy);
@@ -77,12 +75,6 @@ async function fromHub(backend: Backend, target: string): Promise<void> {
   } finally {
     progress.end();
   }
-}
-
-const writeSome = promisify(write);
-
-async function writeAll(fd: number, piece: Uint8Array): Promise<void> {
-  for (let at = 0; at < piece.length; ) at += (await writeSome(fd, piece, at)).bytesWritten;
 }
 
 /** Only a file that nobody else writes to may appear. */

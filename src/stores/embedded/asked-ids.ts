@@ -2,7 +2,7 @@
 import type { Batch, BatchCursor } from "../batch-codec.js";
 import { INDEX_KEY_BYTES, uuidTimeMs } from "../id-key.js";
 import type { Batches } from "./batches.js";
-import { locate, type Place } from "./id-lookup.js";
+import { locate, type Place, placeOfEntry } from "./id-lookup.js";
 import { IndexKeys } from "./index-keys.js";
 import type { Connection } from "./sqlite.js";
 
@@ -55,8 +55,8 @@ export class AskedIds {
             .all<[number: number, part: number, seq: number]>(this.#keys.slice(0, length), length);
     for (const [number, part, seq] of rows) {
       const { index, id } = this.#indexed[number] as Asked;
-      // A damaged batch that was trimmed away leaves entries behind that lead nowhere.
-      if (batches.event(part, seq)?.id === id) places.set(index, { part, seq });
+      const place = placeOfEntry(batches, [part, seq], id);
+      if (place !== undefined) places.set(index, place);
     }
     return places;
   }

@@ -50,6 +50,11 @@ export class Copy {
     return this.#file.fd;
   }
 
+  /** Behind what was written before. */
+  async write(piece: Uint8Array): Promise<void> {
+    await this.#file.writeFile(piece);
+  }
+
   /** To where nobody else looks for it. Throws if somebody else has put another file in its place. */
   async setAside(): Promise<void> {
     const aside = `${this.#path}-${process.pid}`;

@@ -27,7 +27,7 @@ export class FiledIds {
   flush(connection: Connection): void {
     if (this.#places.length === 0) return;
     if (!this.#isSorted) this.#sort();
-    insertEntries(connection, "filed_id", this.#keys, this.#places);
+    insertEntries(connection, "filed_id", { keys: this.#keys, places: this.#places, isSorted: true });
     this.forget();
   }
 

@@ -95,8 +95,14 @@ function indexed(
   const row = connection
     .sql(`SELECT part, seq FROM ${index} WHERE id = ?`)
     .get<[part: number, seq: number]>(key);
-  if (row === undefined) return undefined;
-  const [part, seq] = row;
-  // A damaged batch that was trimmed away leaves entries behind that lead nowhere.
+  return row && placeOfEntry(batches, row, id);
+}
+
+/** A damaged batch that was trimmed away leaves entries behind that lead nowhere. */
+export function placeOfEntry(
+  batches: Batches,
+  [part, seq]: readonly [part: number, seq: Seq],
+  id: string,
+): Place | undefined {
   return batches.event(part, seq)?.id === id ? { part, seq } : undefined;
 }

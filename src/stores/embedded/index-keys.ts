@@ -59,17 +59,16 @@ export function placeOf(part: number, seq: number): string {
   return Number.isSafeInteger(place) ? String(place) : String(BigInt(part) * BigInt(SEQS) + BigInt(seq));
 }
 
-/** By key, in each statement: neighbours share a page. */
+/** Neighbours share a page: unless they come in the order of their keys, each statement sorts its own. */
 export function insertEntries(
   connection: Connection,
   index: "id_index" | "filed_id",
-  keys: IndexKeys,
-  places: readonly string[],
+  { keys, places, isSorted }: { keys: IndexKeys; places: readonly string[]; isSorted: boolean },
 ): void {
   const insert = connection.sql(
     `INSERT OR REPLACE INTO ${index} (id, part, seq)
       SELECT substr(?1, key * ${INDEX_KEY_BYTES} + 1, ${INDEX_KEY_BYTES}), ${partIn("value")}, ${seqIn("value")}
-      FROM json_each(?2) ORDER BY 1`,
+      FROM json_each(?2)${isSorted ? "" : " ORDER BY 1"}`,
   );
   for (let from = 0; from < places.length; from += TOGETHER) {
     const to = Math.min(from + TOGETHER, places.length);

@@ -17,7 +17,7 @@ export class NewIds {
 
   flush(connection: Connection): void {
     if (this.#places.length === 0) return;
-    insertEntries(connection, "id_index", this.#keys, this.#places);
+    insertEntries(connection, "id_index", { keys: this.#keys, places: this.#places, isSorted: false });
     this.forget();
   }
 

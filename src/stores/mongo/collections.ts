@@ -167,10 +167,10 @@ export interface AuditDocument {
   readonly details?: string;
 }
 
-/** The handles of one store's collections in one database. */
 /** The driver's own is an object of the usual kind: lists under "constructor" and its like would come with bytes for documents. */
 const NONE: Record<string, boolean> = Object.create(null);
 
+/** The handles of one store's collections in one database. */
 export class Collections {
   readonly db: Db;
   readonly prefix: string;
