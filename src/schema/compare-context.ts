@@ -55,7 +55,6 @@ export interface Context {
 /** What all branches of one comparison share. */
 export interface Shared {
   readonly steps: { left: number };
-  readonly ids: Map<Node, number>;
   readonly objects: Map<string, ObjectNote>;
 }
 

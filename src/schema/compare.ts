@@ -21,8 +21,8 @@ import { compareStrings } from "./compare-strings.js";
 import { compareToUnion } from "./compare-unions.js";
 import { describeNode, shorten } from "./describe-node.js";
 import { disjoint } from "./disjoint.js";
+import { identityOf } from "./identity.js";
 import { samples } from "./sample.js";
-import { wholeOf } from "./strip.js";
 import {
   ANY,
   arrayOf,
@@ -40,8 +40,11 @@ import {
   unionOf,
 } from "./tree.js";
 import { contains, isStripping } from "./walk.js";
+import { wholeOf } from "./whole.js";
 
 const MAX_STEPS = 20_000;
+/** Pairs taken to fit, one inside the other: what goes deeper may go on without end, and the stack does not. */
+const MAX_OPEN_PAIRS = 250;
 
 /** Any value, kind by kind. */
 const EVERYTHING = unionOf([NULL, BOOLEAN, numberOf(), stringOf(), arrayOf(), objectOf()]) as UnionNode;
@@ -57,7 +60,7 @@ export function compareTrees(
   read: Node,
   names: { readonly writer: string; readonly reader: string },
 ): Comparison {
-  const shared = { steps: { left: MAX_STEPS }, ids: new Map(), objects: new Map<string, ObjectNote>() };
+  const shared = { steps: { left: MAX_STEPS }, objects: new Map<string, ObjectNote>() };
   const findings = compare(written, read, { ...names, path: [], assumed: new Set(), shared, compare });
   return { findings, objects: [...shared.objects.values()] };
 }
@@ -94,13 +97,9 @@ function compareRefs(a: Node, b: Node, context: Context): Findings {
  * an item, so the claim is only used for smaller values.
  */
 function assuming(a: Node, b: Node, context: Context, work: (within: Context) => Findings): Findings {
-  const id = (node: Node): number => {
-    const known = context.shared.ids.get(node) ?? context.shared.ids.size;
-    context.shared.ids.set(node, known);
-    return known;
-  };
-  const pair = `${id(a)}:${id(b)}`;
+  const pair = `${identityOf(a)}:${identityOf(b)}`;
   if (context.assumed.has(pair)) return FITS;
+  if (context.assumed.size >= MAX_OPEN_PAIRS) return unsure(context, "the schemas are too deep to compare");
   return work({ ...context, assumed: new Set([...context.assumed, pair]) });
 }
 

@@ -71,6 +71,28 @@ describe("recursive schemas", () => {
     };
     expect(checkCompat(list({ type: "string" }), once, "full").verdict).toBe("compatible");
   });
+
+  it("a recursive schema that is narrowed inside itself fits itself", () => {
+    const itself = { type: "array", items: { $ref: "#" } };
+    const narrowed = {
+      allOf: [{ type: "array", prefixItems: [itself] }, { anyOf: [itself] }],
+    };
+    expect(checkCompat(narrowed, structuredClone(narrowed), "full").verdict).toBe("compatible");
+  });
+
+  it("recursive schemas that go on differing the deeper one looks are given up, not followed to the end of the stack", () => {
+    // One repeats itself every 19 levels, the other every 23: 437 pairs meet before one comes back.
+    const ring = (length: number): SchemaInput => {
+      let inner: SchemaInput = { $ref: "#" };
+      for (let i = 0; i < length; i++) inner = { type: "array", items: inner };
+      return inner;
+    };
+    expect(checkCompat(ring(19), ring(23), "full")).toMatchObject({
+      verdict: "unknown",
+      findings: [{ rule: "the schemas are too deep to compare" }, {}],
+    });
+    expect(checkCompat(ring(2), ring(3), "full").verdict).toBe("compatible");
+  });
 });
 
 describe("members that an object does not declare", () => {
@@ -127,6 +149,7 @@ describe("members that an object does not declare", () => {
 
 describe("what only code decides", () => {
   const even = z.number().refine((n) => n % 2 === 0);
+  const unmergeable = z.string().and(z.string().transform((s) => s.length));
 
   it.each<[string, SchemaInput, SchemaInput, RegExp]>([
     ["a refinement", z.number(), even, /a refinement/],
@@ -134,6 +157,8 @@ describe("what only code decides", () => {
     ["a preprocessing step", z.string(), z.preprocess((v) => v, z.string()), /a preprocessing step/],
     ["a conversion", z.string(), z.coerce.number(), /converts what it gets to a number/],
     ["a trim before a check", z.string(), z.string().trim().min(1), /follows a change of the text/],
+    ["an alternative that throws", z.string(), z.union([unmergeable, z.string()]), /parsing throws/],
+    ["a default for what throws", z.string(), unmergeable.catch(0), /parsing throws/],
     ["an expression with flags", z.string(), z.string().regex(/^a/i), /flags i/],
     ["a Date", z.string(), z.date(), /use z\.iso\.datetime/],
     [
@@ -195,6 +220,10 @@ describe("what only code decides", () => {
 });
 
 describe("schemas that are none", () => {
+  function deep(levels: number): SchemaInput {
+    return levels === 0 ? {} : { type: "array", items: deep(levels - 1) };
+  }
+
   it.each<[string, unknown, RegExp]>([
     ["a text", "string", /Zod 4 schema or a JSON Schema/],
     ["an unknown type", { type: "text" }, /"type" must be null, boolean/],
@@ -207,6 +236,7 @@ describe("schemas that are none", () => {
       { anyOf: [{ type: "string" }, { $ref: "#" }] },
       /refers to itself without end/,
     ],
+    ["arrays in arrays without end", deep(201), /nested deeper than 200 levels/],
     ["properties that are no object", { properties: 7 }, /"properties" must be an object/],
     ["an old Zod schema", { _def: {}, parse: () => 1 }, /Zod 3/],
   ])("%s is refused with a reason", (_, schema, message) => {

@@ -52,6 +52,8 @@ export function normalize(schema: SchemaInput): Node {
   return settle(new Normalizer(toJsonSchema(schema)).root());
 }
 
+/** Arrays and objects inside each other. */
+const MAX_DEPTH = 200;
 const TYPES = ["null", "boolean", "number", "string", "array", "object"] as const;
 const TYPED: readonly string[] = [
   ...NUMBER_KEYWORDS,
@@ -106,6 +108,8 @@ class Normalizer {
   }
 
   readonly #inside = (schema: unknown): Node => {
+    if (this.#depth >= MAX_DEPTH)
+      throw new BusError("INVALID_OPTION", `the schema is nested deeper than ${MAX_DEPTH} levels`);
     this.#depth++;
     const node = this.#node(schema);
     this.#depth--;

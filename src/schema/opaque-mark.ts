@@ -1,4 +1,5 @@
 /** Marks in a JSON Schema at places where code decides. A key names what decides: equal keys, equal sets. */
+import { identityOf } from "./identity.js";
 import { type JsonSchemaObject, OPAQUE, type OpaqueMark } from "./schema-input.js";
 
 export type MutableSchema = Record<string, unknown>;
@@ -19,21 +20,9 @@ export function clear(json: MutableSchema): void {
   for (const keyword of Object.keys(json)) delete json[keyword];
 }
 
-const identities = new WeakMap<object, number>();
-let identified = 0;
-
 /** Names functions and definitions for as long as this process lives: the same objects decide alike. */
 export function localKey(...objects: readonly object[]): string {
   return `#${objects.map(identityOf).join(".")}`;
-}
-
-function identityOf(object: object): number {
-  let identity = identities.get(object);
-  if (identity === undefined) {
-    identity = ++identified;
-    identities.set(object, identity);
-  }
-  return identity;
 }
 
 /** A copy to be stored: without keys that mean something in this process only. */

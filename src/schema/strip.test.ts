@@ -8,7 +8,26 @@ import { type Node, objectOf, stringOf } from "./tree.js";
 
 const strip = (schema: SchemaInput, value: JsonValue): JsonValue => stripUndeclared(normalize(schema), value);
 
+/** Three levels with more in each. */
+function nested(more: JsonValue & object): JsonValue {
+  return { at: 1, under: { at: 2, under: { at: 3, ...more }, ...more }, ...more };
+}
+
 describe("what is left of a value", () => {
+  const narrowed = z.object({
+    at: z.number(),
+    get under() {
+      return z
+        .object({
+          get under() {
+            return narrowed.optional();
+          },
+        })
+        .and(narrowed)
+        .optional();
+    },
+  });
+
   it.each<[string, SchemaInput, JsonValue, JsonValue]>([
     ["a plain object", z.object({ a: z.string() }), { a: "", b: 1 }, { a: "" }],
     ["an open object", z.looseObject({ a: z.object({}) }), { a: { c: 1 }, b: 1 }, { a: {}, b: 1 }],
@@ -49,6 +68,7 @@ describe("what is left of a value", () => {
       { a: "", b: "" },
       { a: "" },
     ],
+    ["a recursive object that is narrowed inside itself", narrowed, nested({ x: 0 }), nested({})],
     ["what a preprocessing step sees", z.preprocess((v) => v, z.object({})), { a: 1 }, { a: 1 }],
     ["a JSON Schema's object", { type: "object", properties: {} }, { a: 1 }, { a: 1 }],
   ])("%s", (_, schema, value, left) => {

@@ -7,17 +7,9 @@
 
 import type { JsonValue } from "../model/json.js";
 import { accepts, acceptsString, isObject } from "./accept.js";
-import { intersect } from "./intersect.js";
-import { settle } from "./settle.js";
-import {
-  type ArrayNode,
-  deref,
-  type IntersectionNode,
-  type Node,
-  type ObjectNode,
-  type UnionNode,
-} from "./tree.js";
+import { type ArrayNode, deref, type Node, type ObjectNode, type UnionNode } from "./tree.js";
 import { contains, isStripping } from "./walk.js";
+import { wholeOf } from "./whole.js";
 
 type Strip = (value: JsonValue) => JsonValue;
 /** null: there is nothing to leave out. */
@@ -48,16 +40,25 @@ function newStrip(node: Node): MaybeStrip {
       return arrayStrip(node);
     case "union":
       return unionStrip(node);
-    case "intersection": {
-      const whole = wholeOf(node);
-      return whole.kind === "intersection" ? null : stripOf(whole);
-    }
+    case "intersection":
+      return whenUsed(() => {
+        const whole = wholeOf(node);
+        return whole.kind === "intersection" ? null : stripOf(whole);
+      });
     case "ref":
-      // Made when it is first used: it may lead back to what is being made.
-      return (value) => stripUndeclared(deref(node), value);
+      return whenUsed(() => stripOf(deref(node)));
     default:
       return null;
   }
+}
+
+/** Made when it is first used: it may lead back to what is being made. */
+function whenUsed(make: () => MaybeStrip): Strip {
+  let strip: MaybeStrip | undefined;
+  return (value) => {
+    if (strip === undefined) strip = make();
+    return strip === null ? value : strip(value);
+  };
 }
 
 function arrayStrip({ prefix, rest }: ArrayNode): Strip {
@@ -149,16 +150,4 @@ function alternativeOf(union: UnionNode, value: JsonValue): Node | undefined {
   const possible = union.members.filter((_, i) => answers[i] !== false);
   const sure = union.members.find((_, i) => answers[i] === true);
   return possible.length === 1 || possible[0] === sure ? possible[0] : undefined;
-}
-
-const wholes = new WeakMap<IntersectionNode, Node>();
-
-/** What is known of an intersection, in one node if that can be: code that only refuses leaves nothing out. */
-export function wholeOf(node: IntersectionNode): Node {
-  let whole = wholes.get(node);
-  if (whole === undefined) {
-    whole = settle(intersect(...node.members.filter(({ kind }) => kind !== "opaque").map(deref)));
-    wholes.set(node, whole);
-  }
-  return whole;
 }

@@ -15,6 +15,7 @@ import {
   checksOf,
   closesKeys,
   defOf,
+  mayThrow,
   onlyNames,
   type ZodCheck,
   type ZodSchema,
@@ -273,6 +274,24 @@ const correctIntersection: Correction = (schema, json) => {
   return undefined;
 };
 
+/** An alternative that throws keeps those behind it from being asked. */
+const correctUnion: Correction = (schema, json) => {
+  const { options = [], discriminator } = defOf(schema);
+  if (discriminator === undefined && options.slice(0, -1).some(mayThrow)) markThrowing(schema, json);
+  return undefined;
+};
+
+/** Whatever does not fit is replaced, so everything fits that does not throw. */
+const correctCatch: Correction = (schema, json) => {
+  clear(json);
+  if (mayThrow(schema)) markThrowing(schema, json);
+  return undefined;
+};
+
+function markThrowing(schema: ZodSchema, json: MutableSchema): void {
+  mark(json, "parsing throws where the parts of an intersection cannot be merged", localKey(defOf(schema)));
+}
+
 const correctPipe: Correction = (schema, json) => {
   const def = defOf(schema);
   if (def.in !== undefined && defOf(def.in).type === "transform") {
@@ -294,9 +313,6 @@ const CORRECTIONS: Readonly<Record<string, Correction>> = {
     correctString(schema, json);
     return undefined;
   },
-  // Whatever does not fit is replaced, so everything fits.
-  catch: (_schema, json) => {
-    clear(json);
-    return undefined;
-  },
+  union: correctUnion,
+  catch: correctCatch,
 };

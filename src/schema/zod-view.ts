@@ -88,6 +88,13 @@ export function changesValue(schema: ZodSchema): boolean {
   });
 }
 
+/** Whether parsing may throw: Zod does where the two sides of an intersection make different values of one. */
+export function mayThrow(schema: ZodSchema): boolean {
+  return some(schema, (_, { left, right }) =>
+    [left, right].some((side) => side !== undefined && changesValue(side)),
+  );
+}
+
 const WITHOUT_PARTS: ReadonlySet<string> = new Set([
   "string",
   "number",
