@@ -3,6 +3,7 @@
  * pages, positions and marks of a partition are follows from its documents alone; there is no counter that could
  * disagree with them.
  */
+import type { Document } from "mongodb";
 import { type EventDraft, type Seq, StoredEvent } from "../../model/event.js";
 import type { Fence } from "../../ports/groups.js";
 import type { AppendResult, HistoryOptions, Page, PartitionHead, ReadOptions } from "../../ports/log.js";
@@ -17,13 +18,13 @@ import { appendAndTell, type Target } from "./fenced-append.js";
 import type { LayoutLog, TopicByKey } from "./layout-log.js";
 import { pageOf } from "./page.js";
 import { headOf, headsByTopic, headsPipeline, type PartitionEnds } from "./partition-head.js";
-import { DOCUMENTS_AS_BYTES, type Row, rowsIn } from "./raw-row.js";
+import { DOCUMENTS_AS_BYTES, placeIn, type Row, rowsIn } from "./raw-row.js";
+import { REPLY_BYTES, ReadsTogether } from "./reads-together.js";
 import { Removal } from "./removal.js";
 import { findAtOnce } from "./single-reply.js";
 
 const MAJORITY = { level: "majority" } as const;
-/** What the server puts into one reply, and no document is larger. */
-const REPLY_BYTES = 16 * 1_048_576;
+const IN_ORDER = { topic: 1, partition: 1, seq: 1 } as const;
 
 export interface MongoLogOptions {
   readonly queryablePayloads: boolean;
@@ -39,6 +40,7 @@ export class MongoLog implements LayoutLog {
   readonly #lookup: EventLookup;
   readonly #removal: Removal;
   readonly #appender: Appender;
+  readonly #reads: ReadsTogether<Uint8Array>;
 
   constructor(connection: Connection, options: MongoLogOptions) {
     this.#connection = connection;
@@ -48,6 +50,11 @@ export class MongoLog implements LayoutLog {
     this.#appender = new Appender(connection, this.#lookup, {
       queryable: options.queryablePayloads,
       remove: (place, seqs) => this.#removal.remove(place, seqs),
+    });
+    this.#reads = new ReadsTogether({
+      find: (filter, limit) => this.#documents(filter, limit),
+      placeOf: placeIn,
+      bytesOf: (document) => document.length,
     });
   }
 
@@ -93,14 +100,24 @@ export class MongoLog implements LayoutLog {
     }
   }
 
-  /** Documents as bytes. */
   async #batch(place: Place, after: Seq, limit: number): Promise<readonly Uint8Array[]> {
+    const filter = { ...place, seq: { $gt: after } };
+    const { documents } = await this.#reads.read({ place, after, filter }, async () => {
+      const found = await this.#documents(filter, limit);
+      return { documents: found, isWhole: found.length < limit };
+    });
+    return documents.length > limit ? documents.slice(0, limit) : documents;
+  }
+
+  /** As bytes. */
+  async #documents(filter: Document, limit: number): Promise<readonly Uint8Array[]> {
     const { db, collections } = this.#connection;
     const command = {
       find: collections.events.collectionName,
-      filter: { ...place, seq: { $gt: after } },
+      filter,
       projection: { body: 0 },
-      sort: { seq: 1 },
+      sort: IN_ORDER,
+      hint: IN_ORDER,
       limit,
       readConcern: MAJORITY,
     };

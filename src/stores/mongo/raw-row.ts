@@ -36,6 +36,8 @@ const SEQ = nameCode("seq");
 const TS = nameCode("ts");
 const KEY = nameCode("key");
 const PAYLOAD = nameCode("payload");
+const TOPIC = nameCode("topic");
+const PARTITION = nameCode("partition");
 /** Known, and of no interest to a reader. */
 const SKIPPED = new Set(["topic", "partition", "maxTs", "sumBytes", "keyed", "last", "at"].map(nameCode));
 
@@ -51,6 +53,32 @@ export function rowsIn(batch: readonly Uint8Array[], place: Place): Row[] {
     const bytes = bufferOf(document);
     return plainEvent(bytes, 0, bytes.length, place) ?? anyRow(bytes);
   });
+}
+
+/** Where a document of a reply belongs. */
+export function placeIn(document: Uint8Array): Place {
+  const bytes = bufferOf(document);
+  let topic: string | undefined;
+  for (let at = 4; at < bytes.length - 1; ) {
+    const type = bytes[at++];
+    const name = at;
+    while (bytes[at] !== 0) at++;
+    const code = codeAt(bytes, name, at - name);
+    at++;
+    if (type === STRING) {
+      const to = at + 4 + bytes.readInt32LE(at) - 1;
+      if (code === TOPIC) topic = bytes.toString("utf8", at + 4, to);
+      at = to + 1;
+    } else if (type === INT32) {
+      if (code === PARTITION && topic !== undefined) return { topic, partition: bytes.readInt32LE(at) };
+      at += 4;
+    } else {
+      break;
+    }
+  }
+  // Of an event with an id of another kind, or that somebody wrote by hand.
+  const { topic: name, partition } = BSON.deserialize(bytes, { promoteBuffers: false }) as EventDocument;
+  return { topic: name, partition };
 }
 
 /** The event, if the document holds nothing but what most events have. */

@@ -19,6 +19,10 @@ const extend =
   (schema, other) =>
     schema instanceof z.ZodObject ? schema.safeExtend({ added: member(other) }) : schema;
 
+/** Zod makes no partial object of one that is refined. */
+const isPlainObject = (schema: z.ZodType): schema is z.ZodObject =>
+  schema instanceof z.ZodObject && (schema.def.checks ?? []).length === 0;
+
 const edits: readonly Edit[] = [
   (schema) => schema,
   (schema) => schema.nullable(),
@@ -28,7 +32,7 @@ const edits: readonly Edit[] = [
   extend((other) => other.optional()),
   extend((other) => other),
   extend((other) => other.catch(null)),
-  (schema) => (schema instanceof z.ZodObject ? schema.partial() : schema),
+  (schema) => (isPlainObject(schema) ? schema.partial() : schema),
   (schema) => (schema instanceof z.ZodObject ? schema.strict() : schema),
   (schema) => (schema instanceof z.ZodObject ? schema.loose() : schema),
   (schema) => (schema instanceof z.ZodString ? schema.max(2) : schema),

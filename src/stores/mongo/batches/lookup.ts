@@ -6,9 +6,10 @@ import type { ClientSession, FindOptions, ObjectId, ReadConcernLevel } from "mon
 import { addToList } from "../../../model/add-to-list.js";
 import type { Seq, StoredEvent } from "../../../model/event.js";
 import { ID_BYTES, readUuid } from "../../id-key.js";
+import { AskedTogether } from "../asked-together.js";
 import { bsonText } from "../bson-json.js";
 import type { Connection } from "../connection.js";
-import type { Place } from "../event-lookup.js";
+import { nameOf, type Place } from "../event-lookup.js";
 import { findAtOnce } from "../single-reply.js";
 import { type BatchDocument, BYTES, bytesOf, SAID, storedEvents } from "./batch-document.js";
 import { rangesOf } from "./ids.js";
@@ -39,6 +40,7 @@ interface Found {
 
 export class BatchLookup {
   readonly #connection: Connection;
+  readonly #floors = new AskedTogether((places: readonly Place[]) => this.#readFloors(places));
 
   constructor(connection: Connection) {
     this.#connection = connection;
@@ -56,16 +58,22 @@ export class BatchLookup {
   }
 
   /** Asked for with every page. */
-  async floor({ topic, partition }: Place): Promise<Seq> {
+  floor(place: Place): Promise<Seq> {
+    return this.#floors.ask(place);
+  }
+
+  async #readFloors(places: readonly Place[]): Promise<readonly Seq[]> {
     const { db, collections } = this.#connection;
     const { firstBatch } = await findAtOnce(db, {
       find: collections.batches.collectionName,
-      filter: { topic, partition, first: 1 },
-      projection: { _id: 0, floor: 1 },
-      limit: 1,
+      filter: { $or: places.map(({ topic, partition }) => ({ topic, partition, first: 1 })) },
+      projection: { _id: 0, topic: 1, partition: 1, floor: 1 },
+      limit: places.length,
       readConcern: { level: "majority" },
     });
-    return (firstBatch as Pick<BatchDocument, "floor">[])[0]?.floor ?? 0;
+    const found = firstBatch as (Place & Pick<BatchDocument, "floor">)[];
+    const floors = new Map(found.map((anchor) => [nameOf(anchor), anchor.floor]));
+    return places.map((place) => floors.get(nameOf(place)) ?? 0);
   }
 
   /** Of these partitions of a topic, those that have one. */

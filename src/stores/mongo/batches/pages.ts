@@ -3,35 +3,41 @@
  * late may leave one below the floor. So the floor is read last, and what does not fit it is read again: a seq without
  * an event counts as removed only where its batch, or the floor, says so (P2).
  */
+import type { Document } from "mongodb";
 import { BusError } from "../../../model/errors.js";
 import type { Seq, StoredEvent } from "../../../model/event.js";
 import type { Page, ReadOptions } from "../../../ports/log.js";
 import { BatchCursor } from "../../batch-codec.js";
 import type { Connection } from "../connection.js";
 import type { Place } from "../event-lookup.js";
+import { ReadsTogether, type Stretch } from "../reads-together.js";
+import { findAtOnce } from "../single-reply.js";
 import { type BatchDocument, BYTES, batchOf } from "./batch-document.js";
 import type { BatchLookup } from "./lookup.js";
 import { keptOr, OpenBatches, unlessKept } from "./open-batches.js";
 
 /** Reads that met a removal are begun again this often. */
 const MAX_TRIES = 50;
+const IN_ORDER = { topic: 1, partition: 1, first: 1 } as const;
+/** With seqs in (from, upTo]. */
+type Batches = Stretch<BatchDocument>;
 /** Batches asked for at once. */
 const MAX_BATCHES = 1_000;
-
-/** Batches with seqs in (from, upTo], in order, all of them or the first. */
-interface Stretch {
-  readonly batches: readonly BatchDocument[];
-  readonly isWhole: boolean;
-}
 
 export class Pages {
   readonly #connection: Connection;
   readonly #lookup: BatchLookup;
   readonly #open = new OpenBatches();
+  readonly #reads: ReadsTogether<BatchDocument>;
 
   constructor(connection: Connection, lookup: BatchLookup) {
     this.#connection = connection;
     this.#lookup = lookup;
+    this.#reads = new ReadsTogether({
+      find: (filter, limit) => this.#documents(filter, limit),
+      placeOf: (batch) => batch,
+      bytesOf: ({ data, uuids }) => (data?.length() ?? 0) + (uuids?.length() ?? 0),
+    });
   }
 
   async read(place: Place, options: ReadOptions): Promise<Page> {
@@ -40,7 +46,13 @@ export class Pages {
     let knownFloor = 0;
     for (let tries = 0; tries < MAX_TRIES && !page.isFull; tries++) {
       const from = page.through;
-      const { batches, isWhole } = await this.#stretch(place, from, from + limit, knownFloor, maxBytes);
+      const { documents: batches, isWhole } = await this.#stretch(
+        place,
+        from,
+        from + limit,
+        knownFloor,
+        maxBytes,
+      );
       const floor = await this.#lookup.floor(place);
       if (floor > knownFloor && (floor >= from || batches.some(({ first }) => first <= floor))) {
         page.pass(floor);
@@ -61,38 +73,56 @@ export class Pages {
     );
   }
 
-  async #stretch(place: Place, from: Seq, upTo: Seq, floor: Seq, maxBytes: number): Promise<Stretch> {
+  async #stretch(place: Place, from: Seq, upTo: Seq, floor: Seq, maxBytes: number): Promise<Batches> {
     const kept = this.#open.holding(place, from + 1);
     const [following, open] = await Promise.all([
       this.#following(place, Math.max(from, floor), upTo, maxBytes),
       kept === undefined ? null : this.#around(place, from, floor, kept),
     ]);
-    if (from === 0 || following.batches[0]?.first === from + 1) return following;
+    if (from === 0 || following.documents[0]?.first === from + 1) return following;
     const around = open ?? (await this.#around(place, from, floor));
-    return around === null ? following : { ...following, batches: [around, ...following.batches] };
+    return around === null ? following : { ...following, documents: [around, ...following.documents] };
   }
 
-  /** Batches that begin in (from, upTo], enough of them for `maxBytes`. */
-  async #following({ topic, partition }: Place, from: Seq, upTo: Seq, maxBytes: number): Promise<Stretch> {
-    const cursor = this.#connection.collections.batches.find(
-      { topic, partition, first: { $gt: from, $lte: upTo } },
-      { projection: BYTES, sort: { first: 1 }, batchSize: Math.min(upTo - from, MAX_BATCHES) },
-    );
-    const batches: BatchDocument[] = [];
+  /** Batches that begin in (after, upTo], enough of them for `maxBytes`. */
+  #following(place: Place, after: Seq, upTo: Seq, maxBytes: number): Promise<Batches> {
+    const { topic, partition } = place;
+    const filter = { topic, partition, first: { $gt: after, $lte: upTo } };
+    return this.#reads.read({ place, after, filter }, () => this.#walk(filter, upTo - after, maxBytes));
+  }
+
+  async #walk(filter: Document, seqs: number, maxBytes: number): Promise<Batches> {
+    const cursor = this.#connection.collections.batches.find(filter, {
+      projection: BYTES,
+      sort: { first: 1 },
+      batchSize: Math.min(seqs, MAX_BATCHES),
+    });
+    const documents: BatchDocument[] = [];
     let bytes = 0;
     let isWhole = false;
     try {
       while (bytes < maxBytes && !isWhole) {
         isWhole = !(await cursor.hasNext());
         for (const batch of cursor.readBufferedDocuments()) {
-          batches.push(batch);
+          documents.push(batch);
           bytes += batch.data?.length() ?? 0;
         }
       }
     } finally {
       await cursor.close();
     }
-    return { batches, isWhole };
+    return { documents, isWhole };
+  }
+
+  async #documents(filter: Document, limit: number): Promise<readonly BatchDocument[]> {
+    const { db, collections } = this.#connection;
+    const find = collections.batches.collectionName;
+    const order = { sort: IN_ORDER, hint: IN_ORDER };
+    const { firstBatch } = await findAtOnce(db, {
+      ...{ find, filter, projection: BYTES, ...order, limit },
+      readConcern: { level: "majority" },
+    });
+    return firstBatch as readonly BatchDocument[];
   }
 
   /** The last batch that begins at `seq` or below. */
