@@ -117,7 +117,6 @@ export class MongoLog implements LayoutLog {
       filter,
       projection: { body: 0 },
       sort: IN_ORDER,
-      hint: IN_ORDER,
       limit,
       readConcern: MAJORITY,
     };

@@ -16,7 +16,6 @@ export interface FindCommand {
   readonly filter: Document;
   readonly limit: number;
   readonly sort?: Document;
-  readonly hint?: Document;
   readonly projection?: Document;
   readonly readConcern: { readonly level: string; readonly afterClusterTime?: Timestamp };
 }

@@ -117,9 +117,8 @@ export class Pages {
   async #documents(filter: Document, limit: number): Promise<readonly BatchDocument[]> {
     const { db, collections } = this.#connection;
     const find = collections.batches.collectionName;
-    const order = { sort: IN_ORDER, hint: IN_ORDER };
     const { firstBatch } = await findAtOnce(db, {
-      ...{ find, filter, projection: BYTES, ...order, limit },
+      ...{ find, filter, projection: BYTES, sort: IN_ORDER, limit },
       readConcern: { level: "majority" },
     });
     return firstBatch as readonly BatchDocument[];
