@@ -31,4 +31,13 @@ describe("the documents", () => {
     );
     expect(broken).toEqual([]);
   });
+
+  it("go with the package, as far as README.md leads to them", () => {
+    const { files } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { files: string[] };
+    const packed = ["LICENSE", ...files];
+    const left = targets(readFileSync(join(root, "README.md"), "utf8")).filter(
+      (target) => !packed.some((name) => target === name || target.startsWith(`${name}/`)),
+    );
+    expect(new Set(left)).toEqual(new Set(["examples", "bench/README.md", "CONTRIBUTING.md"]));
+  });
 });

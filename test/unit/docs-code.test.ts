@@ -1,4 +1,8 @@
-/** The TypeScript in README.md and docs/ means what the library offers: names that exist, arguments of the right types. */
+/**
+ * The TypeScript in README.md and docs/ means what the library offers: names that exist, arguments of the right types,
+ * under the strictest options. A block imports what it uses, so that it can be pasted; only what it leaves to the reader's
+ * own program is declared here.
+ */
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -14,7 +18,7 @@ const ENTRIES: Readonly<Record<string, string>> = {
   "promethean/stores/embedded": "src/stores/embedded/index.ts",
   "promethean/stores/mongo": "src/mongo.ts",
 };
-/** What blocks that show a step leave to those around them. */
+/** What blocks that show a step leave to the program around them. */
 const AROUND: Readonly<Record<string, string>> = {
   bus: 'declare const bus: import("promethean").Bus;',
   store: 'declare const store: import("promethean").Store;',
@@ -34,10 +38,6 @@ const AROUND: Readonly<Record<string, string>> = {
   ts: "declare const ts: number;",
   noon: "declare const noon: number;",
   OrderPlacedV2: 'declare const OrderPlacedV2: import("zod").ZodObject;',
-  z: 'import { z } from "zod";',
-  pipeline: 'import { pipeline } from "node:stream/promises";',
-  createReadStream: 'import { createReadStream } from "node:fs";',
-  createWriteStream: 'import { createWriteStream } from "node:fs";',
 };
 /** Of the reader's own. */
 const OWN_FILES = new Map([
@@ -79,6 +79,8 @@ const OPTIONS: ts.CompilerOptions = {
   moduleResolution: ts.ModuleResolutionKind.NodeNext,
   types: ["node"],
   strict: true,
+  exactOptionalPropertyTypes: true,
+  noUncheckedIndexedAccess: true,
   noEmit: true,
   skipLibCheck: true,
   paths: Object.fromEntries(Object.entries(ENTRIES).map(([name, file]) => [name, [join(ROOT, file)]])),
@@ -108,28 +110,11 @@ function messageOf({ messageText }: ts.Diagnostic): string {
   return ts.flattenDiagnosticMessageText(messageText, "\n");
 }
 
-/** By name, the entry point that exports it: the first one that does. */
-function exportsOf(program: ts.Program): Map<string, string> {
-  const checker = program.getTypeChecker();
-  const found = new Map<string, string>();
-  for (const [entry, file] of Object.entries(ENTRIES)) {
-    const source = program.getSourceFile(join(ROOT, file)) as ts.SourceFile;
-    const symbol = checker.getSymbolAtLocation(source);
-    if (symbol === undefined) throw new Error(`${file} exports nothing`);
-    for (const { name } of checker.getExportsOfModule(symbol)) if (!found.has(name)) found.set(name, entry);
-  }
-  return found;
-}
-
-/** What has to stand before a block so that its names are known. */
-function preludeOf(problems: readonly ts.Diagnostic[], exported: ReadonlyMap<string, string>): string {
+/** What the program around a block declares. */
+function preludeOf(problems: readonly ts.Diagnostic[]): string {
   const unknown = problems.filter(({ code }) => UNKNOWN_NAME.has(code));
   const names = new Set(unknown.map((one) => /'([^']+)'/.exec(messageOf(one))?.[1] as string));
-  const lines = [...names].map((name) => {
-    const entry = exported.get(name);
-    return entry === undefined ? (AROUND[name] ?? "") : `import { ${name} } from "${entry}";`;
-  });
-  return lines.join(" ");
+  return [...names].map((name) => AROUND[name] ?? "").join(" ");
 }
 
 describe("the code in the documents", () => {
@@ -143,10 +128,9 @@ describe("the code in the documents", () => {
         ...all.map(({ path, text }): [string, string] => [path, `export {};\n${text}`]),
       ]),
     );
-    const exported = exportsOf(bare);
     const complete = all.map(({ path, text }): [string, string] => [
       path,
-      `export {}; ${preludeOf(problemsOf(bare, path), exported)}\n${text}`,
+      `export {}; ${preludeOf(problemsOf(bare, path))}\n${text}`,
     ]);
     program = programOf(new Map([...OWN_FILES, ...complete]), bare);
   }, 120_000);
