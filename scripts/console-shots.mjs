@@ -1,6 +1,7 @@
 /**
- * Screenshots of every page of the console, wide and narrow, light and dark, against a hub with example data:
- * `npm run console:shots [-- page …]` writes them to .cache/shots. With `--docs` a few small ones go to docs/images.
+ * Screenshots of every page of the console at four widths, light and dark, against a hub with example data:
+ * `npm run console:shots [-- page …] [--sizes=tablet,laptop]` writes them to .cache/shots. With `--docs` a few small ones go
+ * to docs/images.
  */
 import { mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -11,7 +12,12 @@ import { startDemo } from "./console-demo.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const folder = join(root, ".cache", "shots");
-const SIZES = { wide: { width: 1440, height: 900 }, narrow: { width: 390, height: 844 } };
+const SIZES = {
+  wide: { width: 1440, height: 900 },
+  laptop: { width: 1024, height: 768 },
+  tablet: { width: 768, height: 1024 },
+  narrow: { width: 390, height: 844 },
+};
 /** Charts have something to show after this. */
 const WARM_UP_MS = Number(process.env.SHOTS_WARM_UP_MS ?? 25_000);
 const DOCS = { overview: "overview", group: "stuck-group", document: "time-slider", trace: "trace" };
@@ -24,6 +30,7 @@ const PAGES = {
   "topic-tail": () => "/ui/topics/orders.placed?tab=tail",
   "topic-key": () => "/ui/topics/order.state?tab=key&key=order-1100",
   "topic-partitions": () => "/ui/topics/orders.placed?tab=partitions",
+  "topic-groups": () => "/ui/topics/orders.placed?tab=groups",
   groups: () => "/ui/groups",
   group: () => "/ui/groups/orders-mailer?topic=orders.placed",
   "dead-letters": () => "/ui/dead-letters",
@@ -35,7 +42,11 @@ const PAGES = {
   schemas: () => "/ui/schemas",
   schema: () => "/ui/schemas/orders.placed",
   trace: ({ mail }) => `/ui/trace/${mail}`,
+  "trace-start": () => "/ui/trace",
   operations: () => "/ui/operations",
+  jobs: () => "/ui/operations?tab=jobs",
+  outbox: () => "/ui/operations?tab=outbox",
+  hubs: () => "/ui/operations?tab=hubs",
   audit: () => "/ui/operations?tab=audit",
   access: () => "/ui/operations?tab=access",
   processes: () => "/ui/processes",
@@ -43,6 +54,7 @@ const PAGES = {
 
 const wanted = process.argv.slice(2).filter((word) => !word.startsWith("--"));
 const forDocs = process.argv.includes("--docs");
+const sizes = process.argv.find((word) => word.startsWith("--sizes="))?.slice("--sizes=".length);
 const names = wanted.length > 0 ? wanted : forDocs ? Object.keys(DOCS) : Object.keys(PAGES);
 
 const demo = await startDemo();
@@ -50,9 +62,11 @@ const browser = await chromium.launch({ executablePath: findChromium(), args: FL
 try {
   await new Promise((resolve) => setTimeout(resolve, WARM_UP_MS));
   const known = await knownIds();
+  await startJobs();
   mkdirSync(forDocs ? join(root, "docs", "images") : folder, { recursive: true });
   for (const theme of forDocs ? ["dark", "light"] : ["light", "dark"]) {
-    for (const size of forDocs ? ["wide"] : Object.keys(SIZES)) await shootAll(theme, size, known);
+    const widths = forDocs ? ["wide"] : (sizes?.split(",") ?? Object.keys(SIZES));
+    for (const size of widths) await shootAll(theme, size, known);
   }
   if (wanted.length === 0 && !forDocs) await shootSignIn();
 } finally {
@@ -60,9 +74,19 @@ try {
   await demo.close();
 }
 
+async function ask(path, body) {
+  const headers = { authorization: `Bearer ${demo.token}`, "content-type": "application/json" };
+  const request = body === undefined ? { headers } : { method: "POST", headers, body: JSON.stringify(body) };
+  return (await fetch(demo.url + path, request)).json();
+}
+
+/** So that the list of jobs has something to show. */
+async function startJobs() {
+  await ask("/views/orders/rebuild", {});
+  await ask("/dlq/orders.placed/redrive", { limit: 1, background: true });
+}
+
 async function knownIds() {
-  const ask = async (path) =>
-    (await fetch(demo.url + path, { headers: { authorization: `Bearer ${demo.token}` } })).json();
   const events = await ask("/topics/orders.placed/events?limit=5");
   const letters = await ask("/dlq/orders.placed?limit=1");
   const mails = await ask("/topics/mails.sent/events?limit=1");

@@ -218,8 +218,8 @@ export class Bus implements EventBus {
    */
   async attach(topics: Topics<unknown>, request: SubscribeRequest): Promise<Subscription> {
     const { group, work, options } = request;
-    checkHandler(work.handler);
     checkGroupName(group);
+    checkHandler(work.handler);
     checkSubscribeOptions(options);
     const wanted = (Array.isArray(topics) ? topics : [topics]) as readonly TopicRef[];
     checkNames(wanted);

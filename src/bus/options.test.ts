@@ -51,6 +51,10 @@ describe("createBus refuses", () => {
       const failing = createBus({ store: memoryStore(), ...options } as BusOptions);
       await expect(failing, JSON.stringify(options)).rejects.toMatchObject({ code: "INVALID_OPTION" });
     }
+    const limits = { maxPayloadByte: 1 } as object;
+    await expect(createBus({ store: memoryStore(), limits })).rejects.toThrow(
+      'limits knows no option "maxPayloadByte"; it takes maxPayloadBytes, ',
+    );
     const conflicting = [defineTopic("t.a", { partitions: 0 }), defineTopic("t.a", { partitions: 5_000 })];
     for (const topic of conflicting)
       await expect(createBus({ store: memoryStore(), topics: [topic] })).rejects.toMatchObject({
@@ -150,6 +154,7 @@ describe("subscribe refuses", () => {
       await expect(bus.subscribe(topic as never, "g", handler), String(topic)).rejects.toMatchObject({
         code: "INVALID_TOPIC",
       });
+    await expect(bus.subscribe("t.a", handler as never, undefined as never)).rejects.toThrow("a group name");
     await expect(bus.subscribe([], "g", handler)).rejects.toMatchObject({ code: "INVALID_OPTION" });
   });
 });

@@ -114,9 +114,8 @@ function checkKinds(options: BusOptions): void {
 }
 
 function limitsOf(given: Partial<Limits>): Limits {
+  checkOptionNames("limits", given, Object.keys(DEFAULT_LIMITS));
   for (const [name, value] of Object.entries(given)) {
-    if (!Object.hasOwn(DEFAULT_LIMITS, name))
-      throw new BusError("INVALID_OPTION", `there is no limit "${name}"`);
     if (value !== undefined) checkPositive(`limits.${name}`, value);
   }
   const set = Object.entries(given).filter(([, value]) => value !== undefined);

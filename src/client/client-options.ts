@@ -16,18 +16,18 @@ export interface ClientOptions {
   /** How often to make sure that the line is alive. Default 20,000. */
   readonly pingMs?: number;
   /**
-   * Told of what nobody waits for: a subscription that the hub refuses after a reconnect. Default: a process warning, in
-   * browsers one of the console, once a minute for each code.
+   * Told of what nobody waits for: a subscription that the hub refuses after a reconnect, and that no hub answers (after five
+   * tries, once until one does). Default: a process warning, in browsers one of the console, once a minute for each code.
    */
   readonly onTrouble?: (trouble: ClientTrouble) => void;
   readonly makeSocket?: SocketMaker;
 }
 
-/** `error.code` is what the hub said, FORBIDDEN for example. */
+/** `error.code` is what the hub said, FORBIDDEN for example, with the topic and the group it is about; STORE_UNAVAILABLE if none answers. */
 export interface ClientTrouble {
   readonly error: BusError;
-  readonly topic: string;
-  readonly group: string;
+  readonly topic?: string;
+  readonly group?: string;
 }
 
 /** What differs between browsers and Node. */

@@ -54,7 +54,7 @@ describe("the client", () => {
     const bus = await createBus({ store: memoryStore() });
     const hub = await startHub({ bus, auth: { tokens: { t: { scopes: [] } } } });
     const client = new PromClient(hub.url, { token: "wrong" });
-    await expect(client.connect()).rejects.toMatchObject({ code: "CLOSED" });
+    await expect(client.connect()).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
     await expect(client.publish("t.a", 1)).rejects.toMatchObject({ code: "CLOSED" });
     await hub.close();
     await bus.close();
@@ -82,7 +82,8 @@ describe("the client", () => {
     await Promise.all([renewing.connect(), fixed.connect()]);
     const seen: unknown[] = [];
     await renewing.subscribe("t.a", "g", ({ payload }) => void seen.push(payload), { from: "earliest" });
-    expect(await ended).toMatchObject({ code: "CLOSED", message: "the hub refused the token" });
+    const refused = { code: "UNAUTHENTICATED", message: "the hub refused the token", retryable: false };
+    expect(await ended).toMatchObject(refused);
     await expect.poll(() => [asked, renewing.status]).toEqual([2, "online"]);
     expect(await renewing.publish("t.a", 1)).toMatchObject({ seq: 1 });
     await expect.poll(() => seen).toEqual([1]);

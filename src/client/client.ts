@@ -94,6 +94,7 @@ export class PromClient {
       onOffline: () => this.#deliveries.end(),
       onTooLarge: () => this.#giveUpLargest(),
       onStatus: (status, error) => this.#statusChanged(status, error),
+      onUnreachable: () => this.#options.onTrouble({ error: unreachable(url) }),
     });
     this.#deliveries = new Deliveries(this.#connection);
   }
@@ -369,6 +370,11 @@ function unwritable(cause: unknown): BusError {
 }
 
 function ignore(): void {}
+
+function unreachable(url: string): BusError {
+  const { origin } = new URL(url);
+  return new BusError("STORE_UNAVAILABLE", `no hub answers at ${origin}; the client goes on trying`);
+}
 
 function closed(): BusError {
   return new BusError("CLOSED", "this client is closed");

@@ -30,6 +30,8 @@ export interface ConnectionOptions {
   /** The hub takes no message of that size, and the frames in it cannot be sent in smaller ones. */
   readonly onTooLarge: () => void;
   readonly onStatus: (status: Status, error?: BusError) => void;
+  /** No hub answered, several times in a row. Told once until one does. */
+  readonly onUnreachable: () => void;
 }
 
 /** The hub refuses for good, unless it had recognised the token: then that ran out, and there may be another one. */
@@ -42,8 +44,9 @@ const TOO_LARGE = 1009;
  */
 const MESSAGE_CHARS = 65_536;
 const GREETING = "auth";
-const NO_TOKEN =
-  "the hub wants a token (UNAUTHENTICATED), and this client has none: give it token or getToken";
+/** A hub that is started anew is back before that. */
+const FAILURES_TOLD = 5;
+const NO_TOKEN = "the hub wants a token, and this client has none: give it token or getToken";
 
 export class Connection {
   readonly #options: ConnectionOptions;
@@ -252,11 +255,13 @@ export class Connection {
     if (code === TOO_LARGE) this.#options.onTooLarge();
     if (REFUSED_CODES.has(code) && !ranOut) {
       const isWanting = this.#status === "connecting" && !this.#hasToken;
-      this.#setStatus("closed", new BusError("CLOSED", isWanting ? NO_TOKEN : "the hub refused the token"));
+      const why = isWanting ? NO_TOKEN : "the hub refused the token";
+      this.#setStatus("closed", new BusError("UNAUTHENTICATED", why));
       return;
     }
     this.#setStatus("offline");
-    const waitMs = backoffMs(this.#options.retry, ++this.#failures, Math.random());
+    if (++this.#failures === FAILURES_TOLD) this.#options.onUnreachable();
+    const waitMs = backoffMs(this.#options.retry, this.#failures, Math.random());
     this.#retryTimer = setTimeout(() => this.open(), waitMs);
   }
 

@@ -8,8 +8,8 @@ import { PromClient } from "./index.js";
 import type { SocketLike } from "./socket.js";
 
 const REFUSED = {
-  code: "CLOSED",
-  message: "the hub wants a token (UNAUTHENTICATED), and this client has none: give it token or getToken",
+  code: "UNAUTHENTICATED",
+  message: "the hub wants a token, and this client has none: give it token or getToken",
 };
 let f: HubFixture | undefined;
 let client: PromClient | BrowserClient;

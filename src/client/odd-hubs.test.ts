@@ -5,14 +5,15 @@ import { pipeline } from "node:stream";
 import { afterEach, describe, expect, it } from "vitest";
 import { type WebSocket, WebSocketServer } from "ws";
 import { type HubFixture, hubFixture } from "../../test/support/hub-fixture.js";
-import { PromClient } from "./index.js";
+import { BusError } from "../model/errors.js";
+import { type ClientOptions, PromClient } from "./index.js";
 
 const closers: (() => unknown)[] = [];
 afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
 });
 
-function clientOf(url: string, options: { readonly pingMs?: number } = {}): PromClient {
+function clientOf(url: string, options: Pick<ClientOptions, "pingMs" | "onTrouble"> = {}): PromClient {
   const client = new PromClient(url, { token: "all", retry: { baseMs: 1, maxMs: 5 }, ...options });
   closers.push(() => client.close());
   return client;
@@ -38,6 +39,28 @@ async function hubThatSays(text: string): Promise<{ url: string; subscribed: () 
 }
 
 const ofFeed = '"topic":"a","group":"g"';
+describe("where no hub answers", () => {
+  it("a client goes on trying, and says so once, without what the address holds beside the host", async () => {
+    const server = createServer();
+    await once(server.listen(0, "127.0.0.1"), "listening");
+    const { port } = server.address() as AddressInfo;
+    server.close();
+    const troubles: unknown[] = [];
+    const client = clientOf(`http://ada:secret@127.0.0.1:${port}/`, {
+      onTrouble: (trouble) => troubles.push(trouble),
+    });
+    let tries = 0;
+    client.onStatus((status) => void (status === "connecting" && tries++));
+    const connected = client.connect();
+    await expect.poll(() => tries).toBeGreaterThan(15);
+    const words = `no hub answers at http://127.0.0.1:${port}; the client goes on trying`;
+    expect(troubles).toEqual([{ error: new BusError("STORE_UNAVAILABLE", words) }]);
+    const f = await hubFixture({ port });
+    closers.push(() => f.close());
+    await connected;
+  });
+});
+
 describe("of a hub that says what is no frame", () => {
   it.each([
     ["no JSON", "{oops"],
@@ -119,7 +142,7 @@ describe("a client that is closed", () => {
     const f = await hubFixture();
     closers.push(() => f.close());
     const client = new PromClient(f.hub.url, { token: "wrong" });
-    await expect(client.connect()).rejects.toMatchObject({ code: "CLOSED" });
+    await expect(client.connect()).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
     await expect(client.connect()).rejects.toMatchObject({ code: "CLOSED" });
   });
 });

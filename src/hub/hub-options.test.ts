@@ -25,4 +25,14 @@ describe("the options of a hub", () => {
       message: expect.stringContaining(words) as string,
     });
   });
+
+  it("a port that is taken is named, and the code is that of a wrong option", async () => {
+    const hub = await startHub({ bus, auth: "none", port: 0 });
+    const port = Number(new URL(hub.url).port);
+    await expect(startHub({ bus, auth: "none", port })).rejects.toMatchObject({
+      code: "INVALID_OPTION",
+      message: `port ${port} on 127.0.0.1 is taken; choose another one, or 0 for any`,
+    });
+    await hub.close();
+  });
 });

@@ -1,16 +1,8 @@
 /** Errors as HTTP answers (RFC 9457) and as WebSocket terms. The only place where codes become numbers. */
 import { BusError, type ErrorCode } from "../model/errors.js";
 
-/** Codes that only the hub gives. */
-export type HubCode =
-  | ErrorCode
-  | "UNAUTHENTICATED"
-  | "FORBIDDEN"
-  | "RATE_LIMITED"
-  | "BAD_REQUEST"
-  | "UNSUPPORTED_MEDIA_TYPE"
-  | "BODY_TOO_LARGE"
-  | "METHOD_NOT_ALLOWED";
+/** Those of the library, and those that only HTTP has. */
+export type HubCode = ErrorCode | "UNSUPPORTED_MEDIA_TYPE" | "BODY_TOO_LARGE" | "METHOD_NOT_ALLOWED";
 
 const STATUS: { readonly [C in HubCode]: number } = {
   BAD_REQUEST: 400,

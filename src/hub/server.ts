@@ -279,5 +279,5 @@ function listenError(error: NodeJS.ErrnoException, host: string, port: number): 
     error.code === "EADDRINUSE"
       ? `port ${port} on ${host} is taken; choose another one, or 0 for any`
       : `cannot listen on ${host}:${port} (${error.code ?? error.message})`;
-  return new BusError("STORE_UNAVAILABLE", why, { cause: error, retryable: false });
+  return new BusError("INVALID_OPTION", why, { cause: error });
 }

@@ -3,6 +3,7 @@
  * engine's errors into codes, and only the hub translates codes into HTTP or WebSocket terms.
  */
 
+/** Programs branch on it. The last four are said by hubs alone, to their clients. */
 export type ErrorCode =
   | "INVALID_TOPIC"
   | "INVALID_OPTION"
@@ -28,7 +29,11 @@ export type ErrorCode =
   | "STORE_DAMAGED"
   | "STORE_LOCKED"
   | "STORE_INCOMPATIBLE"
-  | "INTERNAL";
+  | "INTERNAL"
+  | "UNAUTHENTICATED"
+  | "FORBIDDEN"
+  | "RATE_LIMITED"
+  | "BAD_REQUEST";
 
 /** Codes after which the same call, with the same id, may well succeed. */
 const RETRYABLE: ReadonlySet<ErrorCode> = new Set([
@@ -38,6 +43,7 @@ const RETRYABLE: ReadonlySet<ErrorCode> = new Set([
   "STORE_FULL",
   "WRITE_CONFLICT",
   "STORE_LOCKED",
+  "RATE_LIMITED",
 ]);
 
 export interface BusErrorOptions {

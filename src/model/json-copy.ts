@@ -173,13 +173,7 @@ class StrictCopier {
   }
 
   #copyObject(value: object, depth: number): unknown {
-    if (depth >= this.#maxDepth) {
-      this.#refuse(
-        this.#open.includes(value)
-          ? "it contains itself"
-          : `it is nested deeper than ${this.#maxDepth} levels`,
-      );
-    }
+    if (depth >= this.#maxDepth) this.#refuseDepth(value);
     if (typeof (value as { toJSON?: unknown }).toJSON === "function") {
       return this.#copyConverted(value as { toJSON(key: string): unknown }, depth);
     }
@@ -232,11 +226,24 @@ class StrictCopier {
     return copy;
   }
 
+  /** What contains itself is named by where that shows first, not by the depth at which it was noticed. */
+  #refuseDepth(value: object): never {
+    if (!this.#open.includes(value)) this.#refuse(`it is nested deeper than ${this.#maxDepth} levels`);
+    const again = this.#open.findIndex((one, i) => this.#open.indexOf(one) < i);
+    if (again >= 0) this.#path.length = Math.min(this.#path.length, again);
+    this.#refuse("it contains itself");
+  }
+
   #refuse(why: string): never {
-    const at = this.#path.length === 0 ? "the payload" : `payload${this.#path.map(step).join("")}`;
+    const steps = this.#path.slice(0, MAX_STEPS_NAMED).map(step).join("");
+    const more = this.#path.length > MAX_STEPS_NAMED ? "…" : "";
+    const at = this.#path.length === 0 ? "the payload" : `payload${steps}${more}`;
     throw new BusError("INVALID_PAYLOAD", `${at}: ${why}`, { details: { path: [...this.#path] } });
   }
 }
+
+/** Of a path in a message; `details.path` has all of it. */
+const MAX_STEPS_NAMED = 8;
 
 /** Kinds of objects whose content is not in their members: copied member by member they would end up empty. */
 const OPAQUE: readonly (new (...args: never[]) => object)[] = [

@@ -164,6 +164,9 @@ describe("jsonBody", () => {
         expect.stringContaining("contains itself"),
       ]);
     }
+    expect(refusal(self).message).toBe("payload.me: it contains itself");
+    expect(refusal(pair).message).toBe("payload[0].other[0]: it contains itself");
+    expect(refusal({ deep: [self] }).message).toBe("payload.deep[0].me: it contains itself");
     const forever = { toJSON: (): unknown => forever };
     expect(refusal(forever).code).toBe("INVALID_PAYLOAD");
   });
@@ -171,6 +174,12 @@ describe("jsonBody", () => {
   it("takes one object in two places", () => {
     const shared = { n: 1 };
     expect(body([shared, shared]).text).toBe('[{"n":1},{"n":1}]');
+  });
+
+  it("names a deep place by where it begins", () => {
+    let deep: unknown = 1;
+    for (let i = 0; i < 100; i++) deep = { in: deep };
+    expect(refusal(deep).message).toMatch(/^payload(\.in){8}…: it is nested deeper than \d+ levels$/);
   });
 
   it("refuses deeper nesting than allowed, at exactly that depth", () => {

@@ -66,6 +66,10 @@ describe("topic names", () => {
   it("names the topic it refuses, shortened", () => {
     expect(() => checkTopicName("A b")).toThrow('"A b" is not a topic name');
     expect(() => checkTopicName("Ü".repeat(5_000))).toThrow(/^"Ü{59}…" is not/);
+    expect(() => checkTopicName(undefined)).toThrow(/^undefined is not a topic name/);
+    expect(() => checkTopicName(null)).toThrow(/^null is not a topic name/);
+    expect(() => checkTopicName({})).toThrow(/^an object is not a topic name/);
+    expect(() => checkTopicName(5)).toThrow(/^a number is not a topic name/);
   });
 
   it("the longest name still has a dead-letter topic, a snapshot topic, and one of the other", () => {
@@ -102,6 +106,19 @@ describe("topic names", () => {
     expect(() => defineTopic("a.b", { partition: 4 } as object)).toThrow(
       'a.b: a topic knows no option "partition"',
     );
+  });
+
+  it.each([{ type: "object" }, "z.object", null])(
+    "defineTopic takes validators only: %j is none, and the error says where JSON Schemas go",
+    (schema) => {
+      expect(() => defineTopic("a.b", { schema } as object)).toThrow(
+        /a\.b: schema must be a Zod schema, .*JSON Schema.*SchemaRegistry/,
+      );
+    },
+  );
+
+  it("defineTopic takes a key that is a function", () => {
+    expect(() => defineTopic("a.b", { key: "order" } as object)).toThrow("a.b: key must be a function");
   });
 });
 

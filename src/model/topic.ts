@@ -125,7 +125,18 @@ export function defineTopic<Read = unknown, T = Read, Name extends string = stri
 export function defineTopic<T>(name: string, options: TopicOptions<T> = {}): TopicDefinition<T> {
   checkTopicName(name);
   checkOptionNames(`${name}: a topic`, options, OPTIONS);
+  checkFunctions(name, options);
   return Object.freeze({ ...options, name });
+}
+
+function checkFunctions(name: string, { schema, key }: TopicOptions<unknown>): void {
+  if (schema !== undefined && typeof schema?.safeParse !== "function")
+    throw new BusError(
+      "INVALID_OPTION",
+      `${name}: schema must be a Zod schema, or have safeParse() as one has; a JSON Schema is registered: new SchemaRegistry().register({ topic, version, schema })`,
+    );
+  if (key !== undefined && typeof key !== "function")
+    throw new BusError("INVALID_OPTION", `${name}: key must be a function: (payload) => payload.id`);
 }
 
 /** Its name, to be checked: whatever was handed in. */
@@ -212,6 +223,7 @@ export function matchesTopic(pattern: string, topic: string): boolean {
 }
 
 function quote(value: unknown): string {
-  if (typeof value !== "string") return `a ${value === null ? "null" : typeof value}`;
+  if (value === null || value === undefined) return String(value);
+  if (typeof value !== "string") return typeof value === "object" ? "an object" : `a ${typeof value}`;
   return JSON.stringify(value.length > 60 ? `${value.slice(0, 59)}…` : value);
 }

@@ -312,8 +312,17 @@ const OPTIONS = namesOf<EmbeddedStoreOptions>({
   onWarning: true,
 });
 
+/** Taken for a path, it would be a folder of that name. */
+const ADDRESS = /^[a-z][a-z0-9+.-]*:\/\//i;
+
 function checkOptions(options: EmbeddedStoreOptions): void {
   const { path, maxBytes, durability } = options ?? {};
+  if (typeof path === "string" && ADDRESS.test(path)) {
+    throw new BusError(
+      "INVALID_OPTION",
+      "embeddedStore needs the path of a file, not an address; for MongoDB there is mongoStore({ url })",
+    );
+  }
   if (typeof path !== "string" || path === "" || path.startsWith(":") || path.startsWith("file:")) {
     throw new BusError(
       "INVALID_OPTION",

@@ -2,6 +2,7 @@ import { chmod, mkdir, readdir, readFile, rmdir, stat, writeFile } from "node:fs
 import { join } from "node:path";
 import Database from "libsql";
 import { describe, expect, it } from "vitest";
+import { BusError } from "../../../src/model/errors.js";
 import { embeddedStore } from "../../../src/stores/embedded/index.js";
 import { append, drafts, failsWith, readAll, runProgram, Workplace } from "./support.js";
 
@@ -166,6 +167,19 @@ describe("opening a store", () => {
   it("refuses paths that are none", () => {
     for (const path of ["", ":memory:", "file:bus.db"]) {
       expect(() => embeddedStore({ path })).toThrow("needs the path of a file");
+    }
+  });
+
+  it("refuses addresses, says what they are for, and repeats none: there may be a password in it", () => {
+    for (const path of [
+      "mongodb://ada:secret@db/shop",
+      "mongo://db",
+      "https://hub:8420",
+      "mongodb+srv://db",
+    ]) {
+      const words =
+        "embeddedStore needs the path of a file, not an address; for MongoDB there is mongoStore({ url })";
+      expect(() => embeddedStore({ path })).toThrow(new BusError("INVALID_OPTION", words));
     }
   });
 
