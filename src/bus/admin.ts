@@ -3,8 +3,9 @@ import { type Blocked, blockedIn } from "../consume/blocked.js";
 import { BusError } from "../model/errors.js";
 import type { GroupPosition } from "../model/event-bus.js";
 import { mapInTurns } from "../model/map-in-turns.js";
-import type { GroupRef, GroupState, Lease } from "../ports/groups.js";
+import { type GroupRef, type GroupState, groupKey, type Lease } from "../ports/groups.js";
 import type { PartitionHead } from "../ports/log.js";
+import { restingGroups } from "../project/resting-groups.js";
 import type { BusCore } from "./core.js";
 import { partitionPositions } from "./cursors.js";
 
@@ -26,6 +27,8 @@ export interface PartitionLag {
 export interface GroupLag extends GroupRef {
   /** Who paused it, and when. */
   readonly paused?: { readonly by: string; readonly sinceMs: number };
+  /** It fed the build of a view that a rebuild replaced, and is kept for the way back: nobody runs it, and its lag means nothing. */
+  readonly resting?: true;
   readonly lag: number;
   readonly lagSeconds: number;
   readonly members: readonly string[];
@@ -101,7 +104,7 @@ export class Admin {
     await this.#core.pauses.look();
     const state = await store.groups.state(ref, { nowMs: clock.now() });
     if (state === null) return null;
-    const lag = await this.#lagOf(ref, state, await store.log.heads(ref.topic));
+    const lag = await this.#lagOf(ref, state, await store.log.heads(ref.topic), await this.#resting());
     const blocked: BlockedPartition[] = [];
     for (const lease of state.leases) blocked.push(...(await this.#blockedIn(ref, lease)));
     blocked.sort((a, b) => b.behind - a.behind || a.seq - b.seq);
@@ -130,20 +133,34 @@ export class Admin {
     }));
     // Behind the cursors: no floor is above its head.
     const heads = await log.headsOf([...new Set(refs.map(({ topic }) => topic))]);
-    return await mapInTurns(states, ({ ref, state }) => this.#lagOf(ref, state, heads.get(ref.topic) ?? []));
+    const resting = await this.#resting();
+    return await mapInTurns(states, ({ ref, state }) =>
+      this.#lagOf(ref, state, heads.get(ref.topic) ?? [], resting),
+    );
   }
 
-  async #lagOf(ref: GroupRef, state: GroupState | null, heads: readonly PartitionHead[]): Promise<GroupLag> {
+  async #resting(): Promise<ReadonlySet<string>> {
+    return new Set((await restingGroups(this.#core.settings.store.registry)).map(groupKey));
+  }
+
+  async #lagOf(
+    ref: GroupRef,
+    state: GroupState | null,
+    heads: readonly PartitionHead[],
+    resting: ReadonlySet<string>,
+  ): Promise<GroupLag> {
     const runner = this.#core.subscriptions.runner(ref);
     const positions = state === null ? [] : partitionPositions(state, heads, runner);
     const partitions = await Promise.all(positions.map((position) => this.#withAge(ref, position)));
     const pause = this.#core.pauses.of(ref);
+    const members = state?.members ?? [];
     return {
       ...ref,
+      ...(members.length === 0 && resting.has(groupKey(ref)) && { resting: true }),
       ...(pause === undefined ? undefined : { paused: { by: pause.by, sinceMs: pause.sinceMs } }),
       lag: partitions.reduce((sum, p) => sum + p.lag, 0),
       lagSeconds: Math.max(0, ...partitions.map((p) => p.lagSeconds)),
-      members: state?.members ?? [],
+      members,
       partitions,
     };
   }
@@ -210,6 +227,8 @@ function sentenceOf(
   if (lag.lag === 0 && deepest !== undefined)
     return `${group} is up to date on ${topic} but holds ${count(held.length, "key")}: ${count(deepest.depth, "event")} of key ${deepest.key} ${deepest.depth === 1 ? "waits" : "wait"} among its dead letters to be redriven or discarded.`;
   if (lag.lag === 0) return `${group} is up to date on ${topic}.`;
+  if (lag.resting)
+    return `${group} rests: it fed the build that a rebuild replaced, and is kept for the way back.`;
   const behind = `${count(lag.lag, "event")} behind on ${topic}`;
   const hurt = lag.partitions.find(({ damage }) => damage !== undefined);
   if (hurt !== undefined)

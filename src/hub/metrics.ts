@@ -142,7 +142,10 @@ function valuesOf(name: string, { labels, buckets }: Labelled): object[] {
 
 /** Worked out when a scraper asks. If the store is away they are left out, and the rest is told all the same. */
 function addLagGauges(registers: Registry[], watch: Watch): void {
-  const lags = (): Promise<readonly GroupLag[]> => watch.lag().catch(() => []);
+  const lags = async (): Promise<readonly GroupLag[]> => {
+    const all = await watch.lag().catch(() => []);
+    return all.filter(({ resting }) => resting !== true);
+  };
   new Gauge({
     name: "events_lag",
     help: "Events that a group has not settled",

@@ -144,6 +144,18 @@ export class ViewPointers {
   }
 }
 
+const PREFIX = "view-pointer:";
+
 function tokenName(view: string): string {
-  return `view-pointer:${view}`;
+  return PREFIX + view;
+}
+
+/** By the name of the pointer, the build that counted before. */
+export async function previousBuilds(registry: Registry): Promise<ReadonlyMap<string, string>> {
+  const found = new Map<string, string>();
+  for (const [name, { value }] of await registry.tokens(PREFIX)) {
+    const { previous } = value as Partial<Target>;
+    if (typeof previous === "string") found.set(name.slice(PREFIX.length), previous);
+  }
+  return found;
 }

@@ -204,7 +204,9 @@ async function clock(backend: Backend): Promise<Finding[]> {
 
 async function groups(backend: Backend): Promise<Finding[]> {
   const { items } = await backend.get<{ items: GroupLag[] }>("/groups");
-  const behind = items.filter(({ lag, lagSeconds }) => lag > 0 && lagSeconds > OLD_LAG_SECONDS);
+  const isBehind = ({ lag, lagSeconds, resting }: GroupLag): boolean =>
+    lag > 0 && lagSeconds > OLD_LAG_SECONDS && resting !== true;
+  const behind = items.filter(isBehind);
   if (behind.length === 0)
     return [{ check: "groups", state: "ok", found: `${counted(items.length, "group")}, none far behind` }];
   return behind.slice(0, 5).map(({ group, topic, lag, lagSeconds }) => ({

@@ -36,7 +36,8 @@ export const GROUP_COLUMNS = [
   {
     title: "OLDEST",
     align: "right" as const,
-    cell: ({ lag, lagSeconds }: GroupLag) => (lag === 0 ? "–" : duration(lagSeconds * 1_000)),
+    cell: ({ lag, lagSeconds, resting }: GroupLag) =>
+      resting ? "rests" : lag === 0 ? "–" : duration(lagSeconds * 1_000),
   },
   { title: "MEMBERS", align: "right" as const, cell: ({ members }: GroupLag) => members.length },
 ];

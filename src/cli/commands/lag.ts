@@ -75,8 +75,8 @@ function lines({ groups }: Lag): string[] {
     {
       title: "CAUGHT UP IN",
       align: "right" as const,
-      cell: ({ lag: behind, drainSeconds }: Lag["groups"][number]) =>
-        behind === 0 ? "now" : drainSeconds === null ? "?" : duration(drainSeconds * 1_000),
+      cell: ({ lag: behind, drainSeconds, resting }: Lag["groups"][number]) =>
+        behind === 0 ? "now" : resting ? "–" : drainSeconds === null ? "?" : duration(drainSeconds * 1_000),
     },
   ]);
 }

@@ -19,6 +19,8 @@ export interface GroupStats {
   readonly lagSeconds: number;
   readonly members: number;
   readonly paused?: { readonly by: string; readonly sinceMs: number };
+  /** Kept for the way back of a rebuild: nobody runs it. */
+  readonly resting?: true;
   readonly inFlight?: number;
   readonly deliveredPerSecond?: number;
   readonly ackedPerSecond?: number;

@@ -47,3 +47,8 @@ export const deliveredRing = (topic: string, group: string): string => `delivere
 export function worksInRounds({ group }: { readonly group: string }): boolean {
   return group.startsWith("compactor:");
 }
+
+/** Nobody has to look after it, however far behind it is. */
+export function mayBeBehind(one: { readonly group: string; readonly resting?: true }): boolean {
+  return one.resting === true || worksInRounds(one);
+}

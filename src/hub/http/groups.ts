@@ -228,7 +228,9 @@ async function topicsOf(
   return refs.filter((ref) => ref.group === group && may(c, "read", ref.topic)).map((ref) => ref.topic);
 }
 
-export function sums(groups: readonly GroupLag[]): { lag: number; lagSeconds: number } {
+/** Of those that somebody should run. */
+export function sums(all: readonly GroupLag[]): { lag: number; lagSeconds: number } {
+  const groups = all.filter(({ resting }) => resting !== true);
   return {
     lag: groups.reduce((sum, { lag }) => sum + lag, 0),
     lagSeconds: Math.max(0, ...groups.map(({ lagSeconds }) => lagSeconds)),

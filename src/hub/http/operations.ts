@@ -119,7 +119,7 @@ async function overview(hub: HubContext): Promise<object> {
     groups: groups.length,
     ...sums(groups),
     lagging: [...groups]
-      .filter(({ lag }) => lag > 0)
+      .filter(({ lag, resting }) => lag > 0 && resting !== true)
       .sort((a, b) => b.lag - a.lag)
       .slice(0, TOP_GROUPS)
       .map(({ topic, group, lag, lagSeconds, members }) => ({ topic, group, lag, lagSeconds, members })),

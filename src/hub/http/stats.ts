@@ -4,6 +4,7 @@ import { groupKey } from "../../ports/groups.js";
 import type { HubContext } from "../context.js";
 import type { GroupStats } from "../live-stats.js";
 import { addRoute, demand, type HubApp } from "./base.js";
+import { sums } from "./groups.js";
 import { serverSentEvents, streamLife } from "./streams.js";
 
 const tag = "operations";
@@ -53,13 +54,14 @@ async function snapshot(hub: HubContext): Promise<object> {
   const { groups, ...live } = hub.live.snapshot();
   const byName = new Map<string, GroupStats>(groups.map((group) => [groupKey(group), group]));
   const lags = await hub.watch.lag();
-  const merged = lags.map(({ topic, group, lag, lagSeconds, members, paused }) => ({
+  const merged = lags.map(({ topic, group, lag, lagSeconds, members, paused, resting }) => ({
     topic,
     group,
     lag,
     lagSeconds,
     members: members.length,
     ...(paused !== undefined && { paused }),
+    ...(resting !== undefined && { resting }),
     ...byName.get(groupKey({ topic, group })),
   }));
   return {
@@ -67,8 +69,7 @@ async function snapshot(hub: HubContext): Promise<object> {
     hub: hub.roll.id,
     connections: hub.connections(),
     groups: merged,
-    lag: lags.reduce((sum, { lag }) => sum + lag, 0),
-    lagSeconds: Math.max(0, ...lags.map(({ lagSeconds }) => lagSeconds)),
+    ...sums(lags),
     deadLetters: await hub.watch.letters(),
   };
 }

@@ -60,6 +60,12 @@ export function GroupState({ group }: { readonly group: GroupLag }) {
         up to date
       </Badge>
     );
+  if (group.resting)
+    return (
+      <Badge icon={Hourglass} title="It fed the build that a rebuild replaced, and is kept for the way back">
+        resting
+      </Badge>
+    );
   if (worksInRounds(group))
     return (
       <Badge icon={Hourglass} title="It works in rounds, and is behind between two of them">

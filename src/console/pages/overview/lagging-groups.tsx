@@ -2,7 +2,7 @@
 import { to } from "../../app/router.js";
 import type { GroupStats } from "../../data/shapes.js";
 import { rings } from "../../data/stats.js";
-import { lagRing, worksInRounds } from "../../data/stats-past.js";
+import { lagRing, mayBeBehind } from "../../data/stats-past.js";
 import { duration, si } from "../../ui/format.js";
 import { Link } from "../../ui/link.js";
 import { Sparkline } from "../../ui/sparkline.js";
@@ -12,7 +12,7 @@ const SHOWN = 5;
 
 export function LaggingGroups({ groups }: { readonly groups: readonly GroupStats[] }) {
   const behind = groups
-    .filter((one) => one.lag > 0 && !worksInRounds(one))
+    .filter((one) => one.lag > 0 && !mayBeBehind(one))
     .sort((a, b) => b.lagSeconds - a.lagSeconds || b.lag - a.lag)
     .slice(0, SHOWN);
   if (groups.length === 0) {

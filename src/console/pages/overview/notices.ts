@@ -6,7 +6,7 @@ import { seg } from "../../data/api.js";
 import { type Live, useLive } from "../../data/live.js";
 import type { GroupStats, Items, Stats, TaskReport, Why } from "../../data/shapes.js";
 import { useStats } from "../../data/stats.js";
-import { worksInRounds } from "../../data/stats-past.js";
+import { mayBeBehind } from "../../data/stats-past.js";
 import { plural } from "../../ui/format.js";
 
 export interface Notice {
@@ -45,7 +45,7 @@ function isAnswered(live: Live<unknown>): boolean {
 function stuckGroups(stats: Stats | undefined): GroupStats[] {
   return (stats?.groups ?? [])
     .filter((one) => one.lag > 0 && one.paused === undefined && one.lagSeconds > BEHIND_SECONDS)
-    .filter((one) => !worksInRounds(one))
+    .filter((one) => !mayBeBehind(one))
     .sort((a, b) => b.lagSeconds - a.lagSeconds);
 }
 
