@@ -14,17 +14,20 @@ async function programFor(name: string | undefined): Promise<Command> {
   ]);
   program.version(await versionIfAsked(), "-V, --version", "the version of this program");
   program.helpCommand("help [command]", "how a command is used");
-  program.configureHelp({ visibleOptions: (command) => command.options.filter((option) => !option.hidden) });
   for (const [command, { summary, load }] of Object.entries(COMMANDS)) {
     const wanted = command === name;
-    program.addCommand(wanted ? await load() : new Command(command).description(summary));
+    const loaded = wanted ? await load() : new Command(command).description(summary);
+    if (loaded.commands.length > 0) loaded.helpCommand("help [command]", "how a command is used");
+    program.addCommand(loaded);
   }
   program.addHelpText(
     "after",
     `
-Where commands go: --url <hub> or --store <file | mongodb://…>; else PROMETHEAN_URL, PROMETHEAN_STORE, the context in
-use, or what runs in PROMETHEAN_DATA (default .promethean).
-Exit codes: 0 ok, 1 failure, 2 wrong use, 3 not found, 4 no right, 5 not valid, 130 interrupted.`,
+Where commands go: --url <hub> or --store <file | mongodb://…>; else
+PROMETHEAN_URL, PROMETHEAN_STORE, the context in use, or what runs in
+PROMETHEAN_DATA (default .promethean).
+Exit codes: 0 ok, 1 failure, 2 wrong use, 3 not found, 4 no right, 5 not valid,
+130 interrupted.`,
   );
   // "schema check --version 2" is not about the version of this program.
   program.enablePositionalOptions();

@@ -10,7 +10,7 @@ export function examplesOf(command: Command): readonly string[] {
 
 /** A command of ours, with examples under its help. */
 export function newCommand(name: string, summary: string, examples: readonly string[] = []): Command {
-  const command = new Command(name).description(summary);
+  const command = new Command(name).description(summary).helpOption("-h, --help", "how it is used");
   examplesByCommand.set(command, examples);
   if (examples.length > 0) {
     command.addHelpText("after", `\nExamples:\n${examples.map((example) => `  ${example}`).join("\n")}`);

@@ -85,14 +85,19 @@ export function withJson(command: Command): Command {
   return command.option("--json", "JSON instead of words and tables");
 }
 
-/** Where to: a hub, or a store. */
+const CONNECTION: readonly Option[] = [
+  new Option("--url <url>", "a hub").conflicts("store"),
+  new Option("--token <token>", "for the hub; better in PROMETHEAN_TOKEN or --token-file"),
+  new Option("--token-file <file>", "file that holds the token"),
+  new Option("--store <store>", "a store instead of a hub: a file, or mongodb://…"),
+  new Option("--context <name>", "a saved connection (see `promethean context`)"),
+];
+
+/** Where to: a hub, or a store. In the help they stand behind what the command itself takes. */
 export function withConnection(command: Command): Command {
-  return withJson(command)
-    .addOption(new Option("--url <url>", "a hub").conflicts("store"))
-    .option("--token <token>", "for the hub; better in PROMETHEAN_TOKEN or --token-file")
-    .option("--token-file <file>", "file that holds the token")
-    .option("--store <store>", "a store instead of a hub: a file, or mongodb://…")
-    .option("--context <name>", "a saved connection (see `promethean context`)");
+  withJson(command);
+  for (const option of CONNECTION) command.addOption(option.helpGroup("Connection:"));
+  return command;
 }
 
 /** For what cannot be taken back. */

@@ -212,6 +212,18 @@ describe("promethean, asked for what it does", () => {
     expect(one).toMatchObject({ code: 0, err: "" });
     expect(one.out).toContain("Examples:");
     expect((await run(["help", "topics"])).out).toContain("Usage: promethean topics");
+    expect(one.out).toMatch(
+      /^Options:[^]*--dry-run[^]*--yes[^]*--help[^]*^Connection:[^]*--url[^]*--context/m,
+    );
+    const outer = await run(["dlq", "--help"]);
+    for (const { out } of [all, one, outer]) {
+      expect(out).toContain("-h, --help");
+      expect(out).not.toContain("display help");
+      const beforeExamples = out.slice(0, out.indexOf("Examples:")).split("\n");
+      expect(beforeExamples.filter((line) => line.length > 80)).toEqual([]);
+    }
+    const about = all.out.slice(all.out.indexOf("Where commands go"));
+    expect(about.split("\n").filter((line) => line.length > 80)).toEqual([]);
     expect((await run(["--version"])).out).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
 

@@ -18,8 +18,8 @@ export interface Column<R> {
   /** Makes the column sortable. */
   readonly sort?: (row: R) => number | string;
   readonly align?: "right";
-  /** Left out on narrow screens. */
-  readonly wide?: boolean;
+  /** Left out on narrow screens; "tablet": on phones alone. */
+  readonly wide?: boolean | "tablet";
   readonly grow?: boolean;
 }
 
@@ -100,9 +100,13 @@ export function Table<R>(props: TableProps<R>) {
   );
 }
 
+function hiddenWhere(wide: Column<unknown>["wide"]): string {
+  return wide === "tablet" ? "max-sm:hidden" : wide ? "max-lg:hidden" : "";
+}
+
 /** The last column keeps its distance from the edge, also where the ones after it are not shown. */
 function edgeOf<R>(columns: readonly Column<R>[], column: Column<R>): string {
-  return column === columns.findLast(({ wide }) => !wide) ? "max-lg:pr-4" : "";
+  return column === columns.findLast(({ wide }) => wide !== true) ? "max-lg:pr-4" : "";
 }
 
 function HeadCell<R>(props: {
@@ -114,7 +118,7 @@ function HeadCell<R>(props: {
   const { column, order, name, edge } = props;
   const { id, head, sort, align, wide } = column;
   const mark = order === id ? "ascending" : order === `-${id}` ? "descending" : undefined;
-  const look = `h-8 border-b border-line px-3 max-sm:px-2 text-left text-xs font-medium whitespace-nowrap text-soft first:pl-4 last:pr-4 ${align === "right" ? "text-right" : ""} ${wide ? "max-lg:hidden" : ""} ${column.grow ? "w-full" : ""} ${edge}`;
+  const look = `h-8 border-b border-line px-3 max-sm:px-2 text-left text-xs font-medium whitespace-nowrap text-soft first:pl-4 last:pr-4 ${align === "right" ? "text-right" : ""} ${hiddenWhere(wide)} ${column.grow ? "w-full" : ""} ${edge}`;
   if (sort === undefined)
     return (
       <th scope="col" class={look}>
@@ -168,7 +172,7 @@ function Row<R>(props: {
         return (
           <td
             key={id}
-            class={`h-8 px-3 max-sm:px-2 first:pl-4 last:pr-4 ${align === "right" ? "text-right" : ""} ${wide ? "max-lg:hidden" : ""} ${grow ? "max-w-0 min-w-32 truncate max-sm:min-w-24" : "max-w-72 truncate max-lg:max-w-64 max-sm:max-w-40"} ${edgeOf(columns, column)}`}
+            class={`h-8 px-3 max-sm:px-2 first:pl-4 last:pr-4 ${align === "right" ? "text-right" : ""} ${hiddenWhere(wide)} ${grow ? "max-w-0 min-w-32 truncate max-sm:min-w-24" : "max-w-72 truncate max-lg:max-w-64 max-sm:max-w-40"} ${edgeOf(columns, column)}`}
             onMouseEnter={nameIfCut}
           >
             {cell(row)}

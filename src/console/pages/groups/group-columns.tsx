@@ -108,7 +108,7 @@ export const GROUP_COLUMNS: readonly Column<GroupRow>[] = [
     sort: ({ topic }) => topic,
     cell: ({ topic }) => <span class="text-soft">{topic}</span>,
   },
-  { id: "state", head: "State", grow: true, wide: true, cell: (row) => <GroupState group={row} /> },
+  { id: "state", head: "State", grow: true, wide: "tablet", cell: (row) => <GroupState group={row} /> },
   {
     id: "rate",
     head: "Delivered",
@@ -141,7 +141,7 @@ export const GROUP_COLUMNS: readonly Column<GroupRow>[] = [
     sort: ({ lag }) => lag,
     cell: ({ topic, group, lag }) => (
       <span class="inline-flex items-center justify-end gap-2.5 align-middle">
-        <span class="max-sm:hidden">
+        <span class="shrink-0 max-[60rem]:hidden">
           <Sparkline values={rings.of(lagRing(topic, group))} color="lag" width={56} height={18} />
         </span>
         <span class="sm:w-12" title={count(lag)}>

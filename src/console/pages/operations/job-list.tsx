@@ -7,12 +7,13 @@ import { problemFrom } from "../../data/problem.js";
 import type { Items, Job } from "../../data/shapes.js";
 import { Badge, type Tone } from "../../ui/badge.js";
 import { Button } from "../../ui/button.js";
-import { count, duration } from "../../ui/format.js";
+import { duration } from "../../ui/format.js";
 import { Ago } from "../../ui/now.js";
 import { Section } from "../../ui/page.js";
 import { Empty, Loaded } from "../../ui/states.js";
 import { type Column, Table } from "../../ui/table.js";
 import { toast } from "../../ui/toast.js";
+import { figureWords } from "./figure-words.js";
 
 export function JobList() {
   const live = useLive<Items<Job>>("/jobs", 2_000);
@@ -55,7 +56,7 @@ const COLUMNS: readonly Column<Job>[] = [
     grow: true,
     cell: ({ progress, error }) =>
       error === undefined ? (
-        <span class="text-soft">{progressWords(progress)}</span>
+        <span class="text-soft">{figureWords(progress)}</span>
       ) : (
         <span class="text-bad">{error.detail}</span>
       ),
@@ -91,11 +92,4 @@ function StopButton({ job: { id, kind, state, stopping } }: { readonly job: Job 
       Stop
     </Button>
   );
-}
-
-function progressWords(progress: Job["progress"]): string {
-  return Object.entries(progress)
-    .filter(([, value]) => typeof value === "number" || typeof value === "string")
-    .map(([name, value]) => `${name} ${typeof value === "number" ? count(value) : String(value)}`)
-    .join(" · ");
 }

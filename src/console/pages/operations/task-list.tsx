@@ -5,11 +5,12 @@ import { useLive } from "../../data/live.js";
 import type { Items, TaskReport } from "../../data/shapes.js";
 import { Badge, type Tone } from "../../ui/badge.js";
 import { FilterBox, passes } from "../../ui/fields.js";
-import { count, oneLine } from "../../ui/format.js";
+import { count } from "../../ui/format.js";
 import { Ago } from "../../ui/now.js";
 import { Section } from "../../ui/page.js";
 import { Empty, Loaded } from "../../ui/states.js";
 import { type Column, Table } from "../../ui/table.js";
+import { figureWords } from "./figure-words.js";
 
 export function TaskList() {
   const live = useLive<Items<TaskReport>>("/tasks", 2_000);
@@ -84,7 +85,7 @@ const COLUMNS: readonly Column<TaskReport>[] = [
     grow: true,
     cell: ({ stats, lastError }) =>
       lastError === undefined ? (
-        <span class="text-soft">{statWords(stats)}</span>
+        <span class="text-soft">{figureWords(stats)}</span>
       ) : (
         <span class="text-bad" title={lastError}>
           {lastError}
@@ -101,10 +102,3 @@ const COLUMNS: readonly Column<TaskReport>[] = [
   },
   { id: "since", head: "Since", align: "right", wide: true, cell: ({ startedMs }) => <Ago ts={startedMs} /> },
 ];
-
-function statWords(stats: TaskReport["stats"]): string {
-  return Object.entries(stats)
-    .filter(([, value]) => value !== null && value !== undefined && typeof value !== "object")
-    .map(([name, value]) => `${name} ${typeof value === "number" ? count(value) : oneLine(value, 40)}`)
-    .join(" · ");
-}

@@ -6,7 +6,7 @@ import { go, query, setQuery, to } from "../../app/router.js";
 import { useLive } from "../../data/live.js";
 import type { GroupStats, Items, SchemaEntry, Stats, TopicRow } from "../../data/shapes.js";
 import { rings, statsProblem, useStats } from "../../data/stats.js";
-import { topicRing } from "../../data/stats-past.js";
+import { mayBeBehind, topicRing } from "../../data/stats-past.js";
 import { Badge } from "../../ui/badge.js";
 import { CopyCommand } from "../../ui/copy.js";
 import { FilterBox, passes } from "../../ui/fields.js";
@@ -103,7 +103,7 @@ function rowsOf(o: {
     return {
       ...topic,
       groups: own,
-      lag: own.reduce((sum, { lag }) => sum + lag, 0),
+      lag: own.reduce((sum, one) => sum + (mayBeBehind(one) ? 0 : one.lag), 0),
       perSecond: o.stats && (rates.get(topic.name) ?? 0),
       schema: schemas.get(topic.name),
     };
@@ -177,16 +177,20 @@ const COLUMNS: readonly Column<Row>[] = [
 
 function GroupsInRow({ groups, lag }: { readonly groups: readonly GroupStats[]; readonly lag: number }) {
   if (groups.length === 0) return <span class="text-faint">no groups</span>;
-  const worst = [...groups].sort((a, b) => b.lagSeconds - a.lagSeconds)[0];
+  const worst = groups.filter((one) => !mayBeBehind(one)).sort((a, b) => b.lagSeconds - a.lagSeconds)[0];
   const late = (worst?.lagSeconds ?? 0) > 60;
   return (
     <span title={groups.map((group) => `${group.group}: ${count(group.lag)}`).join("\n")}>
-      <span class="text-faint">{count(groups.length)} · </span>
+      <span class="text-faint">
+        {count(groups.length)}
+        <span class="max-sm:hidden">{groups.length === 1 ? " group" : " groups"}</span> ·{" "}
+      </span>
       {lag === 0 ? (
         "up to date"
       ) : (
         <span class={late ? "text-warn" : ""}>
-          {si(lag)} · {duration(worst?.lagSeconds ?? 0)}
+          {si(lag)}
+          <span class="max-sm:hidden"> behind</span> · {duration(worst?.lagSeconds ?? 0)}
         </span>
       )}
     </span>
