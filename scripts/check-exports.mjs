@@ -2,7 +2,7 @@
  * Guards the exports map: every public entry point of src/ is exported, every export has its source, types come
  * first. `--write` brings package.json in line. With a built dist/ the files named must be there as well.
  *
- * Entry points are index.ts of src/, src/testing, src/hub, src/client and src/stores/<name>; any other index.ts is a
+ * Entry points are index.ts of src/, src/testing, src/testing/conformance, src/hub, src/client and src/stores/<name>; any other index.ts is a
  * folder's own affair. A folder with a browser.ts offers that to browsers.
  */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -25,9 +25,14 @@ process.exitCode = faults.length > 0 ? 1 : 0;
 function entryFolders() {
   const stores = join(root, "src", "stores");
   const names = existsSync(stores) ? readdirSync(stores).sort() : [];
-  return ["", "testing", "hub", "client", ...names.map((name) => `stores/${name}`)].filter((folder) =>
-    existsSync(join(root, "src", folder, "index.ts")),
-  );
+  return [
+    "",
+    "testing",
+    "testing/conformance",
+    "hub",
+    "client",
+    ...names.map((name) => `stores/${name}`),
+  ].filter((folder) => existsSync(join(root, "src", folder, "index.ts")));
 }
 
 function exportsOf(folders) {

@@ -15,6 +15,7 @@ const ENTRIES: Readonly<Record<string, string>> = {
   "promethean/hub": "src/hub/index.ts",
   "promethean/client": "src/client/index.ts",
   "promethean/testing": "src/testing/index.ts",
+  "promethean/testing/conformance": "src/testing/conformance/index.ts",
   "promethean/stores/embedded": "src/stores/embedded/index.ts",
   "promethean/stores/mongo": "src/mongo.ts",
 };

@@ -1,5 +1,6 @@
 /**
- * The conformance suite: what every store must do, run by each driver's own tests.
+ * The conformance suite: what every store must do, run by each driver's own tests. `promethean/testing/conformance`: apart
+ * from the rest, since it needs vitest.
  *
  * @example
  * // my-store.test.ts, with vitest
@@ -16,6 +17,7 @@ import { describeRegistry } from "./registry.js";
 
 export type { StoreFixture, StoreUnderTest } from "./fixture.js";
 
+/** Declares the tests of a store, inside of a vitest file. */
 export function describeStore(fixture: StoreFixture): void {
   describe(`${fixture.name} store`, () => {
     describeLog(fixture);
