@@ -5,12 +5,14 @@ import { settingsOf } from "./bus/options.js";
 import { StoreCursors, StoreEvents } from "./ports/event-store.js";
 import { memoryStore } from "./stores/memory/index.js";
 
+/** Events in memory, by three verbs: for those who compose by hand. */
 export class InMemoryEventStore extends StoreEvents {
   constructor(store = memoryStore()) {
     super(store);
   }
 }
 
+/** Positions of groups in memory, to get and to set: for those who compose by hand. */
 export class InMemoryCursorStore extends StoreCursors {
   constructor(store = memoryStore()) {
     super(store);

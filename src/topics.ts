@@ -11,6 +11,7 @@ import { SchemaRegistry } from "./schema/registry.js";
 
 /** A value under a path; the newest counts. */
 const kvSetSchema = z.object({ path: z.string().min(1), value: z.json() });
+/** The payload of `kvSetTopic`. */
 export type KvSet = z.infer<typeof kvSetSchema>;
 
 /** What a process says of itself every few seconds; keyed by `host:name:pid`. */

@@ -11,9 +11,13 @@ import { leftOutText, Seldom } from "../model/seldom.js";
 import type { TopicDefinition } from "../model/topic.js";
 import type { Store } from "../ports/store.js";
 
+/** What createBus takes: a store, and what differs from the defaults. */
 export interface BusOptions {
+  /** Where everything durable is kept. The bus opens it, and closes it when the last bus on it is closed. */
   readonly store: Store;
+  /** Defined when the bus opens; others are made with the defaults when something is published to them. */
   readonly topics?: readonly TopicDefinition[];
+  /** Bounds that differ from DEFAULT_LIMITS. */
   readonly limits?: Partial<Limits>;
   /** A member that is silent for this long may lose its partitions. Default 10,000. */
   readonly leaseMs?: number;
@@ -23,11 +27,13 @@ export interface BusOptions {
   readonly drainMs?: number;
   /** How long a publish is repeated while the store is away. Default 30,000. */
   readonly publishTimeoutMs?: number;
+  /** For tests: a ManualClock. Default: the machine's. */
   readonly clock?: Clock;
   /** Told of failures that the bus gets over by itself. Default: a process warning, one a minute for each kind. */
   readonly onTrouble?: (trouble: Trouble) => void;
 }
 
+/** A failure that the bus gets over by itself, with what it is about. */
 export interface Trouble {
   readonly error: BusError;
   readonly topic?: string;

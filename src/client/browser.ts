@@ -7,6 +7,7 @@ import type { SocketLike } from "./socket.js";
 declare const WebSocket: new (url: string) => SocketLike;
 declare const console: { warn(message: string): void };
 
+/** The client of a hub, for browsers: on their own WebSocket. For its verbs see the client of Node, which has the same. */
 export class PromClient extends AnyClient {
   constructor(url: string, options: ClientOptions = {}) {
     super(url, {

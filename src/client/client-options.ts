@@ -5,13 +5,17 @@ import { checkOptionNames, namesOf } from "../model/known-options.js";
 import type { RetryPolicy } from "../model/retry.js";
 import type { SocketMaker } from "./socket.js";
 
+/** What a client is told: its token, how much it keeps while there is no answer, and whom to tell of trouble. */
 export interface ClientOptions {
+  /** For a hub that wants one. */
   readonly token?: string;
   /** Asked before each connection: for tokens that run out. */
   readonly getToken?: () => string | Promise<string>;
   /** Publishes kept while there is no connection, or no answer yet. Default 10,000 events and 16 MiB. */
   readonly maxBuffered?: number;
+  /** The same in bytes. */
   readonly maxBufferedBytes?: number;
+  /** How long to wait between connections. Default: 100 ms, then twice as long each, 10 s at most. */
   readonly retry?: Partial<RetryPolicy>;
   /** How often to make sure that the line is alive. Default 20,000. */
   readonly pingMs?: number;
@@ -20,6 +24,7 @@ export interface ClientOptions {
    * tries, once until one does). Default: a process warning, in browsers one of the console, once a minute for each code.
    */
   readonly onTrouble?: (trouble: ClientTrouble) => void;
+  /** For other WebSockets than the platform's. */
   readonly makeSocket?: SocketMaker;
 }
 
@@ -38,7 +43,9 @@ export interface Platform {
   readonly defer?: (callback: () => void) => void;
 }
 
+/** What a subscription over a hub may ask for: as on a bus, less what is a function. */
 export interface ClientSubscribeOptions extends WireSubscribeOptions {
+  /** An event is settled by `ctx.ack` or `ctx.nack`, not by the handler's return. */
   readonly manualAck?: boolean;
 }
 

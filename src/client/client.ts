@@ -61,6 +61,8 @@ const WAIT_AND_RETRY: ReadonlySet<string> = new Set([
 ]);
 
 /**
+ * A line to a hub that mends itself: publishes without an answer are sent again under the same ids, subscriptions asked for again.
+ *
  * @example
  * const client = new PromClient("http://localhost:8420", { token });
  * await client.connect();

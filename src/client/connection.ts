@@ -11,6 +11,7 @@ import { backoffMs, type RetryPolicy } from "../model/retry.js";
 import { AckRun, type Leased, type LeaseMark } from "./ack-run.js";
 import { OPEN, type SocketLike, type SocketMaker } from "./socket.js";
 
+/** How the line to the hub is: being made, up, down for now (it mends itself), or closed for good. */
 export type Status = "offline" | "connecting" | "online" | "closed";
 
 export interface ConnectionOptions {

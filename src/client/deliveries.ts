@@ -9,8 +9,11 @@ import { eventAt } from "./runs.js";
 
 export type DeliveringFrame = EventFrame | EventsFrame;
 
+/** What a handler of a client is told of its event, and how it settles it. */
 export interface ClientContext {
+  /** 1 at first; more means that it may have been seen before (P5). */
   readonly attempt: number;
+  /** After so many it is a dead letter. */
   readonly maxAttempts: number;
   /** Aborts when the connection is lost or the deadline passes: what is done after that does not count. */
   readonly signal: AbortSignal;
@@ -20,6 +23,7 @@ export interface ClientContext {
   nack(reason?: string): void;
 }
 
+/** Handles one event. Returning acks it, throwing asks for another try. */
 export type ClientHandler<T = unknown> = (event: EventRecord<T>, ctx: ClientContext) => unknown;
 
 /** What is said of deliveries to the hub. */

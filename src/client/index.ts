@@ -5,6 +5,16 @@ import type { ClientOptions } from "./client-options.js";
 import { NodeSocket } from "./node-socket.js";
 import { seldomWarning } from "./seldom-warning.js";
 
+/**
+ * A line to a hub that mends itself, for Node: publishes without an answer are sent again under the same ids, subscriptions
+ * asked for again.
+ *
+ * @example
+ * const client = new PromClient("http://localhost:8420", { token });
+ * await client.connect();
+ * await client.subscribe("orders.placed", "mailer", async (event) => sendMail(event.payload));
+ * await client.publish("orders.placed", { order: 7 });
+ */
 export class PromClient extends AnyClient {
   constructor(url: string, options: ClientOptions = {}) {
     super(url, {

@@ -10,6 +10,7 @@ import { MAX_NAME_CHARS } from "./limits.js";
 
 export type Verb = "publish" | "subscribe" | "read" | "ops";
 
+/** What a token may do, or may not: a denial wins, and what nothing allows is denied. */
 export interface Rule {
   readonly effect: "allow" | "deny";
   readonly verbs: readonly (Verb | "*")[];

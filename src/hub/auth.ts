@@ -16,25 +16,33 @@ import { Acl, type Rule } from "./acl.js";
 import { HubError } from "./problem.js";
 import { RememberedTokens } from "./remembered-tokens.js";
 
+/** How a hub checks JWTs: by a secret, by public keys, or by keys fetched from an address. */
 export interface JwtOptions {
   /** HS256. At least 32 bytes. */
   readonly secret?: string | Uint8Array;
   /** Public keys as JWK, by `kid` where there are several. */
   readonly keys?: readonly JWK[];
+  /** Where public keys are fetched from (JWKS). */
   readonly jwksUrl?: string;
   /** How soon after a fetch a key that nobody knows may lead to another. Default 5,000. */
   readonly jwksCooldownMs?: number;
   /** How long fetched keys count; a token they were good for is remembered for a minute at most. Default 600,000. */
   readonly jwksMaxAgeMs?: number;
+  /** The `iss` that tokens must have. */
   readonly issuer?: string;
+  /** The `aud` that tokens must have. */
   readonly audience?: string;
 }
 
+/** What a fixed token may do, and in whose name. */
 export interface TokenGrant {
+  /** `verb:pattern`, such as "publish:orders.*". */
   readonly scopes: readonly string[];
+  /** Shown in the audit. */
   readonly subject?: string;
 }
 
+/** Who gets in: bearers of JWTs, bearers of fixed tokens, or anybody ("none", on loopback alone). */
 export type AuthOptions =
   | "none"
   | { readonly jwt: JwtOptions }

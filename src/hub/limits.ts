@@ -19,6 +19,7 @@ export interface HubLimits {
   readonly maxInFlightPerSubscription: number;
 }
 
+/** What a hub takes unless it is told otherwise. */
 export const DEFAULT_HUB_LIMITS: HubLimits = {
   maxBodyBytes: 1_048_576,
   maxLineBytes: 1_048_576,

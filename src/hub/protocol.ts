@@ -109,6 +109,7 @@ export interface PingFrame extends Taking {
   readonly type: "PING";
 }
 
+/** What a client may say over the WebSocket: see PROTOCOL.md. */
 export type ClientFrame =
   | AuthFrame
   | PublishFrame
@@ -194,6 +195,7 @@ export interface PongFrame {
   readonly corr?: Corr;
 }
 
+/** What a hub may say over the WebSocket: see PROTOCOL.md. */
 export type ServerFrame = OkFrame | PlacedFrame | ErrFrame | EventFrame | EventsFrame | PongFrame;
 
 /** What this hub takes beyond the first version of the protocol: told to those who greet it. */

@@ -29,13 +29,17 @@ import { SessionShell } from "./session-shell.js";
 import { Visitors } from "./visitors.js";
 import { Watch } from "./watch.js";
 
+/** What startHub takes: a bus, who gets in, and where to listen. */
 export interface HubOptions {
+  /** What it serves. Closing it stays with the caller. */
   readonly bus: Bus;
   /** Default 127.0.0.1. */
   readonly host?: string;
   /** Default 0: any free one. */
   readonly port?: number;
+  /** Who gets in. */
   readonly auth: AuthOptions;
+  /** Bounds that differ from DEFAULT_HUB_LIMITS. */
   readonly limits?: Partial<HubLimits>;
   /** Shown in the console. */
   readonly name?: string;
@@ -44,6 +48,7 @@ export interface HubOptions {
    * ask over HTTP, too.
    */
   readonly origins?: readonly string[];
+  /** Where it writes what happens; silent unless given. */
   readonly log?: Logger;
   /** Spans for what clients handle, by OpenTelemetry; needs `@opentelemetry/api`. Default false. */
   readonly tracing?: boolean;
@@ -51,6 +56,7 @@ export interface HubOptions {
   readonly drainMs?: number;
 }
 
+/** A hub that runs. The bus is not closed with it. */
 export interface Hub {
   /** http://host:port; the WebSocket is at /ws. */
   readonly url: string;
@@ -69,6 +75,8 @@ const LOG_EVERY_MS = 1_000;
 const LAST_WORDS_MS = 5_000;
 
 /**
+ * Serves a bus over HTTP and WebSocket, with the console at `/`. Resolves when it listens.
+ *
  * @example
  * const hub = await startHub({ bus, auth: { tokens: { s3cret: { scopes: ["publish:orders.*"] } } } });
  * console.log(hub.url);

@@ -6,6 +6,7 @@ import { IdSource } from "./ids.js";
 
 export type CancelTimer = () => void;
 
+/** Where a bus has its time, its timers, its chances and its ids from. Tests hand in a ManualClock. */
 export interface Clock {
   /** Milliseconds since the epoch. May jump; nothing orders events by it. */
   now(): number;

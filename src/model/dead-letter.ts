@@ -1,6 +1,7 @@
 /** An event that a group gave up, as it stands in `dlq.<topic>` (P8): the payload of its one copy there. */
 import type { EventRecord } from "./event.js";
 
+/** The payload of an event in `dlq.<topic>`: the event that was given up, why, and by which group (P8). */
 export interface DeadLetter {
   readonly origin: {
     readonly topic: string;

@@ -3,20 +3,27 @@ import type { EventRecord, Seq } from "./event.js";
 import type { RetryPolicy } from "./retry.js";
 import type { TopicDefinition, TopicRef } from "./topic.js";
 
+/** What a publisher may say of an event beside its payload. */
 export interface PublishOptions {
   /** Idempotency key (P3); a UUIDv7 is made if absent. */
   readonly id?: string;
+  /** Milliseconds since the epoch. Default: now. It never decides order. */
   readonly ts?: number;
   /** Events of one key stay in order (P4). */
   readonly key?: string;
+  /** Text by name, for programs on the way. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** For people, and for filters. */
   readonly tags?: readonly string[];
+  /** Ids of the events that led to this one: what a trace follows. */
   readonly caused_by?: readonly string[];
+  /** The session it happened in, if there is one: a trace can be asked for it. */
   readonly sid?: string;
   /** Chosen by key (or id) if absent. */
   readonly partition?: number;
 }
 
+/** One event of publishMany: its payload, and what a publisher may say beside it. */
 export interface PublishItem<T = unknown> extends PublishOptions {
   readonly payload: T;
 }
@@ -35,6 +42,7 @@ export interface PublishWaiter {
   fail(error: unknown): void;
 }
 
+/** Where a group stands in a topic, by the newest event that is settled with all before it. */
 export interface CursorPosition {
   readonly topic: string;
   /** The newest event below which everything is settled. */
@@ -42,6 +50,7 @@ export interface CursorPosition {
   readonly lastTs?: number;
 }
 
+/** Where a group stands in one partition. */
 export interface PartitionPosition {
   readonly partition: number;
   readonly floor: Seq;
@@ -54,6 +63,7 @@ export interface PartitionPosition {
   readonly epoch: number;
 }
 
+/** Where a group stands in a topic, partition by partition. */
 export interface GroupPosition extends CursorPosition {
   readonly partitions: readonly PartitionPosition[];
 }
@@ -64,6 +74,7 @@ export type CursorTarget =
   | "latest"
   | { readonly topic?: string; readonly lastId?: string; readonly lastTs?: number };
 
+/** What a handler is told of its delivery, and what it may do with it. */
 export interface DeliveryContext {
   readonly topic: string;
   readonly group: string;
@@ -88,6 +99,7 @@ export interface DeliveryContext {
   nack(reason?: string): Promise<Ack>;
 }
 
+/** What a handler of batches is told of its delivery, and what it may do with it. */
 export interface BatchContext extends Omit<DeliveryContext, "attempt" | "ack" | "nack" | "emit"> {
   /** The attempt of each event, in the order of the events. */
   readonly attempts: readonly number[];
@@ -100,7 +112,9 @@ export interface BatchContext extends Omit<DeliveryContext, "attempt" | "ack" | 
   ): Promise<PublishedRecord<T>>;
 }
 
+/** Handles one event. Returning acks it, throwing asks for another try, throwing Fatal gives it up at once. */
 export type Handler<T = unknown> = (event: EventRecord<T>, ctx: DeliveryContext) => unknown;
+/** Handles several events of one partition, in log order. If it throws, they come again one by one. */
 export type BatchHandler<T = unknown> = (events: readonly EventRecord<T>[], ctx: BatchContext) => unknown;
 
 /**
@@ -114,15 +128,19 @@ export type EventOf<D extends TopicRef> =
 
 /** A handler of several topics. */
 export type HandlerOf<D extends TopicRef> = (event: EventOf<D>, ctx: DeliveryContext) => unknown;
+/** A handler of batches of these topics, with the payloads of all of them. */
 export type BatchHandlerOf<D extends TopicRef> = (
   events: readonly EventOf<D>[],
   ctx: BatchContext,
 ) => unknown;
 
+/** Where a subscription begins, how much it works on at once, and what becomes of events that fail. */
 export interface SubscribeOptions {
   /** Where a group that is new to the topic begins. Default "latest". */
   readonly from?: "latest" | "earliest" | "ts" | "afterId";
+  /** With `from: "ts"`: milliseconds since the epoch. */
   readonly ts?: number;
+  /** With `from: "afterId"`: the id of an event. */
   readonly afterId?: string;
   /** Events read at once, and the most a batch handler gets. Default 100. */
   readonly batchSize?: number;
@@ -132,6 +150,7 @@ export interface SubscribeOptions {
   readonly ackTimeoutMs?: number;
   /** Default 5. */
   readonly maxAttempts?: number;
+  /** How long to wait between tries. Default: 25 ms, then eight times as long each, 60 s at most. */
   readonly retry?: Partial<RetryPolicy>;
   /**
    * What becomes of an event after its last attempt. True: it goes to the dead letters and its key goes on; "hold": newer
@@ -159,6 +178,7 @@ export interface Ack {
 /** Ends a subscription: waits for what is running, commits, and gives the partitions back. Twice is harmless. */
 export type Stop = () => Promise<void>;
 
+/** Which events of a topic to read, without a group: from where, how many, of which partition. */
 export interface ReadPosition {
   readonly from?: "earliest" | "latest" | "ts" | "afterId";
   readonly ts?: number;

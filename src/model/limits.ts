@@ -26,6 +26,7 @@ export interface Limits {
   readonly maxTailBytes: number;
 }
 
+/** What a bus takes unless it is told otherwise. */
 export const DEFAULT_LIMITS: Limits = {
   maxPayloadBytes: 1_048_576,
   maxMetaChars: 16_384,

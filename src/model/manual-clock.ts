@@ -9,12 +9,17 @@ interface Timer {
   readonly fire: () => void;
 }
 
+/** Where a manual clock begins, and by which seed it makes ids and chances. */
 export interface ManualClockOptions {
+  /** Milliseconds since the epoch. Default 1,700,000,000,000. */
   readonly startMs?: number;
+  /** Default 1. */
   readonly seed?: number;
 }
 
 /**
+ * A clock for tests: it stands still until it is told to move, and gives the same ids and chances for the same seed.
+ *
  * @example
  * const clock = new ManualClock({ startMs: 0, seed: 7 });
  * const bus = await createBus({ store: memoryStore(), clock });

@@ -14,6 +14,7 @@ export interface Handle<S extends TaskStats = TaskStats> {
   readonly done?: Promise<void>;
 }
 
+/** What the task board says of a projector, feed, drainer or other long-running part. */
 export interface TaskReport {
   readonly name: string;
   readonly kind: string;

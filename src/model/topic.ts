@@ -63,14 +63,19 @@ export interface SchemaIssue {
   readonly message: string;
 }
 
+/** What can be said of a topic when it is defined. */
 export interface TopicOptions<T, Read = T> {
+  /** Fixed for the life of the topic. Default 1, on MongoDB 8. */
   readonly partitions?: number;
+  /** Events older than that may go, where retention runs. */
   readonly retentionMs?: number;
   /** The same as `retentionMs`, in days. */
   readonly retentionDays?: number;
+  /** Beyond that, over all partitions, the oldest events may go, where retention runs. */
   readonly retentionBytes?: number;
   /** Keep the newest event of every key; older ones may go. Implies `keyed`. */
   readonly compaction?: boolean;
+  /** How long a compacted topic keeps the `null` that deletes a key. Default: a day. */
   readonly tombstoneRetentionMs?: number;
   /** Keep an index by key, for `latestByKey`, histories and time travel. On MongoDB the first definition decides. */
   readonly keyed?: boolean;

@@ -10,12 +10,14 @@ import type { TopicConfig } from "../model/topic.js";
 import { START_CURSOR } from "./groups.js";
 import type { Store } from "./store.js";
 
+/** Which events to scan: after one of them, from a time on, and how many. */
 export interface ScanParams {
   readonly afterId?: string;
   readonly ts?: number;
   readonly limit?: number;
 }
 
+/** The log by three verbs, for those who compose by hand. */
 export interface EventStore {
   insert<T>(event: Omit<EventRecord<T>, "partition" | "seq"> & { partition?: number }): Promise<void>;
   /** In log order within a partition; partitions merged by time. */
@@ -23,6 +25,7 @@ export interface EventStore {
   latestByKey(topic: string, keys: readonly string[]): Promise<Record<string, EventRecord | undefined>>;
 }
 
+/** Positions of groups, to get and to set, for those who compose by hand. */
 export interface CursorStore {
   get(topic: string, group: string): Promise<CursorPosition | null>;
   set(topic: string, group: string, cursor: CursorPosition): Promise<void>;

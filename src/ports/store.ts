@@ -6,6 +6,7 @@ import type { Log } from "./log.js";
 import type { OutboxStore } from "./outbox.js";
 import type { Registry } from "./registry.js";
 
+/** What a driver says of itself. Where it lacks something, whoever needs that is refused with UNSUPPORTED. */
 export interface Capabilities {
   /** Acked writes survive the end of the process, and of the machine (P1). */
   readonly durable: boolean;
@@ -34,6 +35,7 @@ export type Signal =
   /** Something, anything, may have changed: look again. */
   | { readonly type: "any" };
 
+/** Everything durable goes through this: what a driver implements. See docs/writing-a-store.md. */
 export interface Store {
   /** For people: "memory", "embedded /var/lib/app/bus.db", "mongodb rs0/app". */
   readonly name: string;

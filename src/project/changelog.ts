@@ -24,7 +24,9 @@ import { checkKeptName } from "./view.js";
 import { rememberView } from "./view-definitions.js";
 import { readPointer } from "./view-pointer.js";
 
+/** Which topic a changelog projector reads, and how an event becomes a document. */
 export interface ChangelogOptions<T = unknown> {
+  /** Which to read. */
   readonly topic: TopicRef<T>;
   /** The view's name; `collection` is its older name. */
   readonly view?: string;
@@ -35,6 +37,7 @@ export interface ChangelogOptions<T = unknown> {
   readonly map?: (event: EventRecord<T>) => object;
   /** Default: payload `null`, or an object with `_deleted: true`; this one is asked besides. */
   readonly tombstone?: (event: EventRecord<T>) => boolean;
+  /** Fields by which the view is searched. */
   readonly indexes?: readonly ViewIndex[];
   /** Default: seq, which is right as long as a key stays in its partition. */
   readonly versionOf?: (event: EventRecord<T>) => number | undefined;
@@ -71,6 +74,8 @@ export interface ChangelogStats {
 }
 
 /**
+ * Keeps the newest value of each key of a topic as a view. A late or repeated event changes nothing.
+ *
  * @example
  * await startChangelogProjector(bus, { topic: "process.state", view: "processes", indexes: [{ keys: { host: 1 } }] });
  */

@@ -16,6 +16,7 @@ import { roundsTask } from "./running-task.js";
 import { snapshotTopicOnce } from "./snapshotter.js";
 import { namedTopics } from "./topic-choice.js";
 
+/** Which topics to compact, and what to keep nevertheless. */
 export interface CompactionOptions {
   readonly topic?: TopicRef;
   /** Default: every topic with `compaction: true`. */
@@ -34,6 +35,7 @@ export interface CompactionOptions {
   readonly maxKeys?: number;
 }
 
+/** What compaction is told, and how often it looks. */
 export interface CompactorOptions extends CompactionOptions {
   /** Default 60,000. */
   readonly everyMs?: number;
@@ -52,6 +54,7 @@ const OPTIONS = namesOf<CompactorOptions & { signal: AbortSignal }>({
   signal: true,
 });
 
+/** What a compactor has done since it began. */
 export interface CompactorStats {
   readonly [name: string]: number;
   readonly rounds: number;
@@ -67,6 +70,8 @@ const DAY_MS = 86_400_000;
 const STRETCH_BYTES = 32 * 1_048_576;
 
 /**
+ * Keeps the newest event of each key of compacted topics, again and again (P11).
+ *
  * @example
  * const compactor = startCompactor(bus, { everyMs: 60_000 });
  */

@@ -17,6 +17,7 @@ import { checkFunctions } from "./option-checks.js";
 
 export type LetterStatus = "open" | "redriven" | "discarded";
 
+/** A dead letter with its place, its status and the class of its error. */
 export interface Letter extends DeadLetter {
   /** Id of the letter itself. */
   readonly id: string;
@@ -32,6 +33,7 @@ export interface Letter extends DeadLetter {
   readonly outcome?: string;
 }
 
+/** Which dead letters: all conditions that are given must fit. */
 export interface LetterQuery {
   readonly group?: string;
   readonly key?: string;
@@ -42,6 +44,7 @@ export interface LetterQuery {
   readonly status?: LetterStatus | "any";
 }
 
+/** How many dead letters a topic has; the open ones by error class, group and key. */
 export interface LetterSummary {
   readonly open: number;
   readonly redriven: number;

@@ -8,6 +8,7 @@ import { checkFunctions, checkRange } from "./option-checks.js";
 import { knownTopic } from "./time-travel.js";
 import { floorsAt, type Position } from "./topic-position.js";
 
+/** Which part of a topic to export. */
 export interface ExportOptions {
   /** Default "earliest". To go on after an interruption: `{ floors }`, the last seq that arrived of each partition. */
   readonly from?: Position;

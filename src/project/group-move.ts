@@ -15,6 +15,7 @@ import { checkName } from "./option-checks.js";
 import { knownTopic } from "./time-travel.js";
 import { floorsAt, type Position } from "./topic-position.js";
 
+/** Which group to move, and where to. */
 export interface MoveGroupOptions {
   readonly topic: TopicRef;
   readonly group: string;
@@ -38,6 +39,7 @@ export interface MovedPartition {
   readonly events: number;
 }
 
+/** What a move of a group means, or meant: events that come again, and events that are passed over. */
 export interface MovedGroup {
   readonly topic: string;
   readonly group: string;

@@ -23,6 +23,7 @@ export type NdjsonSource =
   | string
   | Uint8Array;
 
+/** Where imported events go, and how an import that was stopped goes on. */
 export interface ImportOptions {
   /** Default: the topic that each line names. */
   readonly topic?: TopicRef;
@@ -45,6 +46,7 @@ const OPTIONS = namesOf<ImportOptions>({
   onProgress: true,
 });
 
+/** What an import has done. */
 export interface Imported {
   /** Lines read, up to and including the last one that is done. */
   readonly lines: number;
@@ -62,6 +64,8 @@ const BATCH_CHARS = 1_048_576;
 const SAVE_EVERY_LINES = 5_000;
 
 /**
+ * Publishes the lines of an export. Events that are there already are counted only (P3).
+ *
  * @example
  * const { imported, duplicates } = await importEvents(bus, createReadStream("orders.ndjson"), { topic: "orders" });
  */

@@ -17,6 +17,7 @@ import type { OutboxClaim, OutboxStore } from "../ports/outbox.js";
 import { checkRange } from "./option-checks.js";
 import { roundsTask } from "./running-task.js";
 
+/** How much a drainer claims at once, how often it looks, and when it gives an entry up. */
 export interface OutboxDrainerOptions {
   readonly name?: string;
   /** Entries claimed at once. Default 200. */

@@ -61,6 +61,7 @@ export async function viewAt<D = JsonObject, T = unknown>(
   return new PastView<D, T>(host, await knownTopic(host, source.topic), source, ts);
 }
 
+/** A view as it was at a time: made by viewAt. */
 export class PastView<D = JsonObject, T = unknown> {
   readonly ts: number;
   readonly #host: Host;

@@ -30,6 +30,7 @@ import {
   type ViewPointer,
 } from "./view-pointer.js";
 
+/** How a view is built anew, and whether it takes the place of the one in use. */
 export interface RebuildOptions<T = unknown> {
   /** What its changelog projector is told; known already of a projector that this process started. */
   readonly source?: ViewSource<T>;
@@ -47,6 +48,7 @@ export interface RebuildOptions<T = unknown> {
   readonly actor?: string;
 }
 
+/** What a rebuild came to: how the new view compares with the old one, and whether it is in use. */
 export interface RebuildResult extends Comparison {
   readonly view: string;
   readonly from: string;
@@ -71,6 +73,7 @@ export interface RebuildProgress {
   readonly etaSeconds: number | null;
 }
 
+/** A rebuild under way: `stats()` tells how far it is, `result` what it came to, `stop()` gives it up. */
 export interface RebuildHandle extends Handle<RebuildProgress> {
   readonly done: Promise<void>;
   readonly result: Promise<RebuildResult>;
@@ -88,6 +91,8 @@ const LOOK_MS = 50;
 const MAX_TRIES = 5;
 
 /**
+ * Builds a view anew beside the one in use, compares the two, and switches over in one write.
+ *
  * @example
  * const rebuild = await rebuildView(bus, "processes");
  * console.log(await rebuild.result);

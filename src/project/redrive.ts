@@ -30,12 +30,15 @@ import { checkFunctions, checkObject, checkRange } from "./option-checks.js";
 import { GatheredWrites, type Transaction } from "./transaction.js";
 import { ViewPointers } from "./view-pointer.js";
 
+/** Which dead letters to bring back, where to, and how fast. */
 export interface RedriveOptions extends Omit<LetterQuery, "status"> {
+  /** The topic that the letters came from. */
   readonly topic: TopicRef;
   /** Where to; default: the topic it came from. In another one every group gets the event. */
   readonly to?: TopicRef;
   /** Events a second; default: as fast as they go. */
   readonly rate?: number;
+  /** At most so many. */
   readonly limit?: number;
   /** The event to publish instead; null passes the letter over. */
   readonly transform?: (event: EventRecord, letter: Letter) => { payload: unknown; key?: string } | null;
@@ -45,7 +48,9 @@ export interface RedriveOptions extends Omit<LetterQuery, "status"> {
   readonly dryRun?: boolean;
   /** As of a transactional projector; run on the letters of a dry run and rolled back. */
   readonly handler?: (events: readonly EventRecord[], tx: Transaction) => unknown;
+  /** Who does it, for the audit. */
   readonly actor?: string;
+  /** Aborting it stops after what is under way; what is done stays done. */
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: { readonly redriven: number; readonly passedOver: number }) => void;
 }
@@ -57,6 +62,7 @@ export interface DocumentDifference {
   readonly after: JsonObject | null;
 }
 
+/** What a redrive has done, or would do. */
 export interface RedriveResult {
   readonly topic: string;
   readonly redriven: number;
@@ -74,6 +80,8 @@ export interface RedriveResult {
 }
 
 /**
+ * Brings dead letters back, each key in order, for the group that gave them up. Repeated, it brings nothing back twice.
+ *
  * @example
  * await redrive(bus, { topic: "orders.placed", group: "mailer", rate: 50 });
  */

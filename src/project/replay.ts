@@ -25,6 +25,7 @@ import { isRepeat } from "./snapshotter.js";
 import { knownTopic } from "./time-travel.js";
 import { floorsAt, type Position } from "./topic-position.js";
 
+/** Which events to copy into which topic, as what, and how fast. */
 export interface CopyOptions<T = unknown> {
   /** The topic, from its beginning or from a position. */
   readonly from: TopicRef<T> | { readonly topic: TopicRef<T>; readonly position?: Position };
@@ -43,6 +44,7 @@ export interface CopyOptions<T = unknown> {
   readonly onProgress?: (copied: Copied) => void;
 }
 
+/** What a copy has done, or would do. */
 export interface Copied {
   /** Events read. */
   readonly read: number;
@@ -75,6 +77,8 @@ const BATCH = 500;
 const SAVE_EVERY_EVENTS = 5_000;
 
 /**
+ * Copies a topic into another, each event once; or moves a group to another place of its topic.
+ *
  * @example
  * await replay(bus, { from: { topic: "orders", position: { ts: noon } }, to: "orders-again", rate: 500 });
  * const preview = await replay(bus, { topic: "orders", group: "mailer", to: "earliest", dryRun: true });

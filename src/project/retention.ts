@@ -42,6 +42,7 @@ export interface RetentionRun {
   readonly onWouldLose?: (unread: UnreadEvents) => unknown;
 }
 
+/** What retention is told, and how often it looks. */
 export interface RetentionOptions extends RetentionRun {
   /** Default 60,000. */
   readonly everyMs?: number;
@@ -56,6 +57,7 @@ const OPTIONS = namesOf<RetentionOptions>({
   everyMs: true,
 });
 
+/** What retention has done since it began. */
 export interface RetentionStats {
   readonly [name: string]: number;
   readonly rounds: number;
@@ -73,6 +75,8 @@ export interface RetentionStats {
 const MAX_STEP_BYTES = 64 * 1_048_576;
 
 /**
+ * Removes what is older, or more, than topics keep, again and again. A group that would lose unread events is reported first.
+ *
  * @example
  * const retention = startRetention(bus, { onWouldLose: ({ group, topic, events }) => alert(group, topic, events) });
  */

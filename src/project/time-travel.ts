@@ -16,6 +16,7 @@ import { sourceOf } from "./snapshot.js";
 import { isRepeat } from "./snapshotter.js";
 import { isTombstoneEvent } from "./tombstone.js";
 
+/** Which part of a key's history. */
 export interface KeyHistoryOptions {
   /** Default 100, at most 10,000. */
   readonly limit?: number;

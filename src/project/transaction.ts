@@ -5,6 +5,7 @@ import { type JsonObject, jsonBody } from "../model/json.js";
 import type { Documents, DocumentWrite, Unit, ViewDocument } from "../ports/documents.js";
 import { checkKeptName, toRecord, type ViewRecord } from "./view.js";
 
+/** A view inside of a transaction: what is written is committed with the position of the projector (P9). */
 export interface TransactionView {
   get<T = JsonObject>(key: string): Promise<ViewRecord<T> | null>;
   /** The document becomes `fields`. */
@@ -14,6 +15,7 @@ export interface TransactionView {
   inc(key: string, by: Readonly<Record<string, number>>): Promise<void>;
 }
 
+/** What the handler of a transactional projector writes with. Nothing of it stays if the handler fails. */
 export interface Transaction {
   view(name: string): TransactionView;
   /**

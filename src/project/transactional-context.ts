@@ -3,6 +3,7 @@ import type { EventRecord } from "../model/event.js";
 import type { BatchContext, PublishedRecord, PublishOptions } from "../model/event-bus.js";
 import type { TopicRef } from "../model/topic.js";
 
+/** What the handler of a transactional projector is told of its events. */
 export interface TransactionContext extends Pick<BatchContext, "topic" | "group" | "attempts" | "extend"> {
   /** Aborts when the events are no longer leased to this projector. */
   readonly signal: AbortSignal;

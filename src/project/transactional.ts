@@ -20,11 +20,17 @@ import type { Transaction } from "./transaction.js";
 import { feedCounting } from "./transactional-build.js";
 import type { TransactionContext } from "./transactional-context.js";
 
+/** Which topic a transactional projector reads, as which group, and what it does with the events. */
 export interface TransactionalOptions<T = unknown> {
+  /** Which to read. */
   readonly topic: TopicRef<T>;
+  /** Under which its position is kept. */
   readonly group: string;
+  /** Where it begins the first time. Default "earliest". */
   readonly from?: "earliest" | "latest";
+  /** Events handed to the handler at once, at most. Default 500. */
   readonly batchSize?: number;
+  /** Tries before an event is a dead letter. Default 5. */
   readonly maxAttempts?: number;
   /** MongoDB only: the handler runs inside the transaction and finds its ClientSession in `tx.session`. */
   readonly session?: boolean;
@@ -56,6 +62,8 @@ export interface TransactionalStats {
 }
 
 /**
+ * Runs a handler whose views are committed together with its position: each event counts exactly once (P9).
+ *
  * @example
  * await startTransactionalProjector(bus, {
  *   topic: "orders", group: "totals", from: "earliest",

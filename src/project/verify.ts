@@ -35,6 +35,7 @@ export interface VerifiedPartition {
   readonly holes: readonly Hole[];
 }
 
+/** Whether every event of a topic is accounted for by a group, partition by partition. */
 export interface VerifiedGroup {
   readonly topic: string;
   readonly group: string;
@@ -43,6 +44,8 @@ export interface VerifiedGroup {
 }
 
 /**
+ * Accounts for every event that a group has or had before it: settled, dead-lettered, removed, in flight, pending, or missing.
+ *
  * @example
  * const { ok, partitions } = await verifyGroup(bus, "orders", "mailer");
  */

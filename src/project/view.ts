@@ -15,6 +15,7 @@ export type ViewRecord<T = JsonObject> = T & {
   readonly _ts: number;
 };
 
+/** Which documents of a view, in which order, and how many. */
 export interface FindOptions extends Omit<DocumentQuery, "limit"> {
   /** Default 50, at most 1,000. */
   readonly limit?: number;
@@ -22,6 +23,7 @@ export interface FindOptions extends Omit<DocumentQuery, "limit"> {
 
 const FIND_OPTIONS = namesOf<FindOptions>({ where: true, order: true, limit: true, after: true });
 
+/** A page of documents. */
 export interface ViewPage<T = JsonObject> {
   readonly items: readonly ViewRecord<T>[];
   /** Hand it in as `after` for the next page; null at the end. */
@@ -29,6 +31,8 @@ export interface ViewPage<T = JsonObject> {
 }
 
 /**
+ * A read model: documents by key, fed by a projector. Made by `bus.view(name)`; after a rebuild it reads the new build.
+ *
  * @example
  * const processes = bus.view("processes");
  * await processes.get("host-a:stt:42");

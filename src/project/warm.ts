@@ -17,6 +17,7 @@ import { knownTopic } from "./time-travel.js";
 import { checkKeptName } from "./view.js";
 import { readPointer } from "./view-pointer.js";
 
+/** Which view to fill from a snapshot, and whether its projector goes on from there. */
 export interface WarmOptions<T = unknown> extends Omit<ChangelogOptions<T>, "batchSize"> {
   /** False: the group stays where it is, or is not made. Default true. */
   readonly moveGroup?: boolean;
@@ -29,6 +30,7 @@ const OPTIONS = [
   ...namesOf<Omit<WarmOptions, keyof ChangelogOptions>>({ moveGroup: true, signal: true }),
 ];
 
+/** What warmView has done. */
 export interface Warmed {
   /** For each partition, the last event that the view accounts for. */
   readonly floors: readonly Seq[];

@@ -4,6 +4,7 @@ import { violated } from "./payload-check.js";
 import { nameOf, reportRegistration, type TopicSchema } from "./registration.js";
 import type { SchemaVersion } from "./schema-version.js";
 
+/** A payload that fits, by which version, as it is stored and as it is read. */
 export interface Validated<T> {
   readonly version: number;
   /** What is stored: the payload as given, less the members that the schema leaves out. */

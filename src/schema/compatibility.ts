@@ -21,9 +21,12 @@ import { normalize } from "./normalize.js";
 import type { SchemaInput } from "./schema-input.js";
 import type { Node, Openness } from "./tree.js";
 
+/** What one version promises the other: see `checkCompat`. */
 export type CompatMode = "none" | "backward" | "forward" | "full";
+/** Proven compatible, proven not to be, or undecided. */
 export type CompatVerdict = "compatible" | "incompatible" | "unknown";
 
+/** A place at which two versions do not, or may not, agree. */
 export interface CompatFinding {
   readonly verdict: "incompatible" | "unknown";
   /** Where: `payload`, `payload.user.tags[]`, `payload.*` for members that are not declared. */
@@ -43,6 +46,7 @@ export interface ObjectReport {
   readonly newer: Openness;
 }
 
+/** What checkCompat says of two versions. */
 export interface CompatReport {
   readonly mode: CompatMode;
   readonly verdict: CompatVerdict;

@@ -6,18 +6,21 @@ import { type DualWriteOptions, secondId, secondWrite } from "./dual-write.js";
 import { headsOf, newestEvents } from "./newest-events.js";
 import { versionedTopic } from "./versioned-topic.js";
 
+/** Which dual write to verify, and how much of it. */
 export interface DualWriteCheckOptions
   extends Pick<DualWriteOptions, "topic" | "to" | "schemas" | "upcasts"> {
   /** Looks at the newest events only, this many. Default: at all. */
   readonly newest?: number;
 }
 
+/** An event whose second form is missing or differs, by its place. */
 export interface UnmatchedEvent {
   readonly id: string;
   readonly partition: number;
   readonly seq: number;
 }
 
+/** What verifyDualWrite found. */
 export interface DualWriteCheck {
   readonly checked: number;
   /** Events without a second form; the first 100. */
@@ -31,6 +34,8 @@ const PAGE = 200;
 const MAX_TOLD = 100;
 
 /**
+ * Looks whether every event of a topic has its second form in `<topic>.vN`, and the right one.
+ *
  * @example
  * const { complete, missing } = await verifyDualWrite(bus, { topic: "orders.placed", to: 2, schemas, upcasts });
  */

@@ -19,6 +19,7 @@ import { type UpcastChain, upcastEvent } from "./upcast.js";
 import type { Layerable, PublishLayer, PublishNext, PublishRequest } from "./validation-layer.js";
 import { SCHEMA_VERSION_HEADER, versionedTopic } from "./versioned-topic.js";
 
+/** Which topic is written in two versions, and how one becomes the other. */
 export interface DualWriteOptions {
   readonly topic: string;
   /** The version that `<topic>.vN` holds. */

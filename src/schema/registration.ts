@@ -23,6 +23,7 @@ export function nameOf(topic: string | NamedTopic): string {
   return typeof topic === "string" ? topic : topic.name;
 }
 
+/** A version of a topic's schema, to be registered. */
 export interface TopicSchema<T = unknown> {
   /** Its name, or its definition. */
   readonly topic: string | NamedTopic;

@@ -20,6 +20,7 @@ export interface SchemaHost {
   readonly tasks: TaskBoard;
 }
 
+/** What to register at the start, and how old what is known may be. */
 export interface OpenSchemasOptions {
   /** Registers every version declared here when it opens. */
   readonly declared?: SchemaRegistry;

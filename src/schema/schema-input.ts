@@ -6,8 +6,10 @@ export interface JsonSchemaObject {
   readonly [keyword: string]: unknown;
 }
 
+/** A JSON Schema. */
 export type JsonSchema = boolean | JsonSchemaObject;
 
+/** A schema as it is given: of Zod 4, or a JSON Schema. */
 export type SchemaInput<T = unknown> = z.core.$ZodType<T> | JsonSchema;
 
 /**

@@ -21,6 +21,7 @@ interface ReaderLag {
   readonly members: readonly string[];
 }
 
+/** Which topics, and how many of their newest events are looked at. */
 export interface SchemaStatusOptions {
   /** Default: every topic that has a schema. */
   readonly topic?: string;
@@ -28,6 +29,7 @@ export interface SchemaStatusOptions {
   readonly sample?: number;
 }
 
+/** A registered version. */
 export interface VersionStatus {
   readonly version: number;
   readonly compat: Compat;
@@ -35,11 +37,13 @@ export interface VersionStatus {
   readonly waive?: string;
 }
 
+/** A group that reads the topic, or its second form, and how far behind it is. */
 export interface ReaderStatus extends ReaderLag {
   /** The topic it reads: this one, or `<topic>.vN`. */
   readonly topic: string;
 }
 
+/** A topic `<topic>.vN` that holds one version alone, and how far it has come. */
 export interface SecondTopicStatus {
   readonly topic: string;
   readonly version: number;
@@ -50,6 +54,7 @@ export interface SecondTopicStatus {
   readonly mirrorLag?: number;
 }
 
+/** Where a topic stands on its way to the newest version of its schema. */
 export interface TopicSchemaStatus {
   readonly topic: string;
   readonly stage: EvolutionStage;
@@ -68,6 +73,8 @@ export interface TopicSchemaStatus {
 const MAX_LOOKED_UP = 100;
 
 /**
+ * Where each topic stands on its way to the newest version of its schema, and what comes next.
+ *
  * @example
  * for (const { topic, stage, sentence } of await schemaStatus(bus)) console.log(topic, stage, sentence);
  */

@@ -34,6 +34,7 @@ export interface SchemaVersionParts {
   readonly declared: boolean;
 }
 
+/** One version of a topic's schema: what it takes, and what it makes of it. */
 export class SchemaVersion {
   readonly topic: string;
   readonly version: number;

@@ -14,6 +14,7 @@ import { SchemaVersion } from "./schema-version.js";
 /** Rounds lost to others before it is given up; each one means that somebody else won. */
 const MAX_ROUNDS = 20;
 
+/** What to register when the registry is opened. */
 export interface StoredSchemaOptions {
   /** Registers every version declared here when it opens. */
   readonly declared?: SchemaRegistry;
@@ -21,6 +22,8 @@ export interface StoredSchemaOptions {
 }
 
 /**
+ * The schemas of a store, as they are when it is opened; `refresh()` looks again.
+ *
  * @example
  * const schemas = await StoredSchemaRegistry.open(store.registry, { declared: reg });
  * await schemas.register({ topic: "orders.placed", version: 2, schema: OrderPlacedV2 });

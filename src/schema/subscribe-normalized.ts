@@ -18,6 +18,7 @@ export interface Subscribable {
   readonly meters?: Pick<Meters, "active" | "normalized">;
 }
 
+/** What subscribeNormalized takes: how events are brought to the newest version, and all that subscribe takes. */
 export type NormalizedOptions = NormalizeOptions & SubscribeOptions;
 
 /**

@@ -13,6 +13,8 @@ import { headerVersion, SCHEMA_VERSION_HEADER, schemaTopic } from "./versioned-t
 export type UpcastStep<From = never, To = unknown> = (payload: From) => To;
 
 /**
+ * Steps from each version of a topic's payload to the next.
+ *
  * @example
  * const upcasts = new UpcastChain()
  *   .add("orders.placed", 1, (v1: { order: number }) => ({ order: String(v1.order) }))   // 1 → 2
@@ -78,6 +80,7 @@ function stepFailed(topic: string, from: number, cause: unknown): BusError {
   return new BusError("SCHEMA_VIOLATION", message, { cause, details: { topic, from, to: from + 1 } });
 }
 
+/** By which schemas and steps an event is brought to which version. */
 export interface NormalizeOptions {
   readonly schemas: SchemaSource;
   readonly upcasts?: UpcastChain;

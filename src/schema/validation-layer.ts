@@ -36,6 +36,7 @@ export interface Layerable<B> {
 /** What happens to a payload that does not fit: it is refused, published after a warning, or not looked at. */
 export type Enforcement = "reject" | "warn" | "off";
 
+/** What became of one publish that was checked. */
 export interface SchemaObservation {
   readonly topic: string;
   /** Absent: the topic has no schema, or it is not looked at. */
@@ -44,6 +45,7 @@ export interface SchemaObservation {
   readonly error?: BusError;
 }
 
+/** What happens to payloads that do not fit, and which version publishers write. */
 export interface ValidationOptions {
   /** Default "reject". */
   readonly enforce?: Enforcement;

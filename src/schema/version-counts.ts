@@ -4,6 +4,7 @@ import type { Meter } from "../model/meter.js";
 /** Events by version; `none` for those without one. */
 export type CountsByVersion = Readonly<Record<string, number>>;
 
+/** How many events were written and read in which version since counting began. */
 export interface VersionCounts {
   /** Published in each version: valid, or let through with a warning (`none`). */
   written(topic: string): CountsByVersion;
@@ -13,6 +14,8 @@ export interface VersionCounts {
 }
 
 /**
+ * Counts the versions that this bus writes and reads, until it is stopped.
+ *
  * @example
  * const counts = countVersions(bus);
  * counts.written("orders.placed");   // { "1": 120, "2": 4 }

@@ -39,6 +39,7 @@ import { FeedPoint } from "./feed-point.js";
 import { PublishedStates } from "./published-states.js";
 import { type ReconciliationCounts, reconcile } from "./reconciliation.js";
 
+/** Which collection a change feed follows, and what it publishes of each change. */
 export interface ChangefeedOptions {
   readonly collection: string;
   /** Default `<collection>.changed`. */
@@ -80,6 +81,7 @@ const OPTIONS = namesOf<ChangefeedOptions>({
   onRefused: true,
 });
 
+/** What a change feed has done since it began. */
 export interface ChangefeedStats {
   readonly [name: string]: unknown;
   readonly phase: "waiting" | "scanning" | "following";

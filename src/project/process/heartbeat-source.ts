@@ -12,6 +12,7 @@ import { withDefaults } from "./process-options.js";
 import { processReader } from "./process-reader.js";
 import { type Heartbeat, heartbeatTopic, processIdOf } from "./process-topics.js";
 
+/** How often, and of how many processes, the worked example sends heartbeats. */
 export interface HeartbeatSourceOptions {
   /** From the end of one round to the next. Default 2,000. */
   readonly everyMs?: number;

@@ -12,6 +12,8 @@ import { changedTotals, type HostTotals, noTotals, type Share } from "./host-tot
 import { type ProcessState, processStateSchema, processStateTopic } from "./process-topics.js";
 
 /**
+ * Of the worked example: sums by host, counted exactly once (P9).
+ *
  * @example
  * await startHostSummary(bus);
  * await bus.view("hosts").get("build-1"); // { host, alive, stale, cpu_pct, mem_mb, … }

@@ -5,6 +5,8 @@ import type { Host } from "../host.js";
 import { type ProcessState, processStateTopic } from "./process-topics.js";
 
 /**
+ * Of the worked example: the newest state of each process as the view `processes`.
+ *
  * @example
  * await startProcessChangelog(bus);
  * await bus.view("processes").find({ where: { status: "stale" } });

@@ -34,6 +34,7 @@ import {
   processStateTopic,
 } from "./process-topics.js";
 
+/** Of the worked example: when a silent process counts as stale, and how often that is looked for. */
 export interface ProcessProjectorOptions extends Partial<ProjectorPolicy> {
   /** How often silence is looked for. Default: a tenth of `staleAfterMs`. */
   readonly lookMs?: number;

@@ -11,6 +11,7 @@ export const heartbeatSchema = z.object({
   mem_mb: z.number(),
   sid: z.string().optional(),
 });
+/** Of the worked example: what a process says of itself. */
 export type Heartbeat = z.infer<typeof heartbeatSchema>;
 
 /** What is known of one process: its newest heartbeat, and whether they still come. */
@@ -19,6 +20,7 @@ export const processStateSchema = heartbeatSchema.extend({
   last_seen_ts: z.number(),
   status: z.enum(["alive", "stale"]),
 });
+/** Of the worked example: how a process is. */
 export type ProcessState = z.infer<typeof processStateSchema>;
 
 /** `host:name:pid`: the key of both topics. */

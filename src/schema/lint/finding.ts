@@ -27,6 +27,7 @@ export type LintRule =
   | "upcast-missing"
   | "event-fails";
 
+/** Something that the lint objects to, and where. */
 export interface LintFinding extends Partial<Place> {
   readonly rule: LintRule;
   readonly message: string;

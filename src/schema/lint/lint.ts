@@ -16,6 +16,7 @@ import { loadTypeScript } from "./typescript.js";
 import { type Usage, usagesOf } from "./usages.js";
 import { loadSchemas, type WorkingSchemas } from "./working-schemas.js";
 
+/** Which project to look at, and against which schemas. */
 export interface LintOptions {
   /** The folder of the project. */
   readonly root: string;
@@ -33,6 +34,7 @@ export interface LintOptions {
   readonly replay?: number;
 }
 
+/** A topic of the sources: whether it has a schema, and how many calls publish or subscribe to it. */
 export interface LintedTopic {
   readonly topic: string;
   readonly hasSchema: boolean;
@@ -40,6 +42,7 @@ export interface LintedTopic {
   readonly subscribed: number;
 }
 
+/** What the lint found. */
 export interface LintReport {
   readonly findings: readonly LintFinding[];
   /** Sources that were read. */
@@ -54,6 +57,8 @@ export interface LintReport {
 }
 
 /**
+ * What `promethean lint` does, as a function: topics, headers and schemas of a project, read by the TypeScript compiler.
+ *
  * @example
  * const { findings } = await lintProject({ root: ".", schemas: ["src/schemas.ts"], baseline: "schemas.json" });
  */

@@ -2,6 +2,7 @@
 import type { LintFinding } from "./finding.js";
 import type { LintReport } from "./lint.js";
 
+/** A report as people read it. */
 export function reportText(report: LintReport): string {
   const { findings, topics, files, unresolved, replayed, written } = report;
   const lines: string[] = [];

@@ -14,6 +14,7 @@ export interface HubReader {
 
 const PAGE = 500;
 
+/** A hub whose schemas count as released, and whose newest events are tried. */
 export function hubTarget(hub: HubReader): LintTarget {
   return {
     name: hub.name,
@@ -47,6 +48,7 @@ function emptyIfNotFound(error: unknown): EventPage {
   throw error;
 }
 
+/** A store whose schemas count as released, and whose newest events are tried. */
 export function storeTarget({ name, log, registry }: Store): LintTarget {
   return {
     name,

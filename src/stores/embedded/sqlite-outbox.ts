@@ -32,6 +32,8 @@ export interface SqliteHandle {
 }
 
 /**
+ * An outbox in a SQLite database of yours: what is added in a transaction is published if that commits (P10).
+ *
  * @example
  * const outbox = new SqliteOutbox(db);
  * db.transaction(() => {

@@ -24,8 +24,10 @@ import { EmbeddedRegistry } from "./registry.js";
 import { syncFolder } from "./sync.js";
 import { Writer } from "./writer.js";
 
+/** What an answer means: the disk has it, or the operating system has it. */
 export type Durability = "sync" | "os";
 
+/** Which file, how safe, how large, and whether others may open it. */
 export interface EmbeddedStoreOptions {
   /** The file; it is made, with its folder, if it is missing. */
   readonly path: string;
@@ -47,6 +49,7 @@ export interface EmbeddedStoreOptions {
   readonly onWarning?: (message: string) => void;
 }
 
+/** A store in one SQLite file, with what only a file can do: a copy, and a look at all of it. */
 export interface EmbeddedStore extends Store {
   readonly path: string;
   readonly durability: Durability;
@@ -62,6 +65,7 @@ export interface EmbeddedStore extends Store {
   check(o?: { onProgress?: (checked: number, total: number) => void }): Promise<CheckReport>;
 }
 
+/** What a look at the whole file found. */
 export interface CheckReport {
   readonly events: number;
   /** In words; empty: all is well. */

@@ -9,6 +9,7 @@ import { MemoryOutbox } from "./outbox.js";
 import { MemoryRegistry } from "./registry.js";
 import { Signals } from "./signals.js";
 
+/** How the store is called, and how much it holds. */
 export interface MemoryStoreOptions {
   /** How it is called in messages; "memory" unless given. */
   readonly name?: string;

@@ -15,6 +15,7 @@ export interface StoreUnderTest {
   dispose(): Promise<void>;
 }
 
+/** How the suite comes by stores of the driver that is tested. */
 export interface StoreFixture {
   /** Shows in the test titles: "memory", "embedded", "mongo". */
   readonly name: string;

@@ -7,6 +7,7 @@ import { seededRandom } from "../../model/manual-clock.js";
 import type { Signal } from "../../ports/store.js";
 import type { CallKind, CallName, StoreCall } from "../store-calls.js";
 
+/** What may happen to a call of a store. */
 export type Fault =
   /** Refused: nothing happens, the caller sees an error. */
   | { readonly type: "error-before"; readonly code?: ErrorCode }
@@ -25,14 +26,17 @@ export type Fault =
   /** The process behind this handle dies during the call, which did or did not happen. */
   | { readonly type: "crash"; readonly applies: boolean };
 
+/** The kinds of faults, by name. */
 export type FaultType = Fault["type"];
 
+/** What may happen to a signal that something was appended. */
 export type SignalFault =
   | { readonly type: "drop" }
   /** It says only that something happened. */
   | { readonly type: "blur" }
   | { readonly type: "delay"; readonly delayMs: number };
 
+/** Decides what happens to each call: by a seed, by a list, or as you like. */
 export interface FaultPlan {
   /** What happens to this call, or null. */
   call(call: StoreCall): Fault | null;
@@ -42,6 +46,7 @@ export interface FaultPlan {
 /** Chances per call, 0 to 1; together at most 1. */
 export type FaultRates = Partial<Record<FaultType, number>>;
 
+/** How often each kind of fault strikes, by chance from a seed. */
 export interface SeededFaultOptions {
   readonly seed: number;
   /** For calls whose kind says nothing. */
@@ -130,6 +135,7 @@ function makeFault(type: FaultType, random: () => number, wait: () => number): F
   }
 }
 
+/** A fault for one certain call. */
 export interface ScheduledFault {
   readonly on: CallName;
   /** The how-manieth call of that name, counted from 1. */

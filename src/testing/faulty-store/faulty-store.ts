@@ -16,8 +16,10 @@ import type { Signal, Store } from "../../ports/store.js";
 import { interceptStore, type Proceed, type StoreCall } from "../store-calls.js";
 import type { Fault, FaultPlan, FaultType } from "./fault-plan.js";
 
+/** How many faults of each kind have struck. */
 export type Injected = Record<FaultType | "signal-dropped" | "signal-blurred" | "signal-delayed", number>;
 
+/** By which clock a faulty store waits, and how it ends. */
 export interface FaultyStoreOptions {
   readonly clock?: Clock;
   /** What calls meet after a crash: no answer ever, or CLOSED. Default: silence, as a dead process hears nothing. */
@@ -28,6 +30,7 @@ export interface FaultyStoreOptions {
   readonly onCrash?: () => void;
 }
 
+/** A store through which things go wrong, and which can be stopped, frozen and killed. */
 export interface FaultyStore extends Store {
   /** How many faults of each sort have struck. */
   readonly injected: Readonly<Injected>;

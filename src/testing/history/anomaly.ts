@@ -34,6 +34,7 @@ export type AnomalyClass =
   /** P15: faults are over and something still does not move. */
   | "stalled";
 
+/** Something that a history must not have. */
 export interface Anomaly {
   readonly class: AnomalyClass;
   /** What happened, in words, with ids. */

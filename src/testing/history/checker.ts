@@ -5,6 +5,7 @@ import { type EndState, endState, logName, placeName } from "./end-state.js";
 import type { GroupPlace, HistoryEvent } from "./history.js";
 import { type GroupRules, Ledger } from "./ledger.js";
 
+/** What the checker should compare views with. */
 export interface CheckOptions {
   /** By view: what it must hold, given the logs. */
   readonly views?: Readonly<Record<string, Fold>>;

@@ -2,11 +2,13 @@
 import type { Cursor } from "../../ports/groups.js";
 import type { GroupPlace, HistoryEvent, LoggedEvent } from "./history.js";
 
+/** An event of a log, with its place. */
 export interface Located extends LoggedEvent {
   readonly topic: string;
   readonly partition: number;
 }
 
+/** What is left when a run is over. */
 export interface EndState {
   /** By "topic/partition", in the order of the log. */
   readonly logs: ReadonlyMap<string, readonly Located[]>;

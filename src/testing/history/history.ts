@@ -39,6 +39,7 @@ export interface DeadLetterOrigin {
   readonly id: string;
 }
 
+/** An event as the log has it at the end. */
 export interface LoggedEvent {
   readonly seq: Seq;
   readonly id: string;
@@ -145,6 +146,7 @@ export type DumpEvent =
       readonly documents: Readonly<Record<string, JsonObject>>;
     };
 
+/** One thing that happened in a run: a publish, a delivery, a write, a death, or a look at what is left. */
 export type HistoryEvent = (ProducerEvent | HandlerEvent | StoreEvent | LifeEvent | DumpEvent) & {
   readonly atMs?: number;
 };
@@ -178,6 +180,7 @@ export class Recorder {
   }
 }
 
+/** Equal for equal histories. */
 export function historyHash(events: readonly HistoryEvent[]): string {
   const hash = createHash("sha256");
   for (const event of events) hash.update(JSON.stringify(event)).update("\n");

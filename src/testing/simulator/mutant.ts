@@ -6,6 +6,7 @@ import type { AnomalyClass } from "../history/index.js";
 import type { Dice } from "./dice.js";
 import type { Scenario } from "./scenario.js";
 
+/** What a planted bug may use. */
 export interface MutantContext {
   readonly clock: Clock;
   readonly dice: Dice;
@@ -13,6 +14,7 @@ export interface MutantContext {
   readonly faulty: () => boolean;
 }
 
+/** A bug that is planted on purpose, to see that the checker catches it. */
 export interface Mutant {
   readonly name: string;
   /** What is wrong, in words. */

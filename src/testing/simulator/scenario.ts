@@ -41,6 +41,7 @@ export interface ChaosPlan {
 /** `evict`: somebody ends its session behind its back. `unsubscribe`: for a good while. */
 export type Blow = "crash" | "freeze" | "leave" | "evict" | "unsubscribe" | "move";
 
+/** What a simulated run is made of; drawn from its seed. */
 export interface Scenario {
   readonly seed: number;
   readonly partitions: number;

@@ -19,12 +19,14 @@ const DRAIN_MS = 120_000;
 const CLOSE_MS = 30_000;
 const RUN_MS = 600_000;
 
+/** Which run, and with which planted bug. */
 export interface SimulateOptions {
   readonly seed: number;
   /** Run with a planted bug. */
   readonly mutant?: Mutant;
 }
 
+/** What a simulated run came to. */
 export interface SimulationResult {
   readonly seed: number;
   readonly anomalies: readonly Anomaly[];
