@@ -12,6 +12,9 @@ export interface JsonObject {
   readonly [name: string]: JsonValue;
 }
 
+/** A Buffer, as far as it is needed: browsers, to whose compilers that type is unknown, are shown these declarations, too. */
+type SlicedBytes = Uint8Array & { toString(encoding?: "utf8", from?: number, to?: number): string };
+
 export class JsonBody {
   #text: string | undefined;
   #value: unknown;
@@ -43,7 +46,7 @@ export class JsonBody {
   }
 
   /** From a stretch of UTF-8 bytes, which must not change afterwards. No view of it is made unless asked for. */
-  static ofSlice(source: Buffer, from: number, to: number): JsonBody {
+  static ofSlice(source: SlicedBytes, from: number, to: number): JsonBody {
     const body = new JsonBody(undefined, undefined, source, to - from);
     body.#from = from;
     body.#to = to;
@@ -111,7 +114,7 @@ export class JsonBody {
   }
 
   #decode(bytes: Uint8Array): string {
-    if (this.#from >= 0) return (bytes as Buffer).toString("utf8", this.#from, this.#to);
+    if (this.#from >= 0) return (bytes as SlicedBytes).toString("utf8", this.#from, this.#to);
     return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8");
   }
 }
