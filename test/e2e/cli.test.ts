@@ -213,7 +213,7 @@ describe("promethean, asked for what it does", () => {
     expect(one.out).toContain("Examples:");
     expect((await run(["help", "topics"])).out).toContain("Usage: promethean topics");
     expect(one.out).toMatch(
-      /^Options:[^]*--dry-run[^]*--yes[^]*--help[^]*^Connection:[^]*--url[^]*--context/m,
+      /^Options:[\s\S]*--dry-run[\s\S]*--yes[\s\S]*--help[\s\S]*^Connection:[\s\S]*--url[\s\S]*--context/m,
     );
     const outer = await run(["dlq", "--help"]);
     for (const { out } of [all, one, outer]) {
