@@ -61,6 +61,22 @@ describe("lanes by key", () => {
     expect(driver.demand(10)).toEqual([{ seq: 1, attempt: 2 }]);
   });
 
+  it("P15: nobody waits longer for a try than the owner would have that it failed under, whatever the time was there", () => {
+    const [ahead, old] = [{ retryAtMs: 9_000_000, waitMs: 30 }, { retryAtMs: 9_000_000 }];
+    const driver = keyed("ab", {
+      cursor: {
+        attempts: [ahead, old].map((past, i) => ({ seq: i + 1, delivered: 1, failures: 1, ...past })),
+      },
+    });
+    expect(driver.seqs()).toEqual([]);
+    expect(driver.stored.attempts).toMatchObject([{ retryAtMs: 9_000_000, waitMs: 30 }, { seq: 2 }]);
+    driver.tick(30);
+    expect(driver.seqs()).toEqual([1]);
+    driver.ack(1);
+    driver.tick(59_970);
+    expect(driver.seqs()).toEqual([2]);
+  });
+
   it("P13: lets go of empty lanes when there are many, and of all once nothing is left", () => {
     const driver = keyed("ab");
     driver.demand(10);

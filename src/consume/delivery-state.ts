@@ -306,7 +306,7 @@ function attemptOf(entry: Entry): Attempt {
     delivered: entry.delivered,
     failures: entry.failures,
     ...(entry.story.error === undefined ? undefined : { error: entry.story.error }),
-    ...(entry.retryAtMs > 0 ? { retryAtMs: entry.retryAtMs } : undefined),
+    ...(entry.retryAtMs > 0 ? { retryAtMs: entry.retryAtMs, waitMs: entry.story.waitMs } : undefined),
   };
 }
 

@@ -235,6 +235,7 @@ function retryOrBury(state: Delivery, failure: Failure, policy: GroupPolicy): re
   // A moment at least: an event that fails at once, for ever, must not keep others from their turn.
   const waitMs = Math.max(1, backoffMs(handling.retry, entry.failures, failure.random));
   told.retryAtMs = failure.counts ? nowMs + waitMs : 0;
+  told.waitMs = waitMs;
   requeue(state, entry, nowMs);
   return afterChange(state, policy, nowMs);
 }

@@ -5,7 +5,7 @@
  */
 import type { Seq, StoredEvent } from "../model/event.js";
 import type { Redriven } from "../model/redrive.js";
-import type { RetryPolicy } from "../model/retry.js";
+import { DEFAULT_RETRY, type RetryPolicy } from "../model/retry.js";
 import type { Attempt } from "../ports/groups.js";
 import type { Lane } from "./lane-set.js";
 
@@ -44,6 +44,8 @@ class Story {
   /** What the shell knows of its last failure; never looked at here, let go once settled. */
   detail: unknown = undefined;
   retryAtMs = 0;
+  /** How long that was to wait for. */
+  waitMs = 0;
   /** Events of a batch that it may be in, after one that failed as a whole: half as many each time. 0: any number. */
   maxBatch = 0;
   redriven: WasDeadLetter | null = null;
@@ -82,12 +84,13 @@ export class Entry {
     this.bytes = event.size;
   }
 
-  /** What an earlier owner told of it. */
-  recall({ failures, error, retryAtMs = 0 }: Attempt): void {
+  /** What an earlier owner told of it, whose clock may have been hours ahead. */
+  recall({ failures, error, retryAtMs = 0, waitMs = DEFAULT_RETRY.maxMs }: Attempt, nowMs: number): void {
     const story = this.told;
     story.failures = failures;
     story.error = error;
-    story.retryAtMs = retryAtMs;
+    story.retryAtMs = Math.min(retryAtMs, nowMs + waitMs);
+    story.waitMs = waitMs;
   }
 
   /** To be written to. */

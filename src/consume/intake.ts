@@ -41,7 +41,7 @@ export function takeIn(state: Delivery, event: Of<"arrived">, policy: GroupPolic
   state.atHead = event.atHead && !state.grewMeanwhile;
   for (const stored of event.events) {
     if (stored.seq <= state.high || wasSettled(state, stored.seq)) continue;
-    const entry = newEntry(state, stored, policy);
+    const entry = newEntry(state, stored, policy, event.nowMs);
     state.entries.push(entry);
     state.buffered++;
     state.bufferedBytes += entry.bytes;
@@ -55,12 +55,12 @@ export function takeIn(state: Delivery, event: Of<"arrived">, policy: GroupPolic
   return both(writes, maybeFetch(state, policy));
 }
 
-function newEntry(state: Delivery, event: StoredEvent, policy: GroupPolicy): Entry {
+function newEntry(state: Delivery, event: StoredEvent, policy: GroupPolicy, nowMs: number): Entry {
   const past = state.past.size === 0 ? undefined : state.past.get(event.seq);
   const entry = new Entry(event, past?.delivered ?? (event.seq <= state.redeliverThrough ? 1 : 0));
   if (past !== undefined) {
     state.past.delete(event.seq);
-    entry.recall(past);
+    entry.recall(past, nowMs);
   }
   const redriven = policy.hold === undefined ? null : redrivenOf(event.meta?.headers);
   if (redriven !== null)

@@ -39,8 +39,10 @@ export interface Attempt {
   /** Throws, nacks, missed deadlines, crashes pinned on it: what counts toward maxAttempts. */
   readonly failures: number;
   readonly error?: string;
-  /** Not to be tried again before this time. */
+  /** Not to be tried again before this time, by the clock of the owner that it failed under. */
   readonly retryAtMs?: number;
+  /** How long that was from when it failed. Clocks of owners differ: none that follows waits for longer. */
+  readonly waitMs?: number;
 }
 
 /** A key whose newer events wait among the dead letters behind one that the group gave up. */

@@ -1,6 +1,6 @@
 /**
  * The clock of one simulated process. It runs with the world's clock, a little off in what it takes for the time of
- * day, and it can be stopped: frozen, timers that fall due wait for the thaw; killed, they never run.
+ * day, as its steady clock is, which began there; and it can be stopped: frozen, timers that fall due wait for the thaw; killed, they never run.
  */
 import type { CancelTimer, Clock } from "../../model/clock.js";
 import { type ManualClock, seededRandom } from "../../model/manual-clock.js";
@@ -44,11 +44,11 @@ export class ProcessClock implements Clock {
   }
 
   steady(): number {
-    return this.#world.steady();
+    return this.#world.steady() + this.#skewMs;
   }
 
   recent(): number {
-    return this.#world.recent();
+    return this.#world.recent() + this.#skewMs;
   }
 
   random(): number {
