@@ -69,6 +69,8 @@ export interface CursorDocument {
   /** The last owner gave it back, or there was none. */
   readonly clean: boolean;
   readonly cursor?: Cursor;
+  /** Which of its owner's writes the cursor is from; none since it was granted if missing. */
+  readonly written?: number;
   /** Counts fenced appends, so that such an append and a change of owner exclude each other. */
   readonly fenced?: number;
 }

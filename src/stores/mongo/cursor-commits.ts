@@ -2,12 +2,14 @@
 import type { Collection } from "mongodb";
 import type { Cursor, Epoch, GroupPartition } from "../../ports/groups.js";
 import type { CursorDocument } from "./collections.js";
-import { cursorId, leaseLost, ownedBy, storedCursor } from "./cursor-document.js";
+import { cursorId, leaseLost, ownedBy, storedCursor, writtenBefore } from "./cursor-document.js";
 
 export interface PlainCommit {
   readonly ref: GroupPartition;
   readonly epoch: Epoch;
   readonly cursor: Cursor;
+  /** Which write this is (cursor-document.ts). */
+  readonly write: number;
 }
 
 /** Why one was not written. */
@@ -34,10 +36,10 @@ async function writeAll(
   cursors: Collection<CursorDocument>,
   commits: readonly PlainCommit[],
 ): Promise<readonly Outcome[]> {
-  const writes = commits.map(({ ref, epoch, cursor }) => ({
+  const writes = commits.map(({ ref, epoch, cursor, write }) => ({
     updateOne: {
-      filter: { ...ownedBy(ref, epoch), "cursor.floor": { $lte: cursor.floor } },
-      update: { $set: { cursor: storedCursor(cursor) } },
+      filter: { ...ownedBy(ref, epoch), ...writtenBefore(write), "cursor.floor": { $lte: cursor.floor } },
+      update: { $set: { cursor: storedCursor(cursor), written: write } },
     },
   }));
   const { matchedCount } = await cursors.bulkWrite(writes, { ordered: false });

@@ -24,6 +24,21 @@ export function ownedBy(ref: GroupPartition, epoch: Epoch): Filter<CursorDocumen
   return { _id: cursorId(ref), epoch, owner: { $type: "string" }, cursor: { $exists: true } };
 }
 
+let begun = 0;
+
+/**
+ * A number for a write of a cursor, to be taken when it begins. Under one epoch all writes come from one process, so that a write
+ * that was given up, and arrives behind a newer one, is known by its number: the floors of both may be the same for hours.
+ */
+export function nextWrite(): number {
+  return ++begun;
+}
+
+/** The cursor, unless it is from that write or a newer one. */
+export function writtenBefore(write: number): Filter<CursorDocument> {
+  return { written: { $not: { $gte: write } } };
+}
+
 export function leaseLost(ref: GroupPartition, epoch: Epoch): BusError {
   return new BusError(
     "LEASE_LOST",
@@ -54,7 +69,7 @@ export async function commitCursor(
 ): Promise<void> {
   const before = await cursors.findOneAndUpdate(
     ownedBy(ref, epoch),
-    { $set: { cursor: storedCursor(cursor) } },
+    { $set: { cursor: storedCursor(cursor), written: nextWrite() } },
     { session, returnDocument: "before" },
   );
   if (before === null) throw leaseLost(ref, epoch);

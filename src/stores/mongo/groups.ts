@@ -28,6 +28,7 @@ import {
   groupName,
   groupRef,
   leaseLost,
+  nextWrite,
   ownedBy,
   storedCursor,
 } from "./cursor-document.js";
@@ -204,13 +205,13 @@ export class MongoGroups implements Groups {
   #grant(ref: GroupPartition, member: string, found: Filter<CursorDocument>): Promise<CursorDocument | null> {
     return this.#connection.collections.cursors.findOneAndUpdate(
       { ...found, _id: cursorId(ref), cursor: { $exists: true } },
-      { $inc: { epoch: 1 }, $set: { owner: member, clean: false } },
+      { $inc: { epoch: 1 }, $set: { owner: member, clean: false }, $unset: { written: 1 } },
     );
   }
 
   commit(ref: GroupPartition, epoch: Epoch, cursor: Cursor): Promise<void> {
     return this.#connection.gate.write(async () => {
-      const failure = await this.#commits.ask({ ref, epoch, cursor });
+      const failure = await this.#commits.ask({ ref, epoch, cursor, write: nextWrite() });
       if (failure !== undefined) throw failure.reason;
     });
   }
