@@ -63,6 +63,23 @@ describe("manualAck", () => {
     expect(letters).toMatchObject([{ attempts: 2, error: { message: "not ever" } }]);
   });
 
+  it("P13: a reason is kept as one line of bounded length, whatever it is", async () => {
+    const bus = await bench().bus();
+    const reasons = ["no ".repeat(1_000_000), " ".repeat(1_000_000), "not\nnow", 7 as unknown as string];
+    const retry = { ...RETRY, baseMs: 60_000, maxMs: 60_000 };
+    const { handler } = recorder(({ payload }, { nack }) => nack(reasons[payload as number]));
+    await bus.subscribe("t.a", "g", handler, { manualAck: true, retry });
+    await bus.publishMany(
+      "t.a",
+      reasons.map((_, payload) => ({ payload })),
+    );
+    await bench().advance(100);
+    const { blocked } = (await bus.admin.why({ topic: "t.a", group: "g" })) ?? {};
+    const errors = (blocked ?? []).map(({ error }) => String(error));
+    expect(errors.map((error) => error.length)).toEqual([500, 500, 7, 1]);
+    expect(errors.slice(2)).toEqual(["not now", "7"]);
+  });
+
   it("ctx.ack and ctx.nack settle their own attempt, with or without manualAck", async () => {
     const bus = await bench().bus();
     const answers: unknown[] = [];

@@ -175,7 +175,9 @@ export class Delivered implements DeliveryContext {
 
   get nack(): DeliveryContext["nack"] {
     return async (reason = "nacked") =>
-      this.source.failed(this, { error: reason }) ? { id: this.event.id, ok: true } : refusal(this.event.id);
+      this.source.failed(this, { error: String(reason) })
+        ? { id: this.event.id, ok: true }
+        : refusal(this.event.id);
   }
 
   /** The lease is gone: whoever watches the signal stops. */

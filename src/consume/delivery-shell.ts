@@ -4,7 +4,7 @@
  * timer.
  */
 import { type CancelTimer, type Clock, recentMs } from "../model/clock.js";
-import { BusError } from "../model/errors.js";
+import { BusError, inBrief } from "../model/errors.js";
 import type { StoredEvent } from "../model/event.js";
 import type { CursorPosition } from "../model/event-bus.js";
 import { listOfOne } from "../model/list-of-one.js";
@@ -165,8 +165,10 @@ export class DeliveryShell implements Source {
     return settled;
   }
 
-  failed(delivery: Delivered, { error, detail, fatal = false, counts = true }: Failed): boolean {
+  failed(delivery: Delivered, { error: said, detail, fatal = false, counts = true }: Failed): boolean {
     const { entry, attempt } = delivery;
+    // Whoever gives it back may say anything, and it stands in the cursor, of which a store takes only so much.
+    const error = inBrief(said);
     const { clock } = this.#options;
     const current = isCurrent(entry, attempt) && this.#state.phase !== "stopped";
     const random = clock.random();

@@ -114,6 +114,7 @@ describe("describeThrown", () => {
     expect([long.length, long.at(-1)]).toEqual([500, "…"]);
     expect(describeThrown("y".repeat(500))).toBe("y".repeat(500));
     expect(describeThrown(new Error("first\n  at second\r\nthird"))).toBe("first at second third");
+    expect(describeThrown(" ".repeat(1_000_000))).toHaveLength(500);
     const error = new Error("plain");
     expect(describeThrown(error)).not.toContain("errors.test");
   });

@@ -94,6 +94,10 @@ export class Fatal extends BusError {
   }
 }
 
+const MOST_SAID = 500;
+/** No more is looked at: to find the line breaks among a million blanks would take hours. */
+const MOST_READ = 4 * MOST_SAID;
+
 /** One line about whatever was thrown, safe for logs and cursors: no stack, bounded length. */
 export function describeThrown(thrown: unknown): string {
   let text: string;
@@ -102,8 +106,13 @@ export function describeThrown(thrown: unknown): string {
   } catch {
     text = "something that cannot be described was thrown";
   }
-  const line = text.replace(/\s*[\r\n]+\s*/g, " ");
-  return line.length > 500 ? `${line.slice(0, 499)}…` : line;
+  return inBrief(text);
+}
+
+/** One line of bounded length. */
+export function inBrief(text: string): string {
+  const line = text.slice(0, MOST_READ).replace(/\s*[\r\n]+\s*/g, " ");
+  return line.length > MOST_SAID || text.length > MOST_READ ? `${line.slice(0, MOST_SAID - 1)}…` : line;
 }
 
 function printable(value: unknown): string {

@@ -96,6 +96,7 @@ export interface DeliveryContext {
   extend(ms: number): void;
   /** Settles it now, in its attempt; LEASE_LOST in `err` if that is over (P6). */
   ack(): Promise<Ack>;
+  /** Gives it back, likewise. Of the reason, one line of 500 characters is kept. */
   nack(reason?: string): Promise<Ack>;
 }
 
