@@ -5,6 +5,7 @@ import { gate, settled } from "../../test/support/eventually.js";
 import { defineTopic } from "../model/topic.js";
 import { type FaultPlan, type FaultyStore, faultyStore } from "../testing/faulty-store/index.js";
 import { ProcessClock } from "../testing/simulator/process-clock.js";
+import type { CallName } from "../testing/store-calls.js";
 import type { Bus } from "./bus.js";
 
 const bench = useBench();
@@ -17,11 +18,11 @@ class Frail {
   readonly line: FaultyStore;
   readonly bus: Promise<Bus>;
 
-  /** A deaf one hears no signals, or none about groups. */
-  constructor(options: { deaf?: true | "to groups"; leaseMs?: number } = {}) {
-    const { deaf } = options;
+  /** A deaf one hears no signals, or none about groups. Of a slow call the answer takes 4 s. */
+  constructor(options: { deaf?: true | "to groups"; slow?: CallName; leaseMs?: number } = {}) {
+    const { deaf, slow } = options;
     const plan: FaultPlan = {
-      call: () => null,
+      call: ({ name }) => (name === slow ? { type: "delay", replyMs: 4_000 } : null),
       signal: ({ type }) => (deaf === true || (deaf && type === "group") ? { type: "drop" } : null),
     };
     this.line = faultyStore(bench().store, plan, { shared: true, clock: bench().clock });
@@ -307,6 +308,22 @@ describe("fencing", () => {
     await bench().advance(10_000);
     expect(partitionsOf(a)).toHaveLength(4);
     expect(partitionsOf(b)).toHaveLength(4);
+  });
+
+  it("P15: a sleeper goes on although it takes longer than a lease to learn what it lost in each of many groups", async () => {
+    const frail = new Frail({ slow: "groups.state" });
+    const a = await frail.bus;
+    const { handler, seen } = recorder();
+    const topics = Array.from({ length: 300 }, (_, n) => defineTopic(`many.t${n}`, { partitions: 1 }));
+    const subscribing = a.subscribe(topics, "g", handler);
+    await bench().advance(120_000);
+    await subscribing;
+    frail.sleep();
+    await bench().advance(LEASE_MS + 2_000);
+    frail.wake();
+    await Promise.all(topics.map((topic) => a.publish(topic, 1)));
+    await bench().advance(60_000);
+    expect(seen).toHaveLength(300);
   });
 
   it("P15: signals that never come are made up for by looking now and then", async () => {

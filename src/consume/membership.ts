@@ -5,6 +5,7 @@
 import { hostname } from "node:os";
 import { type CancelTimer, type Clock, pause } from "../model/clock.js";
 import { BusError } from "../model/errors.js";
+import { mapAtMost } from "../model/map-at-most.js";
 import { type GroupRef, type Groups, groupKey, type Session } from "../ports/groups.js";
 
 export interface MembershipOptions {
@@ -19,6 +20,9 @@ export interface MembershipOptions {
   readonly lookMs: number;
   readonly onTrouble: (error: BusError) => void;
 }
+
+/** Groups that the store is asked about, or joined, at once: it may take many together. */
+const GROUPS_AT_ONCE = 128;
 
 interface Leaving {
   readonly enough: AbortController;
@@ -49,8 +53,10 @@ export class Membership {
   #cancelBeat: CancelTimer | null = null;
   #cancelLook: CancelTimer | null = null;
   #looking = false;
-  /** Until then, on the steady clock, nobody can have taken a partition from this bus. */
-  #heldUntilMs = 0;
+  /** Until then, on the steady clock, the session lasts. */
+  #aliveUntilMs = 0;
+  /** As long as the session lasts without a break, nobody can have taken a partition from this bus that it holds. */
+  #isConfirmed = false;
   #confirming = false;
 
   constructor(options: MembershipOptions) {
@@ -108,25 +114,43 @@ export class Membership {
    * be another's already. Nothing depends on it but the number of needless deliveries; what counts is the epoch (P7).
    */
   holds(): boolean {
-    if (this.#options.clock.steady() < this.#heldUntilMs) return true;
+    if (this.#isConfirmed && this.#isAlive()) return true;
+    this.#isConfirmed = false;
     if (!this.#confirming && this.#session !== null) void this.#confirm(this.#session);
     return false;
   }
 
-  /** Renews the session, then lets each group find out what it lost meanwhile; only then do leases hold again. */
+  #isAlive(): boolean {
+    return this.#options.clock.steady() < this.#aliveUntilMs;
+  }
+
+  /**
+   * Renews the session, then lets each group find out what it lost meanwhile; only then do leases hold again. With thousands of
+   * groups that takes longer than a lease: beats go on, and what they kept alive counts.
+   */
   async #confirm(session: Session): Promise<void> {
     this.#confirming = true;
-    const { groups, clock, leaseMs } = this.#options;
     await this.#insist(async () => {
-      const startMs = clock.steady();
-      const alive = await groups.beat(session.member, { ttlMs: leaseMs, nowMs: clock.now() });
-      this.#lost ||= !alive;
+      this.#aliveUntilMs = await this.#renew(session);
       if (this.#lost) await this.#revive(session);
-      for (const participant of this.#participants.values()) await participant.confirm();
-      this.#heldUntilMs = startMs + leaseMs;
+      await mapAtMost(GROUPS_AT_ONCE, [...this.#participants.values()], (one) => one.confirm());
+      if (this.#lost || !this.#isAlive())
+        throw new BusError(
+          "STORE_UNAVAILABLE",
+          "the session ran out before it was known which leases are left",
+        );
+      this.#isConfirmed = true;
     }, this.#over.signal);
     this.#confirming = false;
     for (const participant of this.#participants.values()) participant.resume();
+  }
+
+  /** Returns until when the session lasts, if it lasts. */
+  async #renew({ member }: Session): Promise<number> {
+    const { groups, clock, leaseMs } = this.#options;
+    const startMs = clock.steady();
+    if (!(await groups.beat(member, { ttlMs: leaseMs, nowMs: clock.now() }))) this.#lost = true;
+    return startMs + leaseMs;
   }
 
   /** A signal of the store. */
@@ -166,7 +190,8 @@ export class Membership {
       this.#opening = null;
       throw error;
     }
-    this.#heldUntilMs = startMs + leaseMs;
+    this.#aliveUntilMs = startMs + leaseMs;
+    this.#isConfirmed = true;
     this.#session = session;
     this.#scheduleBeat();
     return session.member;
@@ -178,19 +203,16 @@ export class Membership {
   }
 
   async #beat(): Promise<void> {
-    const { groups, clock, leaseMs, onTrouble } = this.#options;
-    const session = this.#session as Session;
-    const startMs = clock.steady();
     try {
-      // Once they ran out, a beat alone does not bring leases back: somebody may have taken them.
-      if (this.holds()) {
-        const alive = await groups.beat(session.member, { ttlMs: leaseMs, nowMs: clock.now() });
-        this.#lost ||= !alive;
-        if (this.#lost && !this.#over.signal.aborted) await this.#revive(session);
-        this.#heldUntilMs = startMs + leaseMs;
+      // Once it ran out, a beat alone does not bring leases back: somebody may have taken them.
+      if (this.holds() || this.#isAlive()) {
+        const untilMs = await this.#renew(this.#session as Session);
+        if (this.#lost) this.#isConfirmed = false;
+        else if (this.#isAlive()) this.#aliveUntilMs = Math.max(this.#aliveUntilMs, untilMs);
+        this.holds();
       }
     } catch (error) {
-      onTrouble(BusError.from(error, "STORE_UNAVAILABLE"));
+      this.#options.onTrouble(BusError.from(error, "STORE_UNAVAILABLE"));
     }
     this.#scheduleBeat();
   }
@@ -199,10 +221,10 @@ export class Membership {
   async #revive(session: Session): Promise<void> {
     const { groups, clock, leaseMs } = this.#options;
     await groups.open(session, { ttlMs: leaseMs, nowMs: clock.now() });
-    for (const participant of this.#participants.values()) {
+    await mapAtMost(GROUPS_AT_ONCE, [...this.#participants.values()], async (participant) => {
       await groups.join(participant.ref, session.member);
       participant.changed();
-    }
+    });
     this.#lost = false;
   }
 
