@@ -1,6 +1,6 @@
 /** What is known of each draft of one append: in the log, there before, or waiting; and what the caller is told of it. */
 import type { Timestamp } from "mongodb";
-import type { BusError } from "../../model/errors.js";
+import { BusError } from "../../model/errors.js";
 import { type EventDraft, type Seq, StoredEvent } from "../../model/event.js";
 import type { AppendResult } from "../../ports/log.js";
 import type { Place } from "./event-lookup.js";
@@ -95,7 +95,14 @@ export class AppendBatch {
       events.push(event);
     }
     const duplicates = new Set([...this.#duplicates].filter((i) => i < events.length));
-    return error === undefined ? { events, duplicates } : { events, duplicates, error };
+    return error === undefined ? { events, duplicates } : { events, duplicates, error: this.#honest(error) };
+  }
+
+  /** A later round that surely failed says nothing about an earlier one, which may arrive late. */
+  #honest(error: BusError): BusError {
+    if (error.code === "OUTCOME_UNKNOWN" || !this.waiting.some((i) => this.#doubtful.has(i))) return error;
+    const message = `an earlier try may have been stored; the last one failed: ${error.message}`;
+    return new BusError("OUTCOME_UNKNOWN", message, { cause: error });
   }
 
   /** Index of the draft that brought the id first. Ids that a bus has just made differ: where all are such, nobody asks. */

@@ -132,6 +132,27 @@ describe.each(["documents", "batches"] as const)("many partitions of a topic kep
     expect((await logs()).map(({ length }) => length)).toEqual(ALL.map(() => 2));
   });
 
+  it("P1: what may arrive late is unknown, though the try after it was refused", async () => {
+    const collection = layout === "batches" ? "batches" : "events";
+    await appendToAll(store, () => drafts(1, { freshId: true }));
+    await database.db.command({ collMod: collection, validator: { partition: { $ne: 5 } } });
+    await failPoint.set(1, { failCommands: ["insert"], closeConnection: true });
+    const answers = await appendToAll(store, () => drafts(1, { freshId: true }));
+    expect(answers.map(({ error }) => error?.code)).toEqual(
+      ALL.map((n) => (n === 5 ? "OUTCOME_UNKNOWN" : undefined)),
+    );
+    const again = await store.log.append(TOPIC, 5, drafts(1));
+    expect(again.error?.code).toBe("INTERNAL");
+    expect((await logs()).map(({ length }) => length)).toEqual(ALL.map((n) => (n === 5 ? 1 : 2)));
+  });
+
+  it("P13: takes many long keys at once, of events that say little", async () => {
+    const key = "語".repeat(341);
+    const answers = await appendToAll(store, () => drafts(2_000, { freshId: true, key, payload: 1 }));
+    expect(answers.flatMap(({ error }) => error ?? [])).toEqual([]);
+    expect((await logs()).map(({ length }) => length)).toEqual(ALL.map(() => 2_000));
+  });
+
   it("takes more at once than fits into one command", async () => {
     const payload = "語".repeat(400_000);
     const answers = await appendToAll(store, () => [draft({ payload, freshId: true })]);
