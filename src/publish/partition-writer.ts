@@ -192,29 +192,44 @@ export class PartitionWriter {
   }
 
   /** Tries again until all are in the log, or there is no hope, or time is up. */
-  async #insist(unsettled: Draft[], first: AppendResult): Promise<void> {
+  async #insist(unsettled: Draft[], first: AppendResult, wasUncertain = false): Promise<void> {
     const { clock, retry, giveUpAfterMs, signal } = this.#options;
     let rest = unsettled;
     let result = first;
-    let uncertain = false;
+    let uncertain = wasUncertain;
     for (let failures = 0; ; ) {
       if (result.events.length > 0) failures = 0;
       const error =
         result.error ??
         new BusError("INTERNAL", "the store stopped in the middle of an append without a reason");
       uncertain ||= error.code === "OUTCOME_UNKNOWN";
+      if (rest.length > 1 && MAY_MEAN_ONE.has(error.code) && !signal.aborted) {
+        await this.#oneByOne(rest, uncertain);
+        return;
+      }
       const hopeless = !error.retryable || signal.aborted;
       const late = hopeless ? rest.length : countLate(rest, clock.steady() - giveUpAfterMs);
       this.#failAll(rest.slice(0, late), uncertain ? outcomeUnknown(error) : error);
       rest = rest.slice(late);
       if (rest.length === 0) return;
-      rest = rest.map((draft) => (draft.freshId ? draft.again() : draft));
+      rest = rest.map(again);
       await pause(clock, backoffMs(retry, ++failures, clock.random()), signal);
       result = await this.#append(rest).catch(nothingAppended);
       const tried = rest;
       rest = this.#take(tried, result);
       this.#answerAll(tried, result);
       if (rest.length === 0) return;
+    }
+  }
+
+  /** What the store will not have of one event is no fault of those that go with it. */
+  async #oneByOne(drafts: readonly Draft[], uncertain: boolean): Promise<void> {
+    for (const draft of drafts) {
+      const alone = [again(draft)];
+      const result = await this.#append(alone).catch(nothingAppended);
+      const rest = this.#take(alone, result);
+      this.#answerAll(alone, result);
+      if (rest.length > 0) await this.#insist(rest, result, uncertain);
     }
   }
 
@@ -318,6 +333,13 @@ function noteManyAnswered(): void {
 
 function forgetAnswered(): void {
   manyAnswered = false;
+}
+
+/** What ends an append of many may be about one of them. */
+const MAY_MEAN_ONE: ReadonlySet<string> = new Set(["PAYLOAD_TOO_LARGE", "INVALID_PAYLOAD", "INTERNAL"]);
+
+function again(draft: Draft): Draft {
+  return draft.freshId ? draft.again() : draft;
 }
 
 function nothingAppended(error: unknown): AppendResult {

@@ -109,6 +109,7 @@ function refused(advice: string): Verdict {
 export function busError(thrown: unknown, effect: Effect): BusError {
   const error = rootOf(thrown);
   if (error instanceof BusError) return error;
+  if (isTooLarge(error)) return new BusError(TOO_LARGE.code, TOO_LARGE.advice, { cause: thrown });
   if (!(error instanceof MongoError) && !isSocketError(error)) return BusError.from(error);
   const missing = refusalIn(error);
   // Without a cause: that one repeats the command, and what is in it.
@@ -121,6 +122,12 @@ export function busError(thrown: unknown, effect: Effect): BusError {
     cause: thrown,
     ...(retryable === undefined ? undefined : { retryable }),
   });
+}
+
+/** The driver measures some documents before it sends them; others run out of the room in which it writes them. */
+function isTooLarge(error: unknown): boolean {
+  if (error instanceof MongoInvalidArgumentError) return /larger than the maximum size/.test(error.message);
+  return error instanceof RangeError && (error as NodeJS.ErrnoException).code === "ERR_OUT_OF_RANGE";
 }
 
 function verdictOn(error: Error, effect: Effect): Verdict {
