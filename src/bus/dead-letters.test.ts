@@ -52,6 +52,31 @@ describe("dead letters", () => {
     expect(new Set(letters.map(({ id }) => id)).size).toBe(2);
   });
 
+  it("P8: whatever is thrown, the copy is written: what cannot be read of it is left out", async () => {
+    const bus = await bench().bus();
+    const unreadable = Object.defineProperty(new Error("a"), "name", { get: fail });
+    const thrown: unknown[] = [
+      unreadable,
+      Object.assign(new Error("b"), { name: 7n }),
+      Object.assign(new Error("c"), { code: "e".repeat(1_000_000) }),
+      Object.freeze(new Error("d")),
+      null,
+      undefined,
+    ];
+    await bus.subscribe("t.a", "g", ({ payload }) => Promise.reject(thrown[payload as number]), {
+      maxAttempts: 1,
+    });
+    await bus.publishMany(
+      "t.a",
+      thrown.map((_, payload) => ({ payload })),
+    );
+    await bench().advance(1_000);
+    const errors = (await lettersOf(bus, "t.a")).map(({ payload: { error } }) => error);
+    expect(errors.map(({ message }) => message)).toEqual(["a", "b", "c", "d", "null", "undefined"]);
+    expect(errors[2]?.code).toHaveLength(500);
+    expect((await bus.getCursor("t.a", "g"))?.partitions).toMatchObject([{ floor: 6 }]);
+  });
+
   it("P8: Fatal goes there at once, however many attempts are left, with its own message", async () => {
     const bus = await bench().bus();
     const { handler, seen } = recorder(() => {

@@ -46,6 +46,16 @@ describe("a handler that throws", () => {
     expect(later?.sentence).toMatch(/; 2 events wait behind it\. 2 other events are failing too\.$/);
   });
 
+  it("P8: counts as one that throws if what it returns cannot be looked at", async () => {
+    const bus = await bench().bus();
+    const unreadable = new Proxy({}, { get: fail });
+    const { handler, seen } = recorder((_event, ctx) => (ctx.attempt === 1 ? unreadable : undefined));
+    await bus.subscribe("t.a", "g", handler, { retry: RETRY });
+    await bus.publishMany("t.a", [{ payload: 1 }, { payload: 2 }]);
+    await bench().advance(1_000);
+    expect(seen.map(({ attempt }) => attempt)).toEqual([1, 1, 2, 2]);
+  });
+
   it("spreads its retries by jitter", async () => {
     const bus = await bench().bus();
     const times: number[] = [];

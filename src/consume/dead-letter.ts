@@ -1,6 +1,7 @@
 /** The copy of an event that a group gave up, as it stands in `dlq.<topic>` (P8). */
 import type { DeadLetter } from "../model/dead-letter.js";
 import { deadLetterId } from "../model/derived-id.js";
+import { inBrief } from "../model/errors.js";
 import type { EventDraft, StoredEvent } from "../model/event.js";
 import { JsonBody } from "../model/json.js";
 import type { Effect } from "./delivery-events.js";
@@ -49,12 +50,17 @@ export function deadLetterDraft({ event, group, attempts, error, thrown, nowMs, 
   };
 }
 
+/** Whatever a handler throws, its event can be buried: what cannot be read, or is no text, is left out. */
 function describe(thrown: unknown): Partial<DeadLetter["error"]> {
-  if (!(thrown instanceof Error)) return {};
-  const code = (thrown as { code?: unknown }).code;
-  return {
-    name: thrown.name,
-    ...(typeof code === "string" ? { code } : undefined),
-    ...(typeof thrown.stack === "string" ? { stack: thrown.stack.slice(0, 4_000) } : undefined),
-  };
+  try {
+    if (!(thrown instanceof Error)) return {};
+    const { name, stack, code } = thrown as { name: unknown; stack?: unknown; code?: unknown };
+    return {
+      ...(typeof name === "string" ? { name: inBrief(name) } : undefined),
+      ...(typeof code === "string" ? { code: inBrief(code) } : undefined),
+      ...(typeof stack === "string" ? { stack: stack.slice(0, 4_000) } : undefined),
+    };
+  } catch {
+    return {};
+  }
 }

@@ -173,16 +173,18 @@ export class Worker {
 
   #runOne(delivery: Delivered, work: Exclude<Work, { kind: "batch" }>): void {
     let ending: unknown;
+    let isOver: boolean;
     try {
       ending =
         work.kind === "raw"
           ? work.handler(delivery.event, delivery)
           : work.handler(delivery.event.record, delivery);
+      isOver = !isThenable(ending);
     } catch (thrown) {
       this.#failed(delivery, thrown);
       return;
     }
-    if (!isThenable(ending)) {
+    if (isOver) {
       this.#ended(delivery);
       return;
     }
