@@ -67,8 +67,8 @@ export class Appender {
     this.#lookup = lookup;
     this.#queryable = o.queryable;
     this.#removeAgain = o.remove;
-    this.#inserts = new InsertsTogether((documents) =>
-      insertByCommand(connection.db, connection.collections.events.collectionName, documents),
+    this.#inserts = new InsertsTogether((documents, maxMs) =>
+      insertByCommand(connection.db, connection.collections.events.collectionName, documents, maxMs),
     );
   }
 

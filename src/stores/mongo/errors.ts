@@ -211,6 +211,11 @@ export function mayHaveHappened(thrown: unknown): boolean {
   return verdict?.code === "STORE_UNAVAILABLE" && verdict.retryable !== false;
 }
 
+/** Whether the server gave up in the middle, for the time that it was given: not for a majority that it waited for. */
+export function isTimeUp(error: unknown): boolean {
+  return error instanceof MongoServerError && !(error instanceof MongoWriteConcernError) && error.code === 50;
+}
+
 /** Whether an error ended a transaction without effect, so that it can be begun anew. */
 export function isTransient(thrown: unknown): boolean {
   const error = rootOf(thrown);

@@ -29,9 +29,11 @@ export async function insertByCommand(
   db: Db,
   insert: string,
   documents: readonly object[],
+  maxTimeMS?: number,
 ): Promise<Inserted> {
+  const bound = maxTimeMS === undefined ? undefined : { maxTimeMS };
   try {
-    const reply = await db.command({ insert, documents, ordered: true, writeConcern: DURABLE });
+    const reply = await db.command({ insert, documents, ordered: true, writeConcern: DURABLE, ...bound });
     return { ...answered(reply, documents.length), at: reply.operationTime as Timestamp | undefined };
   } catch (error) {
     return stoppedBy(error);

@@ -3,9 +3,12 @@
  * times what a document in it does, and among a thousand topics each event is an insert.
  *
  * In order, as each partition wants it: so what stands behind the first document that is kept out was not tried. Of those
- * partitions each goes alone then, lest one rival after the other holds them all up.
+ * partitions each goes alone then, lest one rival after the other holds them all up. A place that an open transaction has taken
+ * makes the server wait until that is over, which may be a minute if its process stopped: it is told not to wait for long,
+ * and each partition goes alone for a while.
  */
 import { AskedTogether } from "./asked-together.js";
+import { isTimeUp } from "./errors.js";
 import type { Inserted } from "./insert-outcome.js";
 
 /** A command is one document for the server, of 16 MiB at most; a character takes up to three bytes. */
@@ -14,10 +17,14 @@ const MAX_PARTITIONS = 1_024;
 /** After losing a place, a partition goes alone for so long: its rival is likely to be there again. */
 const RIVAL_MS = 10_000;
 const MAX_RIVALS = 20_000;
+/** Longer than an election leaves a majority without news: whatever is that slow is slow for each alone, too. */
+const TOGETHER_MS = 5_000;
 
-type Insert = (documents: readonly object[]) => Promise<Inserted>;
+/** `maxMs`: how long the server may take for it. */
+type Insert = (documents: readonly object[], maxMs?: number) => Promise<Inserted>;
 
 interface Part {
+  readonly name: string;
   readonly documents: readonly object[];
   /** About so many, at least. */
   readonly characters: number;
@@ -26,7 +33,7 @@ interface Part {
 export class InsertsTogether {
   readonly #insert: Insert;
   readonly #together: AskedTogether<Part, Inserted>;
-  /** When each partition lost its place to another writer, by its name. */
+  /** When each partition lost its place to another writer, or was held up with others, by its name. */
   readonly #lostAt = new Map<string, number>();
 
   constructor(insert: Insert) {
@@ -40,13 +47,15 @@ export class InsertsTogether {
   async insert(name: string, documents: readonly object[], characters: number): Promise<Inserted> {
     const inserted = this.#hasRival(name)
       ? await this.#insert(documents)
-      : await this.#together.ask({ documents, characters });
+      : await this.#together.ask({ name, documents, characters });
     if (inserted.stop === "seq taken") this.#noteRival(name);
     return inserted;
   }
 
   async #insertAll(parts: readonly Part[]): Promise<readonly Inserted[]> {
-    const inserted = await this.#insert(parts.flatMap(({ documents }) => documents));
+    const documents = parts.flatMap((part) => part.documents);
+    const inserted = await this.#insert(documents, parts.length === 1 ? undefined : TOGETHER_MS);
+    if (parts.length > 1 && isTimeUp(inserted.error)) for (const { name } of parts) this.#noteRival(name);
     const told = outcomesOf(inserted, parts);
     const rest = parts.slice(told.length);
     return [...told, ...(await Promise.all(rest.map(({ documents }) => this.#insert(documents))))];

@@ -5,6 +5,7 @@ import type { EventDraft } from "../../../src/model/event.js";
 import type { AppendResult } from "../../../src/ports/log.js";
 import type { Store } from "../../../src/ports/store.js";
 import { draft, drafts, seqs } from "../../../src/testing/conformance/samples.js";
+import { eventually } from "../../support/eventually.js";
 import { storedLog } from "../../support/kept-history.js";
 import { TestDatabase } from "../../support/mongo/database.js";
 import { FailPoint } from "../../support/mongo/fail-point.js";
@@ -144,6 +145,31 @@ describe.each(["documents", "batches"] as const)("many partitions of a topic kep
     const again = await store.log.append(TOPIC, 5, drafts(1));
     expect(again.error?.code).toBe("INTERNAL");
     expect((await logs()).map(({ length }) => length)).toEqual(ALL.map((n) => (n === 5 ? 1 : 2)));
+  });
+
+  it("P15: go on although a transaction of a process that stopped is in the way of one of them", async () => {
+    await appendToAll(store, () => drafts(1, { freshId: true }));
+    const session = database.client.startSession();
+    session.startTransaction();
+    const place = layout === "batches" ? { first: 2, last: 2 } : { seq: 2 };
+    const events = database.db.collection(layout === "batches" ? "batches" : "events");
+    await events.insertOne({ topic: TOPIC, partition: 5, ...place }, { session });
+    const answered = new Set<number>();
+    const appending = ALL.map(async (n) => {
+      const answer = await store.log.append(TOPIC, n, drafts(2, { freshId: true }));
+      answered.add(n);
+      return answer;
+    });
+    try {
+      await eventually(() => answered.size === PARTITIONS - 1, "all others were answered", 20_000);
+    } finally {
+      await session.abortTransaction();
+      await session.endSession();
+    }
+    expect(answered.has(5)).toBe(false);
+    const answers = await Promise.all(appending);
+    expect(answers.flatMap(({ error }) => error ?? [])).toEqual([]);
+    expect((await logs()).map(({ length }) => length)).toEqual(ALL.map(() => 3));
   });
 
   it("P13: takes many long keys at once, of events that say little", async () => {

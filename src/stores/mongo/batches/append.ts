@@ -62,8 +62,8 @@ export class BatchAppender {
     this.#connection = connection;
     this.#lookup = lookup;
     this.#options = options;
-    this.#inserts = new InsertsTogether((documents) =>
-      insertByCommand(connection.db, connection.collections.batches.collectionName, documents),
+    this.#inserts = new InsertsTogether((documents, maxMs) =>
+      insertByCommand(connection.db, connection.collections.batches.collectionName, documents, maxMs),
     );
   }
 
