@@ -2,11 +2,7 @@
  * The outbox in MongoDB (P10). An entry is added in the caller's transaction: no counter is touched, so that callers do
  * not wait for each other. Its place in the order is the server's logical time, which a transaction that begins after
  * another's commit always finds higher, and within one transaction the adder's own count.
- *
- * Several drainers may claim at once. One that gets a later entry of a key but not an earlier one gives it back
- * before anybody sees it, so entries of one key are held by one drainer at a time, in order.
  */
-import { randomUUID } from "node:crypto";
 import type { ClientSession, Collection, Db, Document, Filter } from "mongodb";
 import { v7 } from "uuid";
 import { BusError } from "../../model/errors.js";
@@ -21,21 +17,14 @@ import type {
   OutboxStore,
 } from "../../ports/outbox.js";
 import { checkEntry, claimOptions, failureOf } from "../../ports/outbox-arguments.js";
-import { bsonText, plainText } from "./bson-json.js";
+import { bsonText } from "./bson-json.js";
 import { ensureOutboxIndexes, type OutboxDocument } from "./collections.js";
 import { freeEndedSockets } from "./ended-sockets.js";
 import { Gate } from "./gate.js";
-import { entryFields, entryOf, isBefore, rowOf, saysTheSame } from "./outbox-document.js";
+import { IN_ORDER, OutboxClaims } from "./outbox-claims.js";
+import { entryFields, rowOf, saysTheSame } from "./outbox-document.js";
+import { claimOf, SentMarks } from "./outbox-marks.js";
 import { type OutboxWatch, watchOutbox } from "./outbox-watch.js";
-
-type Status = Exclude<OutboxStatus, "sent">;
-const UNSENT: readonly Status[] = ["pending", "claimed", "dead"];
-const IN_ORDER = { at: 1, nth: 1 } as const;
-/** Entries looked through for one batch; the rest is for the next call, which goes on there. */
-const MAX_SCANNED = 5_000;
-const LEAST_AT_ONCE = 100;
-/** Keys that a query leaves out; entries of further ones are looked at, and passed by. */
-const MAX_LEFT_OUT = 200;
 
 export interface MongoOutboxOptions {
   /** Default "outbox". */
@@ -56,12 +45,12 @@ export interface MongoOutboxOptions {
 export class MongoOutbox implements OutboxStore {
   readonly #rows: Collection<OutboxDocument>;
   readonly #gate: Gate;
+  readonly #claims: OutboxClaims;
+  readonly #marks: SentMarks;
   readonly #watches = new Set<OutboxWatch>();
   /** Watches that were stopped and are not done yet. */
   readonly #ending = new Set<Promise<void>>();
   #logicalTime = true;
-  /** The last entry that was looked at, if the last call had to stop there. */
-  #scannedTo: OutboxDocument | undefined;
   #prepared: Promise<void> | undefined;
 
   constructor(db: Db, options: MongoOutboxOptions = {}, gate = new Gate()) {
@@ -73,6 +62,8 @@ export class MongoOutbox implements OutboxStore {
       ignoreUndefined: true,
       raw: false,
     });
+    this.#claims = new OutboxClaims(this.#rows);
+    this.#marks = new SentMarks(this.#rows);
     this.#gate = gate;
   }
 
@@ -123,124 +114,15 @@ export class MongoOutbox implements OutboxStore {
     return this.#gate.write(async () => {
       const o = claimOptions(count, given);
       await this.prepare();
-      const wanted = await this.#claimable(count, o.nowMs);
-      if (wanted.length === 0) return [];
-      const token = `${o.owner}/${randomUUID()}`;
-      await this.#rows.updateMany(
-        { _id: { $in: wanted.map(({ _id }) => _id) }, status: "pending", dueMs: { $lte: o.nowMs } },
-        { $set: { status: "claimed", token, dueMs: o.nowMs + o.leaseMs } },
-      );
-      const held = await this.#rows.find({ token, status: "claimed" }).toArray();
-      const got = new Set(held.map(({ _id }) => plainText(_id)));
-      const { kept: unbroken, surplus } = withoutGaps(wanted, got);
-      const rivals = await this.#rivals(unbroken, token);
-      const kept = unbroken.filter((document) => !isBehind(document, rivals));
-      surplus.push(...unbroken.filter((document) => isBehind(document, rivals)));
-      if (surplus.length > 0) {
-        await this.#rows.updateMany(
-          { _id: { $in: surplus.map(({ _id }) => _id) }, token },
-          { $set: { status: "pending", dueMs: 0 }, $unset: { token: 1 } },
-        );
-      }
-      return kept.map((document) => ({
-        ...entryOf(document),
-        token: `${token} ${plainText(document._id)}`,
-        failures: document.failures,
-      }));
+      return await this.#claims.claim(count, o);
     });
   }
 
-  /**
-   * The first `count` entries, in order, that are due and whose key nobody holds up. A key that is held up may have any
-   * number of entries behind it: once one of them was met, the others are left out.
-   */
-  async #claimable(count: number, nowMs: number): Promise<OutboxDocument[]> {
-    const found: OutboxDocument[] = [];
-    const heldUp = new Set<string>();
-    let last = this.#scannedTo;
-    this.#scannedTo = undefined;
-    for (let scanned = 0; found.length < count; ) {
-      const { page, isEnd } = await this.#due(nowMs, { after: last, without: heldUp, count });
-      const blockers = await this.#blockers(page, nowMs);
-      for (const document of page) {
-        if (!isBehind(document, blockers)) found.push(document);
-        else if (heldUp.size < MAX_LEFT_OUT) heldUp.add(plainText(document.key));
-      }
-      if (isEnd) break;
-      last = page.at(-1);
-      scanned += page.length;
-      if (scanned >= MAX_SCANNED && found.length < count) {
-        this.#scannedTo = last;
-        break;
-      }
-    }
-    return found.slice(0, count);
-  }
-
-  /** The next entries that are due, as many as one reply holds. */
-  async #due(
-    nowMs: number,
-    o: { after: OutboxDocument | undefined; without: ReadonlySet<string>; count: number },
-  ): Promise<{ page: OutboxDocument[]; isEnd: boolean }> {
-    const { after, without } = o;
-    const due: Filter<OutboxDocument> = {
-      status: "pending",
-      dueMs: { $lte: nowMs },
-      ...(without.size > 0 && { key: { $nin: [...without].map(bsonText) } }),
-      ...(after && { at: { $gte: after.at }, $or: [{ at: { $gt: after.at } }, { nth: { $gt: after.nth } }] }),
-    };
-    const size = Math.max(LEAST_AT_ONCE, o.count);
-    const cursor = this.#rows.find(due).sort(IN_ORDER).limit(size).batchSize(size);
-    try {
-      await cursor.hasNext();
-      const page = cursor.readBufferedDocuments();
-      return { page, isEnd: page.length < size && cursor.id?.isZero() === true };
-    } finally {
-      await cursor.close();
-    }
-  }
-
-  /** By key, the earliest entry that is unsent and cannot be claimed now. */
-  async #blockers(page: readonly OutboxDocument[], nowMs: number): Promise<Map<string, OutboxDocument>> {
-    const keys = [...new Set(page.flatMap(({ key }) => (key === undefined ? [] : [plainText(key)])))];
-    if (keys.length === 0) return new Map();
-    const blocked = await this.#rows
-      .find({
-        key: { $in: keys.map(bsonText) },
-        status: { $in: UNSENT },
-        $or: [{ status: { $ne: "pending" } }, { dueMs: { $gt: nowMs } }],
-      })
-      .sort(IN_ORDER)
-      .project<OutboxDocument>({ payload: 0 })
-      .toArray();
-    return earliestByKey(blocked);
-  }
-
-  /**
-   * By key, the earliest unsent entry that is not ours. Looked for once the claim holds: before that, another drainer
-   * may have held an entry while the pending ones were read, and given it back before the blockers were.
-   */
-  async #rivals(claimed: readonly OutboxDocument[], token: string): Promise<Map<string, OutboxDocument>> {
-    const keys = [...new Set(claimed.flatMap(({ key }) => (key === undefined ? [] : [plainText(key)])))];
-    const last = claimed.at(-1);
-    if (keys.length === 0 || last === undefined) return new Map();
-    const unsent: Filter<OutboxDocument> = {
-      key: { $in: keys.map(bsonText) },
-      status: { $in: UNSENT },
-      token: { $ne: token },
-      at: { $lte: last.at },
-    };
-    const found = await this.#rows
-      .find(unsent)
-      .sort(IN_ORDER)
-      .project<OutboxDocument>({ payload: 0 })
-      .toArray();
-    return earliestByKey(found);
-  }
-
   markSent(id: string, token: string, o: { nowMs?: number } = {}): Promise<boolean> {
-    const dueMs = o.nowMs ?? Date.now();
-    return this.#settle(id, token, { $set: { status: "sent", dueMs }, $unset: { token: 1 } });
+    return this.#gate.write(async () => {
+      const claim = claimOf(id, token);
+      return claim !== null && (await this.#marks.mark({ ...claim, sentMs: o.nowMs ?? Date.now() }));
+    });
   }
 
   markError(id: string, token: string, given: string | OutboxFailure): Promise<boolean> {
@@ -255,11 +137,10 @@ export class MongoOutbox implements OutboxStore {
 
   #settle(id: string, token: string, update: Document): Promise<boolean> {
     return this.#gate.write(async () => {
-      // A batch is claimed under one token; each entry has its own by its id.
-      if (typeof token !== "string" || !token.endsWith(` ${id}`)) return false;
-      const batch = token.slice(0, -id.length - 1);
-      const claimed = { _id: bsonText(id), token: batch, status: "claimed" as const };
-      return (await this.#rows.updateOne(claimed, update)).matchedCount === 1;
+      const claim = claimOf(id, token);
+      if (claim === null) return false;
+      const { matchedCount } = await this.#rows.updateOne({ ...claim, status: "claimed" }, update);
+      return matchedCount === 1;
     });
   }
 
@@ -345,38 +226,6 @@ export class MongoOutbox implements OutboxStore {
   }
 }
 
-/** Per key, the entries up to the first that we did not get; what comes after that is surplus. */
-function withoutGaps(
-  wanted: readonly OutboxDocument[],
-  got: ReadonlySet<string>,
-): { kept: OutboxDocument[]; surplus: OutboxDocument[] } {
-  const missed = new Set<string>();
-  const kept: OutboxDocument[] = [];
-  const surplus: OutboxDocument[] = [];
-  for (const document of wanted) {
-    const key = document.key === undefined ? undefined : plainText(document.key);
-    const ours = got.has(plainText(document._id));
-    if (!ours && key !== undefined) missed.add(key);
-    if (ours) (key !== undefined && missed.has(key) ? surplus : kept).push(document);
-  }
-  return { kept, surplus };
-}
-
 function dead(ids: readonly string[] | undefined): Filter<OutboxDocument> {
   return { status: "dead", ...(ids === undefined ? undefined : { _id: { $in: ids.map(bsonText) } }) };
-}
-
-/** The first of each key; the documents come in order. */
-function earliestByKey(documents: readonly OutboxDocument[]): Map<string, OutboxDocument> {
-  const earliest = new Map<string, OutboxDocument>();
-  for (const document of documents) {
-    const key = plainText(document.key);
-    if (!earliest.has(key)) earliest.set(key, document);
-  }
-  return earliest;
-}
-
-function isBehind(document: OutboxDocument, rivals: ReadonlyMap<string, OutboxDocument>): boolean {
-  const rival = document.key === undefined ? undefined : rivals.get(plainText(document.key));
-  return rival !== undefined && !isBefore(document, rival);
 }

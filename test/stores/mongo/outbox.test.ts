@@ -154,3 +154,66 @@ describe("several drainers", () => {
     }
   });
 });
+
+describe("entries that are marked as sent at once", () => {
+  const ids = Array.from({ length: 60 }, (_, n) => `e${n}`);
+  const sent: string[] = [];
+  let watched: MongoClient;
+  let drained: MongoOutbox;
+
+  beforeEach(async () => {
+    watched = new MongoClient(database.url, { monitorCommands: true });
+    watched.on("commandStarted", ({ commandName }) => sent.push(commandName));
+    drained = new MongoOutbox(watched.db(database.name));
+    await drained.prepare();
+    await Promise.all(ids.map((id) => outbox.add(entry(id, `k${id.length}`))));
+  });
+  afterEach(async () => {
+    await drained.close();
+    await watched.close();
+  });
+
+  const markAll = (claims: readonly { id: string; token: string }[]): Promise<boolean[]> =>
+    Promise.all(claims.map(({ id, token }) => drained.markSent(id, token, { nowMs: NOW })));
+  const idsOf = async (status: "sent" | "claimed" | "pending"): Promise<string[]> =>
+    (await outbox.list({ status, limit: 100 })).map(({ id }) => id).sort();
+
+  it("P10: are marked by one command", async () => {
+    const claims = await drained.claimBatch(100, claim);
+    sent.length = 0;
+    expect(await markAll(claims)).toEqual(ids.map(() => true));
+    expect(sent).toEqual(["update"]);
+    expect(await idsOf("sent")).toEqual([...ids].sort());
+    expect(await markAll(claims)).toEqual(ids.map(() => false));
+  });
+
+  it("P6: are settled once, though it is said twice", async () => {
+    const claims = await drained.claimBatch(100, claim);
+    const answers = await markAll([...claims, ...claims]);
+    expect(answers).toEqual([...ids.map(() => true), ...ids.map(() => false)]);
+  });
+
+  it("P10: are told one by one whether their claim held", async () => {
+    const claims = await drained.claimBatch(100, claim);
+    await outbox.requeueExpired(NOW + 2_000);
+    const theirs = await outbox.claimBatch(40, { ...claim, owner: "other", nowMs: NOW + 2_000 });
+    for (const { id, token } of theirs.slice(0, 10)) expect(await outbox.markSent(id, token)).toBe(true);
+    expect(await markAll(claims)).toEqual(ids.map(() => false));
+    const mine = await drained.claimBatch(100, { ...claim, nowMs: NOW + 2_000 });
+    expect(mine).toHaveLength(0);
+    const held = new Set(theirs.slice(20).map(({ id }) => id));
+    const mixed = theirs.map(({ id, token }) => ({ id, token: held.has(id) ? token : `x ${id}` }));
+    expect(await markAll(mixed)).toEqual(theirs.map(({ id }) => held.has(id)));
+    expect(await idsOf("sent")).toHaveLength(30);
+  });
+
+  it.each([
+    ["the server refuses the command", { errorCode: 14031 }],
+    ["the connection breaks", { closeConnection: true }],
+  ])("P10: are marked all the same when %s", async (_, fault) => {
+    const claims = await drained.claimBatch(100, claim);
+    await failPoint.set(1, { failCommands: ["update"], ...fault, namespace: `${database.name}.outbox` });
+    expect(await markAll(claims)).toEqual(ids.map(() => true));
+    expect(await idsOf("sent")).toEqual([...ids].sort());
+  });
+});

@@ -1,0 +1,74 @@
+/** Marks on entries that were sent: those that are asked for at about the same time are one command. A claim settles once (P6). */
+import { randomUUID } from "node:crypto";
+import type { Collection } from "mongodb";
+import { addToList } from "../../model/add-to-list.js";
+import { AskedTogether } from "./asked-together.js";
+import { bsonText, plainText } from "./bson-json.js";
+import type { OutboxDocument, Text } from "./collections.js";
+
+interface Claim {
+  readonly _id: Text;
+  readonly token: string;
+}
+
+interface SentMark extends Claim {
+  readonly sentMs: number;
+}
+
+/** A batch is claimed under one token; each entry has its own by its id. */
+export function claimOf(id: string, token: unknown): Claim | null {
+  if (typeof token !== "string" || !token.endsWith(` ${id}`)) return null;
+  return { _id: bsonText(id), token: token.slice(0, -id.length - 1) };
+}
+
+export class SentMarks {
+  readonly #rows: Collection<OutboxDocument>;
+  readonly #together = new AskedTogether((marks: readonly SentMark[]) => this.#markAll(marks));
+
+  constructor(rows: Collection<OutboxDocument>) {
+    this.#rows = rows;
+  }
+
+  /** Whether the claim still held. */
+  mark(mark: SentMark): Promise<boolean> {
+    return this.#together.ask(mark);
+  }
+
+  async #markAll(marks: readonly SentMark[]): Promise<readonly boolean[]> {
+    const by = randomUUID();
+    try {
+      return await this.#markTogether(marks, by);
+    } catch (error) {
+      // It may be about one of them only. Those that were marked all the same are known by who did it.
+      if (marks.length === 1) throw error;
+      return (await Promise.all(marks.map((mark) => this.#markTogether([mark], by)))).flat();
+    }
+  }
+
+  async #markTogether(marks: readonly SentMark[], by: string): Promise<readonly boolean[]> {
+    const alike = new Map<string, SentMark[]>();
+    for (const mark of marks) addToList(alike, `${mark.sentMs} ${mark.token}`, mark);
+    const updates = [...alike.values()].map((some) => {
+      const { token, sentMs } = some[0] as SentMark;
+      const filter = { _id: { $in: some.map(({ _id }) => _id) }, token, status: "claimed" as const };
+      const $set = { status: "sent" as const, dueMs: sentMs, token: sentToken(token, by) };
+      return { updateMany: { filter, update: { $set } } };
+    });
+    const { matchedCount } = await this.#rows.bulkWrite(updates, { ordered: false });
+    if (matchedCount === marks.length) return marks.map(() => true);
+    const sent = await this.#rows
+      .find({ _id: { $in: marks.map(({ _id }) => _id) }, status: "sent" }, { projection: { token: 1 } })
+      .toArray();
+    const tokens = new Map(sent.map(({ _id, token }) => [plainText(_id), token]));
+    // A claim settles once, though it may be said twice.
+    return marks.map(({ _id, token }) => {
+      const id = plainText(_id);
+      return tokens.get(id) === sentToken(token, by) && tokens.delete(id);
+    });
+  }
+}
+
+/** Of an entry that was sent: under which claim, and by which call. */
+function sentToken(token: string, by: string): string {
+  return `${token} ${by}`;
+}
