@@ -9,6 +9,7 @@ import { bsonText, plainText } from "./bson-json.js";
 import type { EventDocument, RangePart } from "./collections.js";
 import type { Connection } from "./connection.js";
 import { storedEvent } from "./event-document.js";
+import { IdsTogether } from "./ids-together.js";
 import { type FindCommand, findAtOnce } from "./single-reply.js";
 
 export interface Place {
@@ -39,6 +40,8 @@ export type FindElsewhere = (ids: readonly string[], session?: ClientSession) =>
 export class EventLookup {
   readonly #connection: Connection;
   readonly #elsewhere: FindElsewhere;
+  readonly #retained = new IdsTogether((ids) => this.#findRetained(ids));
+  readonly #freed = new IdsTogether((ids) => this.#findOrFree(ids));
 
   constructor(connection: Connection, elsewhere: FindElsewhere) {
     this.#connection = connection;
@@ -51,7 +54,11 @@ export class EventLookup {
   }
 
   /** The same, of single documents only. */
-  async ownRetained(ids: readonly string[], session?: ClientSession): Promise<StoredEvent[]> {
+  ownRetained(ids: readonly string[], session?: ClientSession): Promise<StoredEvent[]> {
+    return session === undefined ? this.#retained.find(ids) : this.#findRetained(ids, session);
+  }
+
+  async #findRetained(ids: readonly string[], session?: ClientSession): Promise<StoredEvent[]> {
     return (await this.#sort(ids, session)).retained.map(storedEvent);
   }
 
@@ -60,11 +67,11 @@ export class EventLookup {
     if (ids.length === 0) return [];
     // A transaction does one thing at a time.
     const elsewhere = session === undefined ? this.#elsewhere(ids) : await this.#elsewhere(ids, session);
-    const own = this.#ownOrFree(ids, session);
+    const own = session === undefined ? this.#freed.find(ids) : this.#findOrFree(ids, session);
     return (await Promise.all([own, elsewhere])).flat();
   }
 
-  async #ownOrFree(ids: readonly string[], session?: ClientSession): Promise<StoredEvent[]> {
+  async #findOrFree(ids: readonly string[], session?: ClientSession): Promise<StoredEvent[]> {
     const { retained, leftovers } = await this.#sort(ids, session);
     await this.free(leftovers, session);
     return retained.map(storedEvent);

@@ -10,6 +10,7 @@ import { AskedTogether } from "../asked-together.js";
 import { bsonText } from "../bson-json.js";
 import type { Connection } from "../connection.js";
 import { nameOf, type Place } from "../event-lookup.js";
+import { IdsTogether } from "../ids-together.js";
 import { findAtOnce } from "../single-reply.js";
 import { type BatchDocument, BYTES, bytesOf, SAID, storedEvents } from "./batch-document.js";
 import { rangesOf } from "./ids.js";
@@ -40,6 +41,8 @@ interface Found {
 
 export class BatchLookup {
   readonly #connection: Connection;
+  readonly #retained = new IdsTogether((ids) => this.#findRetained(ids));
+  readonly #freed = new IdsTogether((ids) => this.#findOrFree(ids));
   readonly #floors = new AskedTogether((places: readonly Place[]) => this.#readFloors(places));
 
   constructor(connection: Connection) {
@@ -92,12 +95,20 @@ export class BatchLookup {
   }
 
   /** The events under these ids that a majority holds and that were not removed. */
-  async retained(ids: readonly string[], session?: ClientSession): Promise<StoredEvent[]> {
+  retained(ids: readonly string[], session?: ClientSession): Promise<StoredEvent[]> {
+    return session === undefined ? this.#retained.find(ids) : this.#findRetained(ids, session);
+  }
+
+  async #findRetained(ids: readonly string[], session?: ClientSession): Promise<StoredEvent[]> {
     return (await this.#find(ids, session)).events;
   }
 
   /** As `retained`; ids that are kept only by something removed are made free, so that they can be published again. */
-  async retainedOrFree(ids: readonly string[], session?: ClientSession): Promise<StoredEvent[]> {
+  retainedOrFree(ids: readonly string[], session?: ClientSession): Promise<StoredEvent[]> {
+    return session === undefined ? this.#freed.find(ids) : this.#findOrFree(ids, session);
+  }
+
+  async #findOrFree(ids: readonly string[], session?: ClientSession): Promise<StoredEvent[]> {
     const { events, leftovers } = await this.#find(ids, session);
     await this.#free(leftovers, session);
     return events;
