@@ -11,7 +11,7 @@ import {
   type Db,
   type Document,
   Long,
-  MongoServerError,
+  type MongoServerError,
   type ResumeToken,
   Timestamp,
 } from "mongodb";
@@ -33,7 +33,12 @@ export interface ChangeBatch {
 const LOST_PLACE = new Set([286, 280, 260, 136, 10_334, 40_647, 40_649, 50_811]);
 
 export function isLostPlace(error: unknown): error is MongoServerError {
-  return error instanceof MongoServerError && LOST_PLACE.has(Number(error.code));
+  // Not by its class: the client may come from another copy of the driver.
+  return (
+    error instanceof Error &&
+    "errorLabels" in error &&
+    LOST_PLACE.has(Number((error as MongoServerError).code))
+  );
 }
 
 const AWAIT_MS = 1_000;

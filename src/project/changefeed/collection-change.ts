@@ -5,11 +5,21 @@
  * server's log. What a scan finds has no such place; its id is made of the scan's number and of the state found.
  */
 import { createHash } from "node:crypto";
-import { Binary, BSON, type ChangeStreamDocument, type Document, Long, ObjectId, Timestamp } from "mongodb";
+import {
+  type Binary,
+  BSON,
+  type ChangeStreamDocument,
+  type Document,
+  type Long,
+  type ObjectId,
+  type Timestamp,
+} from "mongodb";
 import { derivedId } from "../../model/derived-id.js";
 import type { JsonObject, JsonValue } from "../../model/json.js";
 
 const { EJSON } = BSON;
+/** The kind of a Binary. */
+const UUID = 4;
 
 /** What a feed publishes, unless it is given a map. */
 export interface CollectionChange {
@@ -150,19 +160,26 @@ export function plainJson(value: unknown): JsonValue {
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, plainJson(member)]));
 }
 
-function plainBson(value: object): JsonValue {
-  if (value instanceof ObjectId) return value.toHexString();
-  if (value instanceof Timestamp) return { t: value.getHighBitsUnsigned(), i: value.getLowBitsUnsigned() };
-  if (value instanceof Long) {
-    const number = value.toNumber();
-    return Number.isSafeInteger(number) ? number : value.toString();
+/** Told apart by the names of their kinds: they come from the caller's copy of the driver, whose classes are not ours. */
+type Bson = ObjectId | Timestamp | Long | Binary | { readonly _bsontype: "any other" };
+
+function plainBson(given: object): JsonValue {
+  const value = given as Bson;
+  switch (value._bsontype) {
+    case "ObjectId":
+      return value.toHexString();
+    case "Timestamp":
+      return { t: value.getHighBitsUnsigned(), i: value.getLowBitsUnsigned() };
+    case "Long": {
+      const number = value.toNumber();
+      return Number.isSafeInteger(number) ? number : value.toString();
+    }
+    case "Binary":
+      return value.sub_type === UUID ? value.toUUID().toHexString() : value.toString("base64");
   }
-  if (value instanceof Binary) {
-    return value.sub_type === Binary.SUBTYPE_UUID ? value.toUUID().toHexString() : value.toString("base64");
-  }
-  const primitive: unknown = value.valueOf();
+  const primitive: unknown = given.valueOf();
   if (typeof primitive === "number" || typeof primitive === "string") return plainJson(primitive);
-  const serialized = EJSON.serialize({ value }, { relaxed: true }).value as JsonObject;
+  const serialized = EJSON.serialize({ value: given }, { relaxed: true }).value as JsonObject;
   const [only, ...others] = Object.values(serialized);
   return others.length === 0 && typeof only === "string" ? only : serialized;
 }

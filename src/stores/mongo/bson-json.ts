@@ -9,6 +9,7 @@
 import { Binary, type Document } from "mongodb";
 import { BusError } from "../../model/errors.js";
 import { freezeJson, type JsonObject, type JsonValue } from "../../model/json.js";
+import { isBinary } from "./driver-kinds.js";
 
 const MARK = "\u0001";
 // biome-ignore lint/suspicious/noControlCharactersInRegex: NUL ends a name in BSON, the mark begins an escaped one.
@@ -21,7 +22,7 @@ export function bsonText(text: string): string | Binary {
 
 /** The string that `bsonText` was given. */
 export function plainText(stored: unknown): string {
-  return stored instanceof Binary ? (JSON.parse(stored.toString("utf8")) as string) : String(stored);
+  return isBinary(stored) ? (JSON.parse(stored.toString("utf8")) as string) : String(stored);
 }
 
 export function bsonName(name: string): string {
@@ -84,7 +85,7 @@ function decode(stored: unknown): JsonValue {
   if (typeof stored !== "object") return stored as JsonValue;
   if (Array.isArray(stored)) return stored.map(decode);
   if (stored instanceof Date) return stored.toISOString();
-  if ("_bsontype" in stored) return stored instanceof Binary ? decodeBinary(stored) : String(stored);
+  if ("_bsontype" in stored) return isBinary(stored) ? decodeBinary(stored) : String(stored);
   return Object.fromEntries(
     Object.entries(stored as Document).map(([name, member]) => [plainName(name), decode(member)]),
   );

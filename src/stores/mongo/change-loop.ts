@@ -4,7 +4,8 @@
  * something was missed. A server that has no change streams, or a user who may not open one, ends it for good, and the
  * caller falls back to polling.
  */
-import { type ChangeStream, type Document, MongoServerError, type ResumeToken } from "mongodb";
+import type { ChangeStream, Document, ResumeToken } from "mongodb";
+import { isMongo } from "./driver-kinds.js";
 import { busError } from "./errors.js";
 
 export interface ChangeLoopOptions {
@@ -57,7 +58,7 @@ export class ChangeLoop {
         resumeAfter = undefined;
       } catch (error) {
         if (this.#stopped) break;
-        const code = error instanceof MongoServerError ? Number(error.code) : undefined;
+        const code = isMongo(error, "MongoServerError") ? Number(error.code) : undefined;
         if (code !== undefined && UNAVAILABLE.has(code))
           return this.#options.onUnavailable(busError(error, "none").message);
         resumeAfter = code !== undefined && LOST_POINT.has(code) ? undefined : this.#stream?.resumeToken;

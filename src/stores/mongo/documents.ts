@@ -2,13 +2,7 @@
  * Views in MongoDB: one collection each, one document per key. A deleted document stays as a tombstone (`gone`) with
  * its version until it is purged.
  */
-import {
-  type AnyBulkWriteOperation,
-  type ClientSession,
-  type Collection,
-  MongoBulkWriteError,
-  MongoServerError,
-} from "mongodb";
+import type { AnyBulkWriteOperation, ClientSession, Collection } from "mongodb";
 import { BusError } from "../../model/errors.js";
 import type { JsonObject } from "../../model/json.js";
 import type {
@@ -29,6 +23,7 @@ import { commitCursor } from "./cursor-document.js";
 import { type FoldedWrite, foldWrites } from "./document-fold.js";
 import { stretchesOf, tokenAfter } from "./document-query.js";
 import { operatorsFor, updateFor } from "./document-write.js";
+import { isMongo } from "./driver-kinds.js";
 import { duplicateIndex, isDuplicateKey } from "./errors.js";
 
 const TOMBSTONES = "tombstones";
@@ -221,7 +216,7 @@ async function apply(
     const { modifiedCount, upsertedCount } = await rows.bulkWrite(operations, { ordered: true });
     return { applied: modifiedCount + upsertedCount, count: operations.length };
   } catch (error) {
-    if (!(error instanceof MongoBulkWriteError) || error.result.getWriteConcernError() !== undefined)
+    if (!isMongo(error, "MongoBulkWriteError") || error.result.getWriteConcernError() !== undefined)
       throw error;
     const [first] = [error.writeErrors].flat();
     if (first === undefined) throw error;
@@ -262,7 +257,7 @@ function runsOf(writes: readonly FoldedWrite[]): FoldedWrite[][] {
 
 /** An operator that found something else than a number. */
 function isTypeMismatch(error: unknown): boolean {
-  return error instanceof MongoServerError && error.code === 14;
+  return isMongo(error, "MongoServerError") && error.code === 14;
 }
 
 async function checkExpected(

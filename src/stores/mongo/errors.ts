@@ -5,23 +5,8 @@
  * A failed read had no effect. A failed write may have had one unless the server said otherwise: the driver retries by
  * itself and then shows only the last failure, so that even "no server found" may hide a write that went through.
  */
-import {
-  MongoAPIError,
-  MongoBulkWriteError,
-  MongoClientClosedError,
-  MongoError,
-  MongoInvalidArgumentError,
-  MongoMissingCredentialsError,
-  MongoMissingDependencyError,
-  MongoNetworkError,
-  MongoNotConnectedError,
-  MongoParseError,
-  MongoServerError,
-  MongoServerSelectionError,
-  MongoTopologyClosedError,
-  MongoWriteConcernError,
-} from "mongodb";
 import { BusError, describeThrown, type ErrorCode } from "../../model/errors.js";
+import { isMongo } from "./driver-kinds.js";
 import { type MissingRight, missingRight } from "./rights.js";
 
 /** Whether a call that failed may have changed something. */
@@ -110,7 +95,7 @@ export function busError(thrown: unknown, effect: Effect): BusError {
   const error = rootOf(thrown);
   if (error instanceof BusError) return error;
   if (isTooLarge(error)) return new BusError(TOO_LARGE.code, TOO_LARGE.advice, { cause: thrown });
-  if (!(error instanceof MongoError) && !isSocketError(error)) return BusError.from(error);
+  if (!isMongo(error, "MongoError") && !isSocketError(error)) return BusError.from(error);
   const missing = refusalIn(error);
   // Without a cause: that one repeats the command, and what is in it.
   if (missing !== undefined) {
@@ -126,15 +111,15 @@ export function busError(thrown: unknown, effect: Effect): BusError {
 
 /** The driver measures some documents before it sends them; others run out of the room in which it writes them. */
 function isTooLarge(error: unknown): boolean {
-  if (error instanceof MongoInvalidArgumentError) return /larger than the maximum size/.test(error.message);
+  if (isMongo(error, "MongoInvalidArgumentError")) return /larger than the maximum size/.test(error.message);
   return error instanceof RangeError && (error as NodeJS.ErrnoException).code === "ERR_OUT_OF_RANGE";
 }
 
 function verdictOn(error: Error, effect: Effect): Verdict {
   if (
-    error instanceof MongoNotConnectedError ||
-    error instanceof MongoTopologyClosedError ||
-    error instanceof MongoClientClosedError
+    isMongo(error, "MongoNotConnectedError") ||
+    isMongo(error, "MongoTopologyClosedError") ||
+    isMongo(error, "MongoClientClosedError")
   ) {
     return { code: "CLOSED", advice: "the MongoDB client is closed" };
   }
@@ -146,7 +131,7 @@ function verdictOn(error: Error, effect: Effect): Verdict {
     return { code: "OUTCOME_UNKNOWN", advice: "the connection to MongoDB was lost in the middle of a write" };
   }
   if (verdict !== undefined) return verdict;
-  if (error instanceof MongoServerSelectionError) {
+  if (isMongo(error, "MongoServerSelectionError")) {
     return {
       code: "STORE_UNAVAILABLE",
       advice:
@@ -160,29 +145,29 @@ function verdictOn(error: Error, effect: Effect): Verdict {
     return { code: "WRITE_CONFLICT", advice: "a unique index forbids it", retryable: false };
   }
   if (
-    error instanceof MongoParseError ||
-    error instanceof MongoInvalidArgumentError ||
-    error instanceof MongoMissingCredentialsError ||
-    error instanceof MongoMissingDependencyError
+    isMongo(error, "MongoParseError") ||
+    isMongo(error, "MongoInvalidArgumentError") ||
+    isMongo(error, "MongoMissingCredentialsError") ||
+    isMongo(error, "MongoMissingDependencyError")
   ) {
     return { code: "INVALID_OPTION", advice: "MongoDB's driver does not accept this" };
   }
   return {
     code: "INTERNAL",
-    advice: error instanceof MongoAPIError ? "MongoDB's driver failed" : "MongoDB failed",
+    advice: isMongo(error, "MongoAPIError") ? "MongoDB's driver failed" : "MongoDB failed",
   };
 }
 
 /** The right that is missing, if that is what went wrong. */
 function refusalIn(error: Error): MissingRight | undefined {
-  const isRefusal = error instanceof MongoServerError && (error.code === 13 || error.code === 8000);
+  const isRefusal = isMongo(error, "MongoServerError") && (error.code === 13 || error.code === 8000);
   return isRefusal ? missingRight(error.message) : undefined;
 }
 
 /** Credentials are refused while connecting, and show only as the reason why no server was found. */
 function serverCodeOf(error: Error): number | undefined {
-  if (error instanceof MongoError && typeof error.code === "number") return error.code;
-  if (error instanceof MongoServerSelectionError) {
+  if (isMongo(error, "MongoError") && typeof error.code === "number") return error.code;
+  if (isMongo(error, "MongoServerSelectionError")) {
     for (const server of error.reason?.servers.values() ?? []) {
       const code = server.error?.code;
       if (code === 18 || code === 13) return code;
@@ -193,7 +178,7 @@ function serverCodeOf(error: Error): number | undefined {
 
 /** In bulk, the driver wraps whatever goes wrong, a lost connection included, into an error of the server's. */
 function rootOf(error: unknown): unknown {
-  if (!(error instanceof MongoBulkWriteError)) return error;
+  if (!isMongo(error, "MongoBulkWriteError")) return error;
   const response: unknown = error.errorResponse;
   return response instanceof Error ? response : error;
 }
@@ -202,9 +187,9 @@ function rootOf(error: unknown): unknown {
 export function mayHaveHappened(thrown: unknown): boolean {
   const error = rootOf(thrown);
   if (isLostConnection(error)) return true;
-  if (error instanceof MongoWriteConcernError) return true;
-  if (error instanceof MongoBulkWriteError && error.result.getWriteConcernError() !== undefined) return true;
-  if (!(error instanceof MongoError)) return false;
+  if (isMongo(error, "MongoWriteConcernError")) return true;
+  if (isMongo(error, "MongoBulkWriteError") && error.result.getWriteConcernError() !== undefined) return true;
+  if (!isMongo(error, "MongoError")) return false;
   if (error.hasErrorLabel("NoWritesPerformed")) return false;
   if (error.hasErrorLabel("RetryableWriteError") || error.hasErrorLabel("PoolRequestedRetry")) return true;
   const verdict = typeof error.code === "number" ? BY_SERVER_CODE.get(error.code) : undefined;
@@ -213,7 +198,7 @@ export function mayHaveHappened(thrown: unknown): boolean {
 
 /** Whether the server gave up in the middle, for the time that it was given: not for a majority that it waited for. */
 export function isTimeUp(error: unknown): boolean {
-  return error instanceof MongoServerError && !(error instanceof MongoWriteConcernError) && error.code === 50;
+  return isMongo(error, "MongoServerError") && !isMongo(error, "MongoWriteConcernError") && error.code === 50;
 }
 
 /** Whether an error ended a transaction without effect, so that it can be begun anew. */
@@ -224,37 +209,37 @@ export function isTransient(thrown: unknown): boolean {
 
 /** Whether the driver itself says so. */
 export function isRepeatable(error: unknown): boolean {
-  return error instanceof MongoError && error.hasErrorLabel("TransientTransactionError");
+  return isMongo(error, "MongoError") && error.hasErrorLabel("TransientTransactionError");
 }
 
 /** Whether nobody can tell if a commit that failed like this took place. */
 export function isCommitUnknown(error: unknown): boolean {
   if (isLostConnection(error)) return true;
-  return error instanceof MongoError && error.hasErrorLabel("UnknownTransactionCommitResult");
+  return isMongo(error, "MongoError") && error.hasErrorLabel("UnknownTransactionCommitResult");
 }
 
 /** Errors of the driver about a server that it gave up, told apart by name only. */
 const GIVEN_UP = /^Mongo(ServerClosed|PoolClosed|WaitQueueTimeout|StalePrimary)Error$/;
 
 function isLostConnection(error: unknown): boolean {
-  if (error instanceof MongoNetworkError || error instanceof MongoServerSelectionError) return true;
-  return isSocketError(error) || (error instanceof MongoError && GIVEN_UP.test(error.name));
+  if (isMongo(error, "MongoNetworkError") || isMongo(error, "MongoServerSelectionError")) return true;
+  return isSocketError(error) || (isMongo(error, "MongoError") && GIVEN_UP.test(error.name));
 }
 
 /** A socket that breaks while a command is written to it shows as Node's own error, which the driver passes on. */
 function isSocketError(error: unknown): error is Error {
-  if (!(error instanceof Error) || error instanceof MongoError || error instanceof BusError) return false;
+  if (!(error instanceof Error) || isMongo(error, "MongoError") || error instanceof BusError) return false;
   const { code } = error as NodeJS.ErrnoException;
   return typeof code === "string" && /^(E[A-Z]+|ERR_(STREAM|SOCKET)_[A-Z_]+)$/.test(code);
 }
 
 /** A command that is not part of the interface that a client was told to keep to (`serverApi`, strict). */
 export function isOutsideApi(error: unknown): boolean {
-  return error instanceof MongoServerError && error.code === 323;
+  return isMongo(error, "MongoServerError") && error.code === 323;
 }
 
 export function isDuplicateKey(error: unknown): boolean {
-  return error instanceof MongoServerError && error.code === 11000;
+  return isMongo(error, "MongoServerError") && error.code === 11000;
 }
 
 /** The name of the unique index that a write ran into. */

@@ -3,13 +3,13 @@ import {
   type Collection,
   type Db,
   type Document,
-  MongoBulkWriteError,
   type MongoClient,
   MongoServerError,
   MongoWriteConcernError,
   type Timestamp,
 } from "mongodb";
 import { IDS_INDEX, PLACE_INDEX } from "./collections.js";
+import { isMongo } from "./driver-kinds.js";
 import { duplicateIndex, mayHaveHappened } from "./errors.js";
 
 /** How many documents are in for sure, and what stopped the rest. */
@@ -67,7 +67,7 @@ function answered(reply: Document, count: number): Inserted {
 
 function stoppedBy(error: unknown): Inserted {
   if (mayHaveHappened(error)) return { count: 0, stop: "unknown", error };
-  if (!(error instanceof MongoBulkWriteError)) return { count: 0, stop: "refused", error };
+  if (!isMongo(error, "MongoBulkWriteError")) return { count: 0, stop: "refused", error };
   const [first] = [error.writeErrors].flat();
   return stoppedAt({ index: first?.index ?? 0, code: first?.code, errmsg: first?.errmsg }, error);
 }

@@ -2,13 +2,8 @@
  * Finds that come back whole in one reply. A cursor of the driver's costs more than most of what is looked for; like that,
  * they are tried once more when the server is lost or gives way to another.
  */
-import {
-  type Db,
-  type Document,
-  MongoServerSelectionError,
-  type RunCommandOptions,
-  type Timestamp,
-} from "mongodb";
+import type { Db, Document, RunCommandOptions, Timestamp } from "mongodb";
+import { isMongo } from "./driver-kinds.js";
 import { mayHaveHappened } from "./errors.js";
 
 export interface FindCommand {
@@ -40,7 +35,7 @@ export async function findAtOnce(
   try {
     return await run();
   } catch (error) {
-    if (!mayHaveHappened(error) || error instanceof MongoServerSelectionError) throw error;
+    if (!mayHaveHappened(error) || isMongo(error, "MongoServerSelectionError")) throw error;
     return await run();
   }
 }

@@ -1,0 +1,44 @@
+/**
+ * What the driver threw or decoded, by the names that it gives things: a client of the caller's may come from another copy of the
+ * driver, whose classes are not those that we import.
+ */
+import type {
+  Binary,
+  MongoBulkWriteError,
+  MongoError,
+  MongoServerError,
+  MongoServerSelectionError,
+  MongoWriteConcernError,
+} from "mongodb";
+
+interface Errors {
+  readonly MongoError: MongoError;
+  readonly MongoServerError: MongoServerError;
+  readonly MongoBulkWriteError: MongoBulkWriteError;
+  readonly MongoWriteConcernError: MongoWriteConcernError;
+  readonly MongoServerSelectionError: MongoServerSelectionError;
+  readonly MongoNetworkError: MongoError;
+  readonly MongoAPIError: MongoError;
+  readonly MongoParseError: MongoError;
+  readonly MongoInvalidArgumentError: MongoError;
+  readonly MongoMissingCredentialsError: MongoError;
+  readonly MongoMissingDependencyError: MongoError;
+  readonly MongoNotConnectedError: MongoError;
+  readonly MongoTopologyClosedError: MongoError;
+  readonly MongoClientClosedError: MongoError;
+}
+
+/** Whether it is an error of that class, or of one that extends it. */
+export function isMongo<N extends keyof Errors>(error: unknown, name: N): error is Errors[N] {
+  if (!(error instanceof Error)) return false;
+  for (let at: unknown = Object.getPrototypeOf(error); at !== Error.prototype && at !== null; ) {
+    const own = Object.getOwnPropertyDescriptor(at, "name");
+    if ((own?.get?.call(error) ?? own?.value) === name) return true;
+    at = Object.getPrototypeOf(at);
+  }
+  return false;
+}
+
+export function isBinary(value: unknown): value is Binary {
+  return typeof value === "object" && value !== null && "_bsontype" in value && value._bsontype === "Binary";
+}
