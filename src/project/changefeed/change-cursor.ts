@@ -16,6 +16,7 @@ import {
   Timestamp,
 } from "mongodb";
 
+import { isErrorNamed } from "../../model/error-named.js";
 import { BusError } from "../../model/errors.js";
 
 /** What a stream begins behind: a token, or a time of the server's own clock. */
@@ -33,12 +34,7 @@ export interface ChangeBatch {
 const LOST_PLACE = new Set([286, 280, 260, 136, 10_334, 40_647, 40_649, 50_811]);
 
 export function isLostPlace(error: unknown): error is MongoServerError {
-  // Not by its class: the client may come from another copy of the driver.
-  return (
-    error instanceof Error &&
-    "errorLabels" in error &&
-    LOST_PLACE.has(Number((error as MongoServerError).code))
-  );
+  return isErrorNamed(error, "MongoServerError") && LOST_PLACE.has(Number((error as MongoServerError).code));
 }
 
 const AWAIT_MS = 1_000;

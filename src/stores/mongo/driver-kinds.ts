@@ -10,6 +10,7 @@ import type {
   MongoServerSelectionError,
   MongoWriteConcernError,
 } from "mongodb";
+import { isErrorNamed } from "../../model/error-named.js";
 
 interface Errors {
   readonly MongoError: MongoError;
@@ -30,13 +31,7 @@ interface Errors {
 
 /** Whether it is an error of that class, or of one that extends it. */
 export function isMongo<N extends keyof Errors>(error: unknown, name: N): error is Errors[N] {
-  if (!(error instanceof Error)) return false;
-  for (let at: unknown = Object.getPrototypeOf(error); at !== Error.prototype && at !== null; ) {
-    const own = Object.getOwnPropertyDescriptor(at, "name");
-    if ((own?.get?.call(error) ?? own?.value) === name) return true;
-    at = Object.getPrototypeOf(at);
-  }
-  return false;
+  return isErrorNamed(error, name);
 }
 
 export function isBinary(value: unknown): value is Binary {

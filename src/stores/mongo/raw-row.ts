@@ -60,11 +60,10 @@ export function placeIn(document: Uint8Array): Place {
   const bytes = bufferOf(document);
   let topic: string | undefined;
   for (let at = 4; at < bytes.length - 1; ) {
-    const type = bytes[at++];
-    const name = at;
-    while (bytes[at] !== 0) at++;
-    const code = codeAt(bytes, name, at - name);
-    at++;
+    const type = bytes[at];
+    const nameTo = nameEnd(bytes, at + 1);
+    const code = codeAt(bytes, at + 1, nameTo - at - 1);
+    at = nameTo + 1;
     if (type === STRING) {
       const to = at + 4 + bytes.readInt32LE(at) - 1;
       if (code === TOPIC) topic = bytes.toString("utf8", at + 4, to);
@@ -90,11 +89,10 @@ function plainEvent(bytes: Buffer, begin: number, next: number, place: Place): S
   let ts = 0;
   const end = next - 1;
   for (let at = begin + 4; at < end; ) {
-    const type = bytes[at++];
-    const name = at;
-    while (bytes[at] !== 0) at++;
-    const code = codeAt(bytes, name, at - name);
-    at++;
+    const type = bytes[at];
+    const nameTo = nameEnd(bytes, at + 1);
+    const code = codeAt(bytes, at + 1, nameTo - at - 1);
+    at = nameTo + 1;
     if (type === STRING) {
       const from = at + 4;
       const to = from + bytes.readInt32LE(at) - 1;
@@ -116,6 +114,12 @@ function plainEvent(bytes: Buffer, begin: number, next: number, place: Place): S
   }
   if (id === undefined || body === undefined || seq === 0) return undefined;
   return new StoredEvent(place.topic, place.partition, seq, { id, ts, key, meta: undefined, body });
+}
+
+function nameEnd(bytes: Buffer, from: number): number {
+  let at = from;
+  while (bytes[at] !== 0) at++;
+  return at;
 }
 
 function codeAt(bytes: Buffer, at: number, length: number): number {

@@ -11,7 +11,6 @@ import type { Seq } from "../../model/event.js";
 import { AskedTogether } from "./asked-together.js";
 import { nameOf, type Place } from "./event-lookup.js";
 
-const MOST = { items: 128, bytes: Number.POSITIVE_INFINITY };
 const MAX_DOCUMENTS = 4_096;
 const MAX_NEAR = 20_000;
 /** What the server puts into one reply, and no document is larger. */
@@ -51,10 +50,7 @@ export class ReadsTogether<D> {
 
   constructor(source: ReadSource<D>) {
     this.#source = source;
-    this.#together = new AskedTogether((questions) => this.#findAll(questions), {
-      most: MOST,
-      sizeOf: () => 0,
-    });
+    this.#together = new AskedTogether((questions) => this.#findAll(questions));
   }
 
   /** Everything that fits; `alone` reads the same, or the beginning of it. */
