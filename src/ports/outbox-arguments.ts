@@ -36,13 +36,19 @@ export function claimOptions(count: number, given: Partial<ClaimOptions> | undef
   return { owner, leaseMs, nowMs };
 }
 
-/** What went wrong, in words or in full; without a time it may be tried again at once. */
+/** What went wrong, in words or in full; without a wait it may be tried again at once. */
 export function failureOf(given: string | OutboxFailure): Required<OutboxFailure> {
   const {
     error,
-    retryAtMs = 0,
+    retryAfterMs = 0,
+    nowMs = Date.now(),
     dead = false,
     counts = true,
   } = typeof given === "string" ? { error: given } : given;
-  return { error: String(error), retryAtMs, dead, counts };
+  return { error: String(error), retryAfterMs, nowMs, dead, counts };
+}
+
+/** From when on it may be tried again, by the caller's clock; what need not wait is due under any clock. */
+export function retryAtMs({ retryAfterMs, nowMs }: Required<OutboxFailure>): number {
+  return retryAfterMs > 0 ? nowMs + retryAfterMs : 0;
 }

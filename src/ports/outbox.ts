@@ -3,12 +3,15 @@
  * same whether it lives in a store of ours or in the caller's database.
  *
  *   pending --claim--> claimed --sent--> sent --purge--> (gone)
- *      ^                  |--error--> pending (after retryAtMs) | dead --requeue--> pending
+ *      ^                  |--error--> pending (after a wait) | dead --requeue--> pending
  *      '----lease ran out-'
  *
  * Order per key, whatever the topic: an entry is never handed out while an earlier one with its key is unsent, whoever
  * holds that (a dead one blocks its key until it is requeued or discarded). Entries of one key may be claimed together,
  * in order. A claim is lost when it was taken back, not when its time is over: tokens decide, never clocks.
+ *
+ * Leases and waits are lengths of time. When they begin and end is told by the database's own clock where it has one (a
+ * server's), else by the callers' (`nowMs`, the time of this machine unless told), which are one clock then.
  */
 export interface OutboxEntry {
   readonly id: string;
@@ -50,13 +53,16 @@ export interface OutboxRow extends OutboxEntry {
 export interface ClaimOptions {
   readonly owner: string;
   readonly leaseMs: number;
+  /** The caller's clock; a database with a clock of its own uses that instead. */
   readonly nowMs: number;
 }
 
 export interface OutboxFailure {
   readonly error: string;
-  /** Default 0: at once. */
-  readonly retryAtMs?: number;
+  /** How long it is not to be tried again. Default 0: at once. */
+  readonly retryAfterMs?: number;
+  /** The caller's clock, as for claims. */
+  readonly nowMs?: number;
   readonly dead?: boolean;
   /** False: it was not tried, and is only given back; neither its failures nor its error change. */
   readonly counts?: boolean;
@@ -72,7 +78,7 @@ export interface OutboxStore {
   claimBatch(count: number, o?: Partial<ClaimOptions>): Promise<readonly OutboxClaim[]>;
   /** True if the claim still held; false (nothing changed) if it was lost. */
   markSent(id: string, token: string, o?: { nowMs?: number }): Promise<boolean>;
-  /** Counts a failure; back to pending at `retryAtMs`, or dead. False if the claim was lost. */
+  /** Counts a failure; pending again after `retryAfterMs`, or dead. False if the claim was lost. */
   markError(id: string, token: string, o: string | OutboxFailure): Promise<boolean>;
   /** Entries whose claim ran out by now become pending again; returns how many. */
   requeueExpired(nowMs?: number): Promise<number>;
@@ -80,7 +86,7 @@ export interface OutboxStore {
   requeueDead(ids?: readonly string[]): Promise<number>;
   /** Removes dead entries for good; returns how many. */
   discardDead(ids: readonly string[]): Promise<number>;
-  /** Removes entries sent before `sentBeforeMs`; returns how many. */
+  /** Removes entries sent before `sentBeforeMs`, by the clocks of those who sent them; returns how many. */
   purge(sentBeforeMs: number): Promise<number>;
   stats(): Promise<OutboxStats>;
   /** In order of addition; 100 unless told. */

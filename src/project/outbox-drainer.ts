@@ -188,7 +188,8 @@ class Drainer {
     const hopeless = isOver || BusError.is(error, "ID_CONFLICT");
     const held = await this.#outbox.markError(claim.id, claim.token, {
       error: describeThrown(error),
-      retryAtMs: clock.now() + backoffMs(this.#retry, failures, clock.random()),
+      retryAfterMs: backoffMs(this.#retry, failures, clock.random()),
+      nowMs: clock.now(),
       ...(hopeless && { dead: true }),
     });
     if (held === false) this.stats.lost++;
@@ -198,7 +199,7 @@ class Drainer {
 
   /** It was not tried: the outbox hands it out again once the one before it is sent. */
   async #giveBack(claim: OutboxClaim): Promise<void> {
-    const o = { error: "it waits for an earlier entry of its key", retryAtMs: 0, counts: false };
+    const o = { error: "it waits for an earlier entry of its key", counts: false };
     if ((await this.#outbox.markError(claim.id, claim.token, o)) === false) this.stats.lost++;
   }
 

@@ -173,7 +173,7 @@ describe("running a hub over HTTP", () => {
     const { outbox } = f.bus.store;
     await outbox.add({ id: "a", topic: "orders", payload: 1 });
     const [claim] = await outbox.claimBatch(1, { owner: "o", leaseMs: 1_000, nowMs: Date.now() });
-    await outbox.markError("a", claim?.token ?? "", { error: "bad", retryAtMs: 0, dead: true });
+    await outbox.markError("a", claim?.token ?? "", { error: "bad", dead: true });
     expect(await json("/outbox?status=dead")).toMatchObject({ dead: 1, items: [{ id: "a", error: "bad" }] });
     expect(await (await f.post("/outbox/requeue", {})).json()).toEqual({ requeued: 1 });
     expect(await json("/outbox")).toMatchObject({ pending: 1, dead: 0 });

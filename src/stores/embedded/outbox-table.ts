@@ -16,6 +16,7 @@ import type {
   OutboxStats,
   OutboxStatus,
 } from "../../ports/outbox.js";
+import { retryAtMs } from "../../ports/outbox-arguments.js";
 import type { Row, SqlValue } from "./sqlite.js";
 
 /** `at_ms`: end of the lease while claimed, earliest next try while pending, time of sending once sent. */
@@ -117,7 +118,7 @@ export class OutboxTable {
         `UPDATE promethean_outbox SET status = ?, failures = failures + ?, error = CASE WHEN ? THEN ? ELSE error END,
            token = NULL, at_ms = ?
          WHERE id = ? AND token = ? AND status = 'claimed'`,
-        [o.dead ? "dead" : "pending", failures, failures, o.error, o.retryAtMs, id, token],
+        [o.dead ? "dead" : "pending", failures, failures, o.error, retryAtMs(o), id, token],
       ) > 0
     );
   }

@@ -108,8 +108,10 @@ describe.each(await openers())("SqliteOutbox on a handle of %s", (_, open) => {
     expect(first?.id).toBe("k1");
     expect(await claimed()).toEqual(["x1"]);
     const token = first?.token ?? "";
-    expect(await outbox.markError("k1", token, { error: "no", retryAtMs: 9_000 })).toBe(true);
-    expect(await outbox.markError("k1", token, { error: "no", retryAtMs: 0 })).toBe(false);
+    expect(await outbox.markError("k1", token, { error: "no", retryAfterMs: 4_000, nowMs: 5_000 })).toBe(
+      true,
+    );
+    expect(await outbox.markError("k1", token, "no")).toBe(false);
     expect(await claimed()).toEqual([]);
     const again = await outbox.claimBatch(100, { ...claim, nowMs: 9_000 });
     expect(again.map(({ id, failures }) => [id, failures])).toEqual([
@@ -117,7 +119,7 @@ describe.each(await openers())("SqliteOutbox on a handle of %s", (_, open) => {
       ["k2", 0],
       ["k3", 0],
     ]);
-    await outbox.markError("k1", again[0]?.token ?? "", { error: "never", retryAtMs: 0, dead: true });
+    await outbox.markError("k1", again[0]?.token ?? "", { error: "never", dead: true });
     expect(await outbox.requeueExpired(20_000)).toBe(3);
     expect(await claimed(100, { ...claim, nowMs: 20_000 })).toEqual(["x1"]);
     expect(await outbox.requeueDead()).toBe(1);
@@ -134,7 +136,7 @@ describe.each(await openers())("SqliteOutbox on a handle of %s", (_, open) => {
     expect((await outbox.list({ status: "sent", limit: 5 })).map(({ id }) => id)).toEqual(["a"]);
     expect(await outbox.purge(6_000)).toBe(0);
     expect(await outbox.purge(6_001)).toBe(1);
-    await outbox.markError("b", b?.token ?? "", { error: "bad", retryAtMs: 0, dead: true });
+    await outbox.markError("b", b?.token ?? "", { error: "bad", dead: true });
     expect((await outbox.list({ status: "dead", limit: 5 }))[0]).toMatchObject({ id: "b", error: "bad" });
     expect(await outbox.discardDead(["b", "none"])).toBe(1);
   });

@@ -15,7 +15,7 @@ import type {
   OutboxStatus,
   OutboxStore,
 } from "../../ports/outbox.js";
-import { checkEntry, claimOptions, failureOf } from "../../ports/outbox-arguments.js";
+import { checkEntry, claimOptions, failureOf, retryAtMs } from "../../ports/outbox-arguments.js";
 import type { Lifetime } from "./lifetime.js";
 import { callSafely } from "./signals.js";
 
@@ -99,7 +99,7 @@ export class MemoryOutbox implements OutboxStore {
 
   async markError(id: string, token: string, given: string | OutboxFailure): Promise<boolean> {
     this.#lifetime.check();
-    const o = failureOf(given);
+    const o = failureOf(typeof given === "string" ? given : { nowMs: this.#clock.now(), ...given });
     const row = this.#claimed(id, token);
     if (row === undefined) return false;
     row.status = o.dead ? "dead" : "pending";
@@ -108,7 +108,7 @@ export class MemoryOutbox implements OutboxStore {
       row.error = o.error;
     }
     row.token = undefined;
-    row.atMs = o.retryAtMs;
+    row.atMs = retryAtMs(o);
     return true;
   }
 

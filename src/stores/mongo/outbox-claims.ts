@@ -7,7 +7,7 @@ import type { Collection, Filter } from "mongodb";
 import type { ClaimOptions, OutboxClaim, OutboxStatus } from "../../ports/outbox.js";
 import { bsonText, plainText } from "./bson-json.js";
 import type { OutboxDocument, Text } from "./collections.js";
-import { entryOf, isBefore } from "./outbox-document.js";
+import { entryOf, IS_DUE, IS_NOT_DUE, inMs, isBefore } from "./outbox-document.js";
 
 type Status = Exclude<OutboxStatus, "sent">;
 const UNSENT: readonly Status[] = ["pending", "claimed", "dead"];
@@ -28,12 +28,12 @@ export class OutboxClaims {
   }
 
   async claim(count: number, o: ClaimOptions): Promise<readonly OutboxClaim[]> {
-    const wanted = await this.#claimable(count, o.nowMs);
+    const wanted = await this.#claimable(count);
     if (wanted.length === 0) return [];
     const token = `${o.owner}/${randomUUID()}`;
     await this.#rows.updateMany(
-      { _id: { $in: wanted.map(({ _id }) => _id) }, status: "pending", dueMs: { $lte: o.nowMs } },
-      { $set: { status: "claimed", token, dueMs: o.nowMs + o.leaseMs } },
+      { _id: { $in: wanted.map(({ _id }) => _id) }, status: "pending", ...IS_DUE },
+      [{ $set: { status: "claimed", token: { $literal: token }, dueMs: inMs(o.leaseMs) } }],
     );
     const held = await this.#rows.find({ token, status: "claimed" }, { projection: { _id: 1 } }).toArray();
     const got = new Set(held.map(({ _id }) => plainText(_id)));
@@ -58,14 +58,14 @@ export class OutboxClaims {
    * The first `count` entries, in order, that are due and whose key nobody holds up. A key that is held up may have any
    * number of entries behind it: once one of them was met, the others are left out.
    */
-  async #claimable(count: number, nowMs: number): Promise<OutboxDocument[]> {
+  async #claimable(count: number): Promise<OutboxDocument[]> {
     const found: OutboxDocument[] = [];
     const heldUp = new Set<string>();
     let last = this.#scannedTo;
     this.#scannedTo = undefined;
     for (let scanned = 0; found.length < count; ) {
-      const { page, isEnd } = await this.#due(nowMs, { after: last, without: heldUp, count });
-      const blockers = await this.#blockers(page, nowMs);
+      const { page, isEnd } = await this.#due({ after: last, without: heldUp, count });
+      const blockers = await this.#blockers(page);
       for (const document of page) {
         if (!isBehind(document, blockers)) found.push(document);
         else if (heldUp.size < MAX_LEFT_OUT) heldUp.add(plainText(document.key));
@@ -82,14 +82,15 @@ export class OutboxClaims {
   }
 
   /** The next entries that are due, as many as one reply holds. */
-  async #due(
-    nowMs: number,
-    o: { after: OutboxDocument | undefined; without: ReadonlySet<string>; count: number },
-  ): Promise<{ page: OutboxDocument[]; isEnd: boolean }> {
+  async #due(o: {
+    after: OutboxDocument | undefined;
+    without: ReadonlySet<string>;
+    count: number;
+  }): Promise<{ page: OutboxDocument[]; isEnd: boolean }> {
     const { after, without } = o;
     const due: Filter<OutboxDocument> = {
       status: "pending",
-      dueMs: { $lte: nowMs },
+      ...IS_DUE,
       ...(without.size > 0 && { key: { $nin: [...without].map(bsonText) } }),
       ...(after && { at: { $gte: after.at }, $or: [{ at: { $gt: after.at } }, { nth: { $gt: after.nth } }] }),
     };
@@ -105,7 +106,7 @@ export class OutboxClaims {
   }
 
   /** By key, the earliest entry that is unsent and cannot be claimed now. Those behind the page hold up none of it. */
-  async #blockers(page: readonly OutboxDocument[], nowMs: number): Promise<Map<string, OutboxDocument>> {
+  async #blockers(page: readonly OutboxDocument[]): Promise<Map<string, OutboxDocument>> {
     const keys = keysOf(page);
     const last = page.at(-1);
     if (keys.length === 0 || last === undefined) return new Map();
@@ -114,7 +115,7 @@ export class OutboxClaims {
         key: { $in: keys },
         at: { $lte: last.at },
         status: { $in: UNSENT },
-        $or: [{ status: { $ne: "pending" } }, { dueMs: { $gt: nowMs } }],
+        $or: [{ status: { $ne: "pending" } }, IS_NOT_DUE],
       })
       .sort(IN_ORDER)
       .project<OutboxDocument>({ payload: 0 })
@@ -124,7 +125,8 @@ export class OutboxClaims {
 
   /**
    * By key, the earliest unsent entry that is not ours. Looked for once the claim holds: before that, another drainer
-   * may have held an entry while the pending ones were read, and given it back before the blockers were.
+   * may have held an entry while the pending ones were read, and given it back before the blockers were; or its wait
+   * was over in between.
    */
   async #rivals(claimed: readonly OutboxDocument[], token: string): Promise<Map<string, OutboxDocument>> {
     const keys = keysOf(claimed);

@@ -1,10 +1,20 @@
-/** Outbox entries as documents and back. */
+/** Outbox entries as documents and back; and when they are due, by the server's clock. */
 import type { Document } from "mongodb";
 import { canonicalText, freezeJson, jsonBody } from "../../model/json.js";
 import type { OutboxEntry, OutboxRow } from "../../ports/outbox.js";
 import { bsonText, plainText } from "./bson-json.js";
 import type { OutboxDocument } from "./collections.js";
 import { metaDocument, metaOf } from "./event-document.js";
+
+const NOW_MS = { $toLong: "$$NOW" };
+/** Its lease or its wait is over. */
+export const IS_DUE = { $expr: { $lte: ["$dueMs", NOW_MS] } } as const;
+export const IS_NOT_DUE = { $expr: { $gt: ["$dueMs", NOW_MS] } } as const;
+
+/** The time so much later than now. */
+export function inMs(lengthMs: number): Document {
+  return { $add: [NOW_MS, { $literal: lengthMs }] };
+}
 
 /** Members that come from the entry. Refuses what JSON cannot keep. */
 export function entryFields(entry: OutboxEntry): Document {

@@ -1,7 +1,8 @@
 /**
  * The outbox in MongoDB (P10). An entry is added in the caller's transaction: no counter is touched, so that callers do
  * not wait for each other. Its place in the order is the server's logical time, which a transaction that begins after
- * another's commit always finds higher, and within one transaction the adder's own count.
+ * another's commit always finds higher, and within one transaction the adder's own count. Leases and waits go by the
+ * server's clock, so that those of the drainers do not matter.
  */
 import type { ClientSession, Collection, Db, Document, Filter } from "mongodb";
 import { v7 } from "uuid";
@@ -22,7 +23,7 @@ import { ensureOutboxIndexes, type OutboxDocument } from "./collections.js";
 import { freeEndedSockets } from "./ended-sockets.js";
 import { Gate } from "./gate.js";
 import { IN_ORDER, OutboxClaims } from "./outbox-claims.js";
-import { entryFields, rowOf, saysTheSame } from "./outbox-document.js";
+import { entryFields, IS_DUE, inMs, rowOf, saysTheSame } from "./outbox-document.js";
 import { claimOf, SentMarks } from "./outbox-marks.js";
 import { type OutboxWatch, watchOutbox } from "./outbox-watch.js";
 
@@ -126,16 +127,14 @@ export class MongoOutbox implements OutboxStore {
   }
 
   markError(id: string, token: string, given: string | OutboxFailure): Promise<boolean> {
-    const { dead: isDead, counts, error, retryAtMs: dueMs } = failureOf(given);
+    const { dead: isDead, counts, error, retryAfterMs } = failureOf(given);
     const status = isDead ? "dead" : "pending";
-    return this.#settle(id, token, {
-      $set: { status, dueMs, ...(counts && { error }) },
-      $inc: { failures: counts ? 1 : 0 },
-      $unset: { token: 1 },
-    });
+    const dueMs = retryAfterMs > 0 ? inMs(retryAfterMs) : 0;
+    const told = counts && { error: { $literal: error }, failures: { $add: ["$failures", 1] } };
+    return this.#settle(id, token, [{ $set: { status, dueMs, ...told } }, { $unset: "token" }]);
   }
 
-  #settle(id: string, token: string, update: Document): Promise<boolean> {
+  #settle(id: string, token: string, update: Document[]): Promise<boolean> {
     return this.#gate.write(async () => {
       const claim = claimOf(id, token);
       if (claim === null) return false;
@@ -144,10 +143,10 @@ export class MongoOutbox implements OutboxStore {
     });
   }
 
-  requeueExpired(nowMs = Date.now()): Promise<number> {
+  requeueExpired(_nowMs?: number): Promise<number> {
     return this.#gate.write(async () => {
       const { modifiedCount } = await this.#rows.updateMany(
-        { status: "claimed", dueMs: { $lte: nowMs } },
+        { status: "claimed", ...IS_DUE },
         { $set: { status: "pending", dueMs: 0 }, $unset: { token: 1 } },
       );
       return modifiedCount;

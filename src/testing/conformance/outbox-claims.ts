@@ -1,11 +1,11 @@
 /** Claims on outbox entries: in order of addition, by key one after another, each settled by its own token (P6, P10). */
 import { describe, expect, it } from "vitest";
-import type { OutboxClaim } from "../../ports/outbox.js";
+import type { ClaimOptions, OutboxClaim } from "../../ports/outbox.js";
 import type { Store } from "../../ports/store.js";
 import type { Harness } from "./harness.js";
-import { entry, range, T0 } from "./samples.js";
+import { entry, eventually, now, range, T0 } from "./samples.js";
 
-export const LEASE_MS = 1_000;
+const HOUR_MS = 3_600_000;
 
 export function describeClaims(harness: Harness): void {
   describe("claimBatch", () => {
@@ -20,17 +20,17 @@ export function describeClaims(harness: Harness): void {
   });
 }
 
+/** By the time of day: a driver may go by a clock of its own, which no case can move. */
 export function claim(
   store: Store,
   count = 100,
-  nowMs = T0,
-  owner = "drainer",
+  o: Partial<ClaimOptions> = {},
 ): Promise<readonly OutboxClaim[]> {
-  return store.outbox.claimBatch(count, { owner, leaseMs: LEASE_MS, nowMs });
+  return store.outbox.claimBatch(count, { owner: "drainer", leaseMs: HOUR_MS, ...now(), ...o });
 }
 
-export async function claimIds(store: Store, count = 100, nowMs = T0, owner = "drainer"): Promise<string[]> {
-  return (await claim(store, count, nowMs, owner)).map((c) => c.id);
+export async function claimIds(store: Store, count = 100, o: Partial<ClaimOptions> = {}): Promise<string[]> {
+  return (await claim(store, count, o)).map((c) => c.id);
 }
 
 /** Adds entries with these keys, one id each: "a1", "a2", "b1" …; a blank is an entry without a key. */
@@ -47,8 +47,8 @@ export async function addKeys(store: Store, letters: string): Promise<string[]> 
   return ids;
 }
 
-export async function claimOne(store: Store, nowMs = T0): Promise<OutboxClaim> {
-  const [first] = await claim(store, 1, nowMs);
+export async function claimOne(store: Store): Promise<OutboxClaim> {
+  const [first] = await claim(store, 1);
   if (first === undefined) throw new Error("an entry was to be claimed");
   return first;
 }
@@ -73,7 +73,7 @@ function describeClaiming(harness: Harness): void {
     const second = await harness.second();
     const ids = await addKeys(harness.store, " ".repeat(30));
     const batches = await Promise.all(
-      range(1, 6).map((n) => claimIds(n % 2 === 0 ? harness.store : second, 6, T0, `drainer-${n}`)),
+      range(1, 6).map((n) => claimIds(n % 2 === 0 ? harness.store : second, 6, { owner: `drainer-${n}` })),
     );
     let claimed = batches.flat();
     expect(new Set(claimed).size).toBe(claimed.length);
@@ -92,10 +92,10 @@ function describeKeyOrder(harness: Harness): void {
     const second = await harness.second();
     await addKeys(harness.store, "abab ");
     const [a1] = await claim(harness.store, 1);
-    expect(await claimIds(second, 100, T0, "other")).toEqual(["b1", "b2", "none1"]);
+    expect(await claimIds(second, 100, { owner: "other" })).toEqual(["b1", "b2", "none1"]);
     expect(await claimIds(harness.store)).toEqual([]);
     await harness.store.outbox.markSent("a1", a1?.token ?? "", { nowMs: T0 });
-    expect(await claimIds(second, 100, T0, "other")).toEqual(["a2"]);
+    expect(await claimIds(second, 100, { owner: "other" })).toEqual(["a2"]);
   });
 
   it("P10: the key alone counts, whatever the topic", async () => {
@@ -115,10 +115,16 @@ function describeKeyOrder(harness: Harness): void {
     const { outbox } = harness.store;
     await addKeys(harness.store, "abab");
     const a1 = await claimOne(harness.store);
-    await outbox.markError(a1.id, a1.token, { error: "down", retryAtMs: T0 + 500 });
+    await outbox.markError(a1.id, a1.token, { error: "down", retryAfterMs: HOUR_MS, ...now() });
     expect(await claimIds(harness.store)).toEqual(["b1", "b2"]);
-    expect(await claimIds(harness.store, 100, T0 + 499)).toEqual([]);
-    expect(await claimIds(harness.store, 100, T0 + 500)).toEqual(["a1", "a2"]);
+    expect(await claimIds(harness.store)).toEqual([]);
+  });
+
+  it("P10: once its wait is over, it is handed out, and those behind it", async () => {
+    await addKeys(harness.store, "aa");
+    const a1 = await claimOne(harness.store);
+    await harness.store.outbox.markError(a1.id, a1.token, { error: "down", retryAfterMs: 30, ...now() });
+    await eventually(async () => expect(await claimIds(harness.store)).toEqual(["a1", "a2"]));
   });
 
   it("P10: a dead entry blocks its key until it is requeued or discarded", async () => {
@@ -126,9 +132,9 @@ function describeKeyOrder(harness: Harness): void {
     await addKeys(harness.store, "aabb");
     for (const one of await claim(harness.store)) {
       if (one.id === "a1" || one.id === "b1") {
-        await outbox.markError(one.id, one.token, { error: "bad", retryAtMs: 0, dead: true });
+        await outbox.markError(one.id, one.token, { error: "bad", dead: true });
       } else {
-        await outbox.markError(one.id, one.token, { error: "after", retryAtMs: 0 });
+        await outbox.markError(one.id, one.token, "after");
       }
     }
     expect(await claimIds(harness.store)).toEqual([]);
@@ -144,7 +150,7 @@ function describeKeyOrder(harness: Harness): void {
     const sent: string[] = [];
     const drain = async (store: Store, owner: string): Promise<void> => {
       for (let round = 0; sent.length < ids.length && round < 5_000; round++) {
-        for (const one of await claim(store, 4, T0, owner)) {
+        for (const one of await claim(store, 4, { owner })) {
           sent.push(one.id);
           expect(await store.outbox.markSent(one.id, one.token, { nowMs: T0 })).toBe(true);
         }
@@ -164,15 +170,15 @@ function describeSettling(harness: Harness): void {
     await addKeys(harness.store, "a");
     const one = await claimOne(harness.store);
     expect(await harness.store.outbox.markSent(one.id, one.token, { nowMs: T0 })).toBe(true);
-    expect(await harness.store.outbox.requeueExpired(T0 + 10 * LEASE_MS)).toBe(0);
-    expect(await claimIds(harness.store, 100, T0 + 10 * LEASE_MS)).toEqual([]);
+    expect(await harness.store.outbox.requeueExpired(Date.now() + 2 * HOUR_MS)).toBe(0);
+    expect(await claimIds(harness.store, 100, { nowMs: Date.now() + 2 * HOUR_MS })).toEqual([]);
   });
 
   it("P6: a claim settles once, and only with its own token", async () => {
     const { outbox } = harness.store;
     await addKeys(harness.store, "ab");
     const [a, b] = await claim(harness.store);
-    const failure = { error: "late", retryAtMs: 0 };
+    const failure = { error: "late" };
     expect(await outbox.markSent("a1", b?.token ?? "", { nowMs: T0 })).toBe(false);
     expect(await outbox.markSent("a1", "made up", { nowMs: T0 })).toBe(false);
     expect(await outbox.markError("a1", b?.token ?? "", failure)).toBe(false);
@@ -191,16 +197,15 @@ function describeFailing(harness: Harness): void {
     const { outbox } = harness.store;
     await addKeys(harness.store, "a");
     for (const failures of [0, 1, 2]) {
-      const nowMs = T0 + failures * 100;
-      const one = await claimOne(harness.store, nowMs);
+      const one = await eventually(() => claimOne(harness.store));
       expect(one.failures).toBe(failures);
-      const failure = { error: `żółć ${failures}`, retryAtMs: nowMs + 100 };
+      const failure = { error: `$żółć ${failures}`, retryAfterMs: failures < 2 ? 20 : HOUR_MS, ...now() };
       expect(await outbox.markError(one.id, one.token, failure)).toBe(true);
-      expect(await outbox.markSent(one.id, one.token, { nowMs })).toBe(false);
-      expect(await claimIds(harness.store, 1, nowMs + 99)).toEqual([]);
+      expect(await outbox.markSent(one.id, one.token, { nowMs: T0 })).toBe(false);
     }
+    expect(await claimIds(harness.store)).toEqual([]);
     const [row] = await outbox.list({ status: "pending", limit: 10 });
-    expect(row).toMatchObject({ id: "a1", failures: 3, error: "żółć 2", status: "pending" });
+    expect(row).toMatchObject({ id: "a1", failures: 3, error: "$żółć 2", status: "pending" });
   });
 }
 
@@ -209,16 +214,21 @@ function describeGivingBack(harness: Harness): void {
     const { outbox } = harness.store;
     await addKeys(harness.store, "aab");
     const [a1, a2] = await claim(harness.store);
-    await outbox.markError(a1?.id ?? "", a1?.token ?? "", { error: "down", retryAtMs: T0 + 500 });
-    const untried = { error: "not tried", retryAtMs: 0, counts: false };
+    await outbox.markError(a1?.id ?? "", a1?.token ?? "", {
+      error: "down",
+      retryAfterMs: 30,
+      ...now(),
+    });
+    const untried = { error: "not tried", counts: false };
     expect(await outbox.markError(a2?.id ?? "", a2?.token ?? "", untried)).toBe(true);
     expect(await outbox.markError(a2?.id ?? "", a2?.token ?? "", untried)).toBe(false);
-    expect(await claimIds(harness.store, 100, T0 + 499)).toEqual([]);
-    const later = await claim(harness.store, 100, T0 + 500);
-    expect(later.map((one) => [one.id, one.failures])).toEqual([
-      ["a1", 1],
-      ["a2", 0],
-    ]);
+    await eventually(async () => {
+      const later = await claim(harness.store);
+      expect(later.map((one) => [one.id, one.failures])).toEqual([
+        ["a1", 1],
+        ["a2", 0],
+      ]);
+    });
     const rows = await outbox.list({ status: "claimed", limit: 10 });
     expect(rows.map(({ id, error }) => [id, error])).toEqual([
       ["a1", "down"],
@@ -232,25 +242,40 @@ function describeExpiry(harness: Harness): void {
   it("P10: a claim that ran out goes back, and its holder can settle nothing any more", async () => {
     const { outbox } = harness.store;
     await addKeys(harness.store, "aa");
-    const old = await claim(harness.store);
-    expect(await outbox.requeueExpired(T0 + LEASE_MS - 1)).toBe(0);
-    expect(await outbox.requeueExpired(T0 + LEASE_MS)).toBe(2);
-    const later = await claim(await harness.second(), 100, T0 + LEASE_MS, "other");
+    const old = await claim(harness.store, 100, { leaseMs: 20 });
+    await takenBack(harness.store, 2);
+    const later = await claim(await harness.second(), 100, { owner: "other" });
     expect(later.map((c) => [c.id, c.failures])).toEqual([
       ["a1", 0],
       ["a2", 0],
     ]);
     for (const one of old) {
       expect(await outbox.markSent(one.id, one.token, { nowMs: T0 })).toBe(false);
-      expect(await outbox.markError(one.id, one.token, { error: "late", retryAtMs: 0 })).toBe(false);
+      expect(await outbox.markError(one.id, one.token, "late")).toBe(false);
     }
     for (const one of later) expect(await outbox.markSent(one.id, one.token, { nowMs: T0 })).toBe(true);
   });
 
   it("P10: back in the queue an entry keeps its place", async () => {
     await addKeys(harness.store, " a ");
-    await claim(harness.store, 2);
-    await harness.store.outbox.requeueExpired(T0 + LEASE_MS);
-    expect(await claimIds(harness.store, 100, T0 + LEASE_MS)).toEqual(["none1", "a1", "none2"]);
+    await claim(harness.store, 2, { leaseMs: 20 });
+    await takenBack(harness.store, 2);
+    expect(await claimIds(harness.store)).toEqual(["none1", "a1", "none2"]);
+  });
+
+  it("P10: a claim whose time is not over is taken from nobody", async () => {
+    const { outbox } = harness.store;
+    await addKeys(harness.store, "a");
+    const one = await claimOne(harness.store);
+    expect(await outbox.requeueExpired(Date.now())).toBe(0);
+    expect(await outbox.markSent(one.id, one.token, { nowMs: T0 })).toBe(true);
+  });
+}
+
+async function takenBack(store: Store, count: number): Promise<void> {
+  let taken = 0;
+  await eventually(async () => {
+    taken += await store.outbox.requeueExpired(Date.now());
+    expect(taken).toBe(count);
   });
 }

@@ -3,6 +3,9 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Bus } from "../../../src/bus/bus.js";
 import { createBus } from "../../../src/bus/create-bus.js";
 import { type Clock, systemClock } from "../../../src/model/clock.js";
+import { BusError } from "../../../src/model/errors.js";
+import type { OutboxStore } from "../../../src/ports/outbox.js";
+import { runOutboxDrainer } from "../../../src/project/outbox-drainer.js";
 import { mongoStore } from "../../../src/stores/mongo/index.js";
 import { eventually } from "../../support/eventually.js";
 import { TestDatabase } from "../../support/mongo/database.js";
@@ -73,5 +76,70 @@ describe("an event that failed in a process whose clock is wrong", () => {
       [1, failed.length + 1],
       [2, 1],
     ]);
+  });
+});
+
+describe("an outbox that is drained by processes whose clocks differ", () => {
+  const patient = { baseMs: 1, maxMs: 1, factor: 1, jitter: 0 };
+
+  function outboxOf(bus: Bus): OutboxStore {
+    return bus.store.outbox;
+  }
+
+  /** Refuses everything; tells how often it was asked. */
+  function refusing(bus: Bus): { bus: Bus; tries: () => number } {
+    let tries = 0;
+    const refuses = bus.with({
+      publish: () => {
+        tries++;
+        throw new BusError("STORE_UNAVAILABLE", "not from here");
+      },
+    });
+    return { bus: refuses, tries: () => tries };
+  }
+
+  it("P10, P15: what failed under a clock an hour ahead is sent by the next drainer, not an hour later", async () => {
+    const [wrong, right] = [await busOff(HOUR_MS), await busOff(0)];
+    await outboxOf(wrong).add({ id: "a", topic: "orders", payload: 1, key: "k" });
+    const { bus, tries } = refusing(wrong);
+    const drainer = runOutboxDrainer(outboxOf(wrong), bus, { retry: patient, everyMs: 5 });
+    await eventually(() => tries() > 0, "the first try");
+    await drainer.stop();
+    const next = runOutboxDrainer(outboxOf(right), right, { everyMs: 5 });
+    await eventually(() => next.stats().sent === 1, "it was sent", 15_000);
+    await next.stop();
+  });
+
+  it("P10: a wait is as long under a clock an hour behind", async () => {
+    const [wrong, right] = [await busOff(-HOUR_MS), await busOff(0)];
+    await outboxOf(wrong).add({ id: "a", topic: "orders", payload: 1, key: "k" });
+    const { bus, tries } = refusing(wrong);
+    const retry = { baseMs: 600_000, maxMs: 600_000, factor: 1, jitter: 0 };
+    const drainer = runOutboxDrainer(outboxOf(wrong), bus, { retry, everyMs: 5 });
+    await eventually(() => tries() > 0, "the first try");
+    await drainer.stop();
+    expect(await outboxOf(right).claimBatch(1)).toEqual([]);
+  });
+
+  it.each([
+    ["claimed under a clock an hour behind", -HOUR_MS, 0],
+    ["looked at under a clock an hour ahead", 0, HOUR_MS],
+  ])("P10: what is held is taken from nobody, though it is %s", async (_, holderMs, otherMs) => {
+    const [holder, other] = [await busOff(holderMs), await busOff(otherMs)];
+    await outboxOf(holder).add({ id: "a", topic: "orders", payload: 1, key: "k" });
+    const nowMs = holder.clock.now();
+    const [held] = await outboxOf(holder).claimBatch(1, { owner: "holder", leaseMs: 60_000, nowMs });
+    expect(await outboxOf(other).requeueExpired(other.clock.now())).toBe(0);
+    expect(await outboxOf(holder).markSent("a", held?.token as string, { nowMs })).toBe(true);
+  });
+
+  it("P10, P15: what a process with a clock an hour ahead held when it ended is free when its time is over", async () => {
+    const [wrong, right] = [await busOff(HOUR_MS), await busOff(0)];
+    await outboxOf(wrong).add({ id: "a", topic: "orders", payload: 1, key: "k" });
+    const nowMs = wrong.clock.now();
+    expect(await outboxOf(wrong).claimBatch(1, { owner: "gone", leaseMs: 1, nowMs })).toHaveLength(1);
+    const drainer = runOutboxDrainer(outboxOf(right), right, { everyMs: 5 });
+    await eventually(() => drainer.stats().sent === 1, "it was sent", 15_000);
+    await drainer.stop();
   });
 });
