@@ -16,12 +16,12 @@ class Grave {
   readonly troubles: string[] = [];
   lost = 0;
   /** What an append of these does first. */
-  before: (seqs: readonly number[]) => Promise<void> | void = () => undefined;
+  before: (seqs: readonly number[], letters: readonly GivenUp[]) => Promise<void> | void = () => undefined;
   readonly #burials = new Burials({
     append: async (letters) => {
       const seqs = letters.map(({ event }) => event.seq);
       this.appends.push(seqs);
-      await this.before(seqs);
+      await this.before(seqs, letters);
     },
     insisting: {
       pauses: this.pauses,
@@ -88,6 +88,24 @@ describe("dead letters on their way", () => {
     await grave.clock.advance(60_000);
     expect(grave.buried).toEqual([1, 3, 4, 2]);
   });
+
+  it.each([
+    ["alone", [2]],
+    ["among others", [1, 2, 3]],
+  ])(
+    "P8, P15: %s, one that is too large for the store goes without what the log has of it, at once",
+    async (_, seqs) => {
+      const grave = new Grave();
+      grave.before = (given, letters) => {
+        if (given.includes(2) && letters.some(({ incomplete }) => !incomplete))
+          throw new BusError("PAYLOAD_TOO_LARGE", "too large");
+      };
+      grave.add(...seqs);
+      await settled();
+      expect([...grave.buried].sort()).toEqual(seqs);
+      expect(grave.troubles).toEqual([]);
+    },
+  );
 
   it("P7: with the lease gone, it is told, and nothing is tried again", async () => {
     const grave = new Grave();

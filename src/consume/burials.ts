@@ -1,9 +1,11 @@
 /**
  * Puts events of one partition that had their last try among the dead letters (P8), in the order in which they were given
  * up: one append at a time, of whatever gathered while the one before was under way. Of an append that fails, each letter is
- * tried again by itself: one that the store will not have must not hold up the others.
+ * tried again by itself: one that the store will not have must not hold up the others. One that is too large for it goes
+ * without what the log has of its event: a group must not be stuck on an event because it cannot be copied (P15).
  */
 import { chunkEnd } from "../model/chunk-end.js";
+import { BusError } from "../model/errors.js";
 import type { GivenUp } from "./dead-letter.js";
 import type { Entry } from "./entry.js";
 import { type Insisting, insist } from "./insist.js";
@@ -56,14 +58,29 @@ export class Burials {
     try {
       await this.#options.append(burials.map(({ letter }) => letter));
     } catch (error) {
-      for (const burial of burials) void this.#insistOn(burial, burials.length === 1 ? error : undefined);
+      const isKnown = burials.length === 1 && !isTooLarge(error);
+      for (const burial of burials) void this.#insistOn(burial, isKnown ? error : undefined);
       return;
     }
     for (const { entry } of burials) this.#options.buried(entry);
   }
 
   async #insistOn({ entry, letter }: Burial, error: unknown): Promise<void> {
-    const { append, insisting, buried } = this.#options;
-    if (await insist(() => append([letter]), insisting, error)) buried(entry);
+    const { insisting, buried } = this.#options;
+    if (await insist(() => this.#append(letter), insisting, error)) buried(entry);
   }
+
+  async #append(letter: GivenUp): Promise<void> {
+    const { append } = this.#options;
+    try {
+      await append([letter]);
+    } catch (error) {
+      if (!isTooLarge(error)) throw error;
+      await append([{ ...letter, incomplete: true }]);
+    }
+  }
+}
+
+function isTooLarge(error: unknown): boolean {
+  return BusError.is(error, "PAYLOAD_TOO_LARGE");
 }

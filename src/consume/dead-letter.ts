@@ -2,7 +2,7 @@
 import type { DeadLetter } from "../model/dead-letter.js";
 import { deadLetterId } from "../model/derived-id.js";
 import { inBrief } from "../model/errors.js";
-import type { EventDraft, StoredEvent } from "../model/event.js";
+import type { EventDraft, EventRecord, StoredEvent } from "../model/event.js";
 import { JsonBody } from "../model/json.js";
 import type { Effect } from "./delivery-events.js";
 
@@ -15,6 +15,8 @@ export interface GivenUp {
   readonly thrown: unknown;
   readonly nowMs: number;
   readonly hold?: DeadLetter["hold"];
+  /** All of it is more than the store takes: see DeadLetter. */
+  readonly incomplete?: true;
 }
 
 export function givenUp(
@@ -29,25 +31,33 @@ export function givenUp(
 }
 
 /** The same (topic, group, event) always gives the same id: a repeated write adds nothing. */
-export function deadLetterDraft({ event, group, attempts, error, thrown, nowMs, hold }: GivenUp): EventDraft {
+export function deadLetterDraft(given: GivenUp): EventDraft {
+  const { event, group, attempts, error, thrown, nowMs, hold, incomplete } = given;
   const letter: DeadLetter = {
     origin: { topic: event.topic, partition: event.partition, seq: event.seq, id: event.id, group },
     error: { message: error, ...describe(thrown) },
     attempts,
     ...(hold === undefined ? undefined : { hold }),
-    event: event.record,
+    event: incomplete ? outlineOf(event) : event.record,
+    ...(incomplete && { incomplete }),
   };
+  const headers = incomplete ? undefined : event.meta?.headers;
   return {
     id: deadLetterId(event.topic, group, event.id),
     ts: nowMs,
     key: event.key,
     meta: {
-      headers: { ...event.meta?.headers, "x-dead-letter-topic": event.topic, "x-dead-letter-group": group },
+      headers: { ...headers, "x-dead-letter-topic": event.topic, "x-dead-letter-group": group },
       caused_by: [event.id],
     },
     body: JsonBody.ofText(JSON.stringify(letter)),
     freshId: false,
   };
+}
+
+/** What has its bounds whatever the limits of the bus. */
+function outlineOf({ id, topic, partition, seq, ts, key }: StoredEvent): EventRecord {
+  return { id, topic, partition, seq, ts, ...(key !== undefined && { key }), payload: null };
 }
 
 /** Whatever a handler throws, its event can be buried: what cannot be read, or is no text, is left out. */

@@ -21,4 +21,9 @@ export interface DeadLetter {
   readonly hold?: { readonly root: number; readonly waiting: boolean };
   /** The event as it was delivered. */
   readonly event: EventRecord;
+  /**
+   * The letter would have been larger than the store takes: payload (null here), headers, tags and causes of the event
+   * stand in the log alone, at `origin`, as long as it keeps them.
+   */
+  readonly incomplete?: true;
 }

@@ -102,7 +102,7 @@ export async function* lettersBehind(
       );
       for (const event of page.events) {
         const letter = letterOf(event, outcomes.get(event.id));
-        if (letter !== null) yield letter;
+        if (letter !== null) yield await completed(host, letter);
       }
     }
   }
@@ -205,7 +205,18 @@ export async function letterAt(
   const event = page.events.find((candidate) => candidate.seq === seq);
   if (event === undefined) return null;
   const outcome = (await host.store.documents.get(outcomesView(topic), [event.id])).get(event.id);
-  return letterOf(event, outcome);
+  const letter = letterOf(event, outcome);
+  return letter && completed(host, letter);
+}
+
+/** With all of its event, if the log has that still. */
+async function completed(host: Host, letter: Letter): Promise<Letter> {
+  const { incomplete, ...rest } = letter;
+  if (incomplete === undefined) return letter;
+  const { topic, partition, seq, id } = letter.origin;
+  const { events } = await host.store.log.read(topic, partition, { after: seq - 1, limit: 1 });
+  const event = events.find((candidate) => candidate.seq === seq && candidate.id === id);
+  return event === undefined ? letter : { ...rest, event: event.record };
 }
 
 export function keyName(letter: Letter): string {

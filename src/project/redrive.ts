@@ -66,6 +66,7 @@ export interface DocumentDifference {
 export interface RedriveResult {
   readonly topic: string;
   readonly redriven: number;
+  /** By `transform`, or because the letter is incomplete and the log no longer has its event, or as superseded. */
   readonly passedOver: number;
   /** Passed over because a newer event of their key exists in a compacted topic. */
   readonly superseded: number;
@@ -233,7 +234,8 @@ class RedriveRun {
   /** False if it was passed over. A letter of no chain may wait for others to go with. */
   async #redriveOne(letter: Letter, turn: Redriven | null): Promise<boolean> {
     const { transform, dryRun, rate, signal } = this.#options;
-    const changed = transform === undefined ? letter.event : transform(letter.event, letter);
+    const untouched = letter.incomplete ? null : letter.event;
+    const changed = transform === undefined ? untouched : transform(letter.event, letter);
     const superseded = this.#compacted && (await isSuperseded(this.#host, this.#target, letter));
     if (changed === null || superseded) {
       this.counts.passedOver++;
