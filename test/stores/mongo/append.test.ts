@@ -1,6 +1,5 @@
 /** Appends that meet others, removals and broken connections: what only a shared database can do to a log. */
 
-import { MongoClient } from "mongodb";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { StoredEvent } from "../../../src/model/event.js";
 import type { TopicLayout } from "../../../src/model/topic.js";
@@ -11,6 +10,7 @@ import { storedLog } from "../../support/kept-history.js";
 import { TestDatabase } from "../../support/mongo/database.js";
 import { FailPoint } from "../../support/mongo/fail-point.js";
 import { passTime } from "../../support/mongo/logical-time.js";
+import { NotedClient } from "../../support/mongo/noted-client.js";
 
 const TOPIC = "orders";
 let database: TestDatabase;
@@ -157,20 +157,18 @@ describe.each(["documents", "batches"] as const)("a topic kept as %s", (layout) 
 
   describe("a writer that appends again and again", () => {
     it("sends one command each time", async () => {
-      const client = new MongoClient(database.url, { monitorCommands: true });
-      const sent: string[] = [];
-      client.on("commandStarted", ({ commandName }) => sent.push(commandName));
+      const noted = new NotedClient(database.url);
       try {
-        const writer = await database.open({ client });
+        const writer = await database.open({ client: noted.client });
         await writer.log.append(TOPIC, 0, drafts(1, { freshId: true }));
         await writer.log.append(TOPIC, 0, drafts(1, { freshId: true }));
-        sent.length = 0;
+        noted.forget();
         for (let n = 0; n < 3; n++) await writer.log.append(TOPIC, 0, drafts(2, { freshId: true }));
-        expect(sent).toEqual(["insert", "insert", "insert"]);
+        expect(noted.names).toEqual(["insert", "insert", "insert"]);
         expect(seqs(await readAll(store))).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
         await writer.close();
       } finally {
-        await client.close();
+        await noted.close();
       }
     });
   });

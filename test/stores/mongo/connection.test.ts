@@ -8,6 +8,7 @@ import { failure } from "../../support/failure.js";
 import { TestDatabase } from "../../support/mongo/database.js";
 import { FailPoint } from "../../support/mongo/fail-point.js";
 import { freePort } from "../../support/mongo/node-process.js";
+import { NotedClient } from "../../support/mongo/noted-client.js";
 import { ReplicaSet } from "../../support/mongo/replica-set.js";
 
 function caught(call: () => unknown): Error {
@@ -112,30 +113,25 @@ describe("on a server that runs", () => {
 
   it("a client of the caller's is used as it is, with our concern levels, and stays open", async () => {
     const client = new MongoClient(database.url, { writeConcern: { w: 1 }, promoteLongs: false });
-    const commands: { w?: unknown; j?: unknown; level?: unknown }[] = [];
-    const watched = new MongoClient(database.url, { monitorCommands: true, writeConcern: { w: 0 } });
-    watched.on("commandStarted", ({ command }) => {
-      const { writeConcern, readConcern } = command;
-      commands.push({ w: writeConcern?.w, j: writeConcern?.j, level: readConcern?.level });
-    });
+    const noted = new NotedClient(database.url, { writeConcern: { w: 0 } });
     try {
-      for (const c of [client, watched]) {
+      for (const c of [client, noted.client]) {
         const store = mongoStore({ client: c, db: database.name });
         await store.open();
         await store.registry.defineTopic({ name: "orders", partitions: 1 });
-        commands.length = 0;
+        noted.forget();
         expect((await store.log.append("orders", 0, drafts(1))).error).toBeUndefined();
         expect((await store.log.read("orders", 0, { after: 0, limit: 9 })).through).toBeGreaterThan(0);
         await store.close();
         expect(await c.db(database.name).collection("events").countDocuments()).toBeGreaterThan(0);
       }
-      expect(commands.filter(({ w }) => w !== undefined)).toEqual([
-        { w: "majority", j: true, level: undefined },
-      ]);
-      expect(commands.some(({ level }) => level === "majority")).toBe(true);
+      const writes = noted.commands.filter(({ writeConcern }) => writeConcern !== undefined);
+      expect(writes).toMatchObject([{ writeConcern: { w: "majority", j: true } }]);
+      expect(writes[0]).not.toHaveProperty("readConcern");
+      expect(noted.commands.some(({ readConcern }) => readConcern?.level === "majority")).toBe(true);
     } finally {
       await client.close();
-      await watched.close();
+      await noted.close();
     }
   });
 

@@ -1,5 +1,5 @@
 /** Appends to many partitions at once, which the store sends together: each ends as it would have alone. */
-import { MongoClient } from "mongodb";
+import type { Document } from "mongodb";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { EventDraft } from "../../../src/model/event.js";
 import type { AppendResult } from "../../../src/ports/log.js";
@@ -9,30 +9,26 @@ import { eventually } from "../../support/eventually.js";
 import { storedLog } from "../../support/kept-history.js";
 import { TestDatabase } from "../../support/mongo/database.js";
 import { FailPoint } from "../../support/mongo/fail-point.js";
+import { NotedClient } from "../../support/mongo/noted-client.js";
 
 const TOPIC = "orders";
 const PARTITIONS = 20;
 const ALL = Array.from({ length: PARTITIONS }, (_, partition) => partition);
 
 let database: TestDatabase;
-let client: MongoClient;
+let noted: NotedClient;
 let store: Store;
-const sent: string[] = [];
 const failPoint = new FailPoint(() => database.client);
 
 beforeEach(async () => {
   database = await TestDatabase.create();
-  client = new MongoClient(database.url, { monitorCommands: true });
-  client.on("commandStarted", ({ commandName, command }) => {
-    sent.push(commandName);
-    if (commandName === "find" && isAboutIds(command.filter)) sent.push("find ids");
-  });
-  store = await database.open({ client });
+  noted = new NotedClient(database.url);
+  store = await database.open({ client: noted.client });
 });
 afterEach(async () => {
   await failPoint.release();
   await store.close();
-  await client.close();
+  await noted.close();
   await database.dispose();
 });
 
@@ -62,16 +58,21 @@ const ids = (events: Iterable<{ readonly id: string }>): string[] => [...events]
 
 describe.each(["documents", "batches"] as const)("many partitions of a topic kept as %s", (layout) => {
   beforeEach(() => store.registry.defineTopic({ name: TOPIC, partitions: PARTITIONS, layout }));
+  const collection = layout === "batches" ? "batches" : "events";
+
+  /** The next insert of this test's, and of no other file's. */
+  const failInsert = (fault: Document): Promise<void> =>
+    failPoint.set(1, { failCommands: ["insert"], namespace: `${database.name}.${collection}`, ...fault });
 
   it("P2: are appended to by few commands, each in its own order", async () => {
     const first = ALL.map((n) => drafts(n % 3 === 0 ? 1 : 5, { freshId: true }));
     const second = ALL.map(() => drafts(2, { freshId: true }));
     await appendToAll(store, (n) => first[n] as EventDraft[]);
     await appendToAll(store, (n) => second[n] as EventDraft[]);
-    sent.length = 0;
+    noted.forget();
     const then = ALL.map((n) => drafts(1 + n, { freshId: true }));
     const answers = await appendToAll(store, (n) => then[n] as EventDraft[]);
-    expect(sent).toEqual(["insert"]);
+    expect(noted.names).toEqual(["insert"]);
     for (const [n, { events, error, duplicates }] of answers.entries()) {
       expect([error, duplicates.size]).toEqual([undefined, 0]);
       expect(ids(events)).toEqual(ids(then[n] as EventDraft[]));
@@ -85,10 +86,10 @@ describe.each(["documents", "batches"] as const)("many partitions of a topic kep
     for (let n = 0; n < 2; n++) await appendToAll(store, () => drafts(1, { freshId: true }));
     const chosen = ALL.map((n) => drafts(2).map((one, i) => ({ ...one, id: `order-${n}-${i}` })));
     await store.log.append(TOPIC, 3, chosen[3]?.slice(0, 1) ?? []);
-    sent.length = 0;
+    noted.forget();
     const answers = await appendToAll(store, (n) => chosen[n] as EventDraft[]);
     // In the collections of both layouts; who has to find the end of its partition first comes later.
-    expect(sent.filter((command) => command === "find ids").length).toBeLessThan(PARTITIONS);
+    expect(noted.named("find").filter(({ filter }) => isAboutIds(filter)).length).toBeLessThan(PARTITIONS);
     expect(answers.map(({ duplicates }) => [...duplicates])).toEqual(ALL.map((n) => (n === 3 ? [0] : [])));
     const again = await appendToAll(store, (n) => chosen[n] as EventDraft[]);
     expect(again.map(({ duplicates }) => [...duplicates])).toEqual(ALL.map(() => [0, 1]));
@@ -139,7 +140,7 @@ describe.each(["documents", "batches"] as const)("many partitions of a topic kep
 
   it("P1, P3: all of them are found if the command took place though it was reported lost", async () => {
     const writeConcernError = { code: 91, errmsg: "the primary is shutting down" };
-    await failPoint.set(1, { failCommands: ["insert"], writeConcernError });
+    await failInsert({ writeConcernError });
     const some = ALL.map(() => drafts(2, { freshId: true }));
     const answers = await appendToAll(store, (n) => some[n] as EventDraft[]);
     for (const { error, duplicates } of answers) expect([error, duplicates.size]).toEqual([undefined, 0]);
@@ -148,17 +149,16 @@ describe.each(["documents", "batches"] as const)("many partitions of a topic kep
 
   it("P1: a command that the server refuses is tried again for each of them", async () => {
     await appendToAll(store, () => drafts(1, { freshId: true }));
-    await failPoint.set(1, { failCommands: ["insert"], errorCode: 14031 });
+    await failInsert({ errorCode: 14031 });
     const answers = await appendToAll(store, () => drafts(1, { freshId: true }));
     expect(answers.flatMap(({ error }) => error ?? [])).toEqual([]);
     expect((await logs()).map(({ length }) => length)).toEqual(ALL.map(() => 2));
   });
 
   it("P1: what may arrive late is unknown, though the try after it was refused", async () => {
-    const collection = layout === "batches" ? "batches" : "events";
     await appendToAll(store, () => drafts(1, { freshId: true }));
     await database.db.command({ collMod: collection, validator: { partition: { $ne: 5 } } });
-    await failPoint.set(1, { failCommands: ["insert"], closeConnection: true });
+    await failInsert({ closeConnection: true });
     const answers = await appendToAll(store, () => drafts(1, { freshId: true }));
     expect(answers.map(({ error }) => error?.code)).toEqual(
       ALL.map((n) => (n === 5 ? "OUTCOME_UNKNOWN" : undefined)),
@@ -173,7 +173,7 @@ describe.each(["documents", "batches"] as const)("many partitions of a topic kep
     const session = database.client.startSession();
     session.startTransaction();
     const place = layout === "batches" ? { first: 2, last: 2 } : { seq: 2 };
-    const events = database.db.collection(layout === "batches" ? "batches" : "events");
+    const events = database.db.collection(collection);
     await events.insertOne({ topic: TOPIC, partition: 5, ...place }, { session });
     const answered = new Set<number>();
     const appending = ALL.map(async (n) => {

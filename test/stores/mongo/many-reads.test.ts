@@ -1,5 +1,4 @@
 /** Reads of many partitions at once, which the store sends together where it can: each ends as it would have alone. */
-import { MongoClient } from "mongodb";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Seq, StoredEvent } from "../../../src/model/event.js";
 import type { Page } from "../../../src/ports/log.js";
@@ -8,29 +7,28 @@ import { draft, drafts, seqs } from "../../../src/testing/conformance/samples.js
 import { storedLog } from "../../support/kept-history.js";
 import { TestDatabase } from "../../support/mongo/database.js";
 import { FailPoint } from "../../support/mongo/fail-point.js";
+import { NotedClient } from "../../support/mongo/noted-client.js";
 
 const TOPIC = "orders";
 const PARTITIONS = 20;
 const ALL = Array.from({ length: PARTITIONS }, (_, partition) => partition);
 
 let database: TestDatabase;
-let client: MongoClient;
+let noted: NotedClient;
 let reader: Store;
 let writer: Store;
-const sent: string[] = [];
 const failPoint = new FailPoint(() => database.client);
 
 beforeEach(async () => {
   database = await TestDatabase.create();
-  client = new MongoClient(database.url, { monitorCommands: true });
-  client.on("commandStarted", ({ commandName }) => sent.push(commandName));
-  reader = await database.open({ client });
+  noted = new NotedClient(database.url);
+  reader = await database.open({ client: noted.client });
   writer = await database.open();
 });
 afterEach(async () => {
   await failPoint.release();
   await reader.close();
-  await client.close();
+  await noted.close();
   await database.dispose();
 });
 
@@ -57,9 +55,9 @@ describe.each([
 
   it("P2: are read by few commands once their ends were reached, each in its own order", async () => {
     await appendToAll((n) => 1 + (n % 4));
-    sent.length = 0;
+    noted.forget();
     const pages = await readAll(() => 2);
-    expect(sent).toEqual(commands);
+    expect(noted.names).toEqual(commands);
     expect(pages.map(seqsOf)).toEqual(ALL.map((n) => range(3, 3 + (n % 4))));
     expect(pages.map(({ through }) => through)).toEqual(ALL.map((n) => 3 + (n % 4)));
   });

@@ -42,10 +42,11 @@ describe("a client of another copy of the driver", () => {
     const store = await database.open({ client });
     await store.registry.defineTopic({ name: "orders", partitions: 1 });
     await store.log.append("orders", 0, [draft({ id: "a" })]);
-    await failPoint.set(1, { failCommands: ["insert"], closeConnection: true });
+    const namespace = `${database.name}.events`;
+    await failPoint.set(1, { failCommands: ["insert"], closeConnection: true, namespace });
     const { error, duplicates } = await store.log.append("orders", 0, [draft({ id: "a" }), ...drafts(2)]);
     expect([error, [...duplicates]]).toEqual([undefined, [0]]);
-    await failPoint.set(1, { failCommands: ["find"], closeConnection: true });
+    await failPoint.set(1, { failCommands: ["find"], closeConnection: true, namespace });
     const { events } = await store.log.read("orders", 0, { after: 0, limit: 10 });
     expect(seqs(events)).toEqual([1, 2, 3]);
     await store.close();
