@@ -1,8 +1,16 @@
 /** Cursors of many partitions that are written at about the same time, as one command; each is refused alone (P7). */
-import type { Collection } from "mongodb";
+import type { ClientSession, Collection } from "mongodb";
+import type { BusError } from "../../model/errors.js";
 import type { Cursor, Epoch, GroupPartition } from "../../ports/groups.js";
 import type { CursorDocument } from "./collections.js";
 import { cursorId, leaseLost, ownedBy, storedCursor, writtenBefore } from "./cursor-document.js";
+import { type Told, tellApart } from "./told-apart.js";
+
+/**
+ * A read behind a write sees at least what that saw. After a change of primaries, the new one may for a while not know that the grant
+ * which kept a write out is a majority's: without this it would tell the old owner that it owns the partition still (P7).
+ */
+const SEES_ITS_WRITES = { causalConsistency: true } as const;
 
 export interface PlainCommit {
   readonly ref: GroupPartition;
@@ -12,29 +20,22 @@ export interface PlainCommit {
   readonly write: number;
 }
 
-/** Why one was not written. */
-export interface CommitFailure {
-  readonly reason: unknown;
-}
+/** LEASE_LOST, or nothing. */
+type Outcome = BusError | undefined;
 
-type Outcome = CommitFailure | undefined;
-
-export async function commitCursors(
+export function commitCursors(
   cursors: Collection<CursorDocument>,
   commits: readonly PlainCommit[],
-): Promise<readonly Outcome[]> {
-  try {
-    return await writeAll(cursors, commits);
-  } catch (reason) {
-    // It may be about one of them only: what fails alone is that one's failure.
-    if (commits.length === 1) return [{ reason }];
-    return (await Promise.all(commits.map((commit) => commitCursors(cursors, [commit])))).flat();
-  }
+): Promise<readonly Told<Outcome>[]> {
+  return tellApart(commits, (some) =>
+    cursors.db.client.withSession(SEES_ITS_WRITES, (session) => writeAll(cursors, some, session)),
+  );
 }
 
 async function writeAll(
   cursors: Collection<CursorDocument>,
   commits: readonly PlainCommit[],
+  session: ClientSession,
 ): Promise<readonly Outcome[]> {
   const writes = commits.map(({ ref, epoch, cursor, write }) => ({
     updateOne: {
@@ -42,22 +43,23 @@ async function writeAll(
       update: { $set: { cursor: storedCursor(cursor), written: write } },
     },
   }));
-  const { matchedCount } = await cursors.bulkWrite(writes, { ordered: false });
+  const { matchedCount } = await cursors.bulkWrite(writes, { ordered: false, session });
   if (matchedCount === commits.length) return commits.map(() => undefined);
-  const owned = await ownedOf(cursors, commits);
+  const owned = await ownedOf(cursors, commits, session);
   // Behind a newer one of the same owner, there is nothing to do.
   return commits.map(({ ref, epoch }) =>
-    owned.has(ownership(cursorId(ref), epoch)) ? undefined : { reason: leaseLost(ref, epoch) },
+    owned.has(ownership(cursorId(ref), epoch)) ? undefined : leaseLost(ref, epoch),
   );
 }
 
-/** Which of them are held under the epoch that was named. */
+/** Which of them are held under the epoch that was named, as of the write at the earliest. */
 async function ownedOf(
   cursors: Collection<CursorDocument>,
   commits: readonly PlainCommit[],
+  session: ClientSession,
 ): Promise<ReadonlySet<string>> {
   const filter = { $or: commits.map(({ ref, epoch }) => ownedBy(ref, epoch)) };
-  const found = await cursors.find(filter, { projection: { epoch: 1 } }).toArray();
+  const found = await cursors.find(filter, { projection: { epoch: 1 }, session }).toArray();
   return new Set(found.map(({ _id, epoch }) => ownership(_id, epoch)));
 }
 

@@ -4,6 +4,7 @@
  * still matches (P7), and an epoch never falls, not even when its group is removed and started again.
  */
 import type { AnyBulkWriteOperation, Filter } from "mongodb";
+import type { BusError } from "../../model/errors.js";
 import type { Seq } from "../../model/event.js";
 import type {
   Claim,
@@ -21,7 +22,7 @@ import { START_CURSOR } from "../../ports/groups.js";
 import { AskedTogether } from "./asked-together.js";
 import type { CursorDocument, MemberDocument } from "./collections.js";
 import type { Connection } from "./connection.js";
-import { type CommitFailure, commitCursors, type PlainCommit } from "./cursor-commits.js";
+import { commitCursors, type PlainCommit } from "./cursor-commits.js";
 import {
   cursorId,
   cursorOf,
@@ -35,6 +36,7 @@ import {
 import { retryDuplicates } from "./errors.js";
 import type { GroupChangeLog } from "./group-changes.js";
 import { ALIVE, readStates } from "./group-states.js";
+import { answerOf, type Told } from "./told-apart.js";
 
 interface Start {
   readonly ref: GroupRef;
@@ -52,7 +54,7 @@ export class MongoGroups implements Groups {
   readonly #states: AskedTogether<GroupRef, GroupState | null>;
   readonly #starts: AskedTogether<Start, undefined>;
   readonly #joins: AskedTogether<Membership, undefined>;
-  readonly #commits: AskedTogether<PlainCommit, CommitFailure | undefined>;
+  readonly #commits: AskedTogether<PlainCommit, Told<BusError | undefined>>;
 
   constructor(connection: Connection, changes: GroupChangeLog) {
     this.#connection = connection;
@@ -211,8 +213,8 @@ export class MongoGroups implements Groups {
 
   commit(ref: GroupPartition, epoch: Epoch, cursor: Cursor): Promise<void> {
     return this.#connection.gate.write(async () => {
-      const failure = await this.#commits.ask({ ref, epoch, cursor, write: nextWrite() });
-      if (failure !== undefined) throw failure.reason;
+      const lost = answerOf(await this.#commits.ask({ ref, epoch, cursor, write: nextWrite() }));
+      if (lost !== undefined) throw lost;
     });
   }
 

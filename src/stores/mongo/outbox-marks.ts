@@ -5,6 +5,7 @@ import { addToList } from "../../model/add-to-list.js";
 import { AskedTogether } from "./asked-together.js";
 import { bsonText, plainText } from "./bson-json.js";
 import type { OutboxDocument, Text } from "./collections.js";
+import { answerOf, type Told, tellApart } from "./told-apart.js";
 
 interface Claim {
   readonly _id: Text;
@@ -30,19 +31,14 @@ export class SentMarks {
   }
 
   /** Whether the claim still held. */
-  mark(mark: SentMark): Promise<boolean> {
-    return this.#together.ask(mark);
+  async mark(mark: SentMark): Promise<boolean> {
+    return answerOf(await this.#together.ask(mark));
   }
 
-  async #markAll(marks: readonly SentMark[]): Promise<readonly boolean[]> {
+  #markAll(marks: readonly SentMark[]): Promise<readonly Told<boolean>[]> {
+    // Those that were marked by a command that failed are known by it.
     const by = randomUUID();
-    try {
-      return await this.#markTogether(marks, by);
-    } catch (error) {
-      // It may be about one of them only. Those that were marked all the same are known by who did it.
-      if (marks.length === 1) throw error;
-      return (await Promise.all(marks.map((mark) => this.#markTogether([mark], by)))).flat();
-    }
+    return tellApart(marks, (some) => this.#markTogether(some, by));
   }
 
   async #markTogether(marks: readonly SentMark[], by: string): Promise<readonly boolean[]> {

@@ -1,5 +1,5 @@
 /** Cursors on MongoDB: what must not keep them from being written, and what must not undo them. */
-import { type Document, MongoClient } from "mongodb";
+import type { Document, Timestamp } from "mongodb";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createBus } from "../../../src/bus/create-bus.js";
 import type { GroupPartition } from "../../../src/ports/groups.js";
@@ -10,6 +10,7 @@ import { cursorAt, openMember } from "../../../src/testing/conformance/samples.j
 import { eventually } from "../../support/eventually.js";
 import { TestDatabase } from "../../support/mongo/database.js";
 import { FailPoint } from "../../support/mongo/fail-point.js";
+import { NotedClient } from "../../support/mongo/noted-client.js";
 
 let database: TestDatabase;
 const failPoint = new FailPoint(() => database.client);
@@ -22,37 +23,34 @@ afterEach(async () => {
   await database.dispose();
 });
 
+const ref: GroupPartition = { topic: "t", group: "g", partition: 0 };
+
 describe("a cursor write that was given up", () => {
-  const ref: GroupPartition = { topic: "t", group: "g", partition: 0 };
   const NEWEST = {
     mark: 2_000,
     settled: [[7, 1_500]],
     attempts: [{ seq: 6, delivered: 2, failures: 1 }],
   } as const;
-  const sent: Document[] = [];
-  let client: MongoClient;
+  let noted: NotedClient;
   let store: Store;
 
   beforeEach(async () => {
-    client = new MongoClient(database.url, { monitorCommands: true, appName: database.name });
-    client.on("commandStarted", ({ commandName, command }) => {
-      if (commandName === "update") sent.push(command);
-    });
-    store = await database.open({ client });
+    noted = new NotedClient(database.url, { appName: database.name });
+    store = await database.open({ client: noted.client });
     await store.groups.start(ref, [5]);
   });
   afterEach(async () => {
     await store.close();
-    await client.close();
+    await noted.close();
   });
 
   /** A write that never reaches the server, and is told as lost; returns what would have reached it. */
   async function giveUp(epoch: number): Promise<Document> {
-    sent.length = 0;
+    noted.forget();
     await failPoint.set(2, { failCommands: ["update"], closeConnection: true, appName: database.name });
     const older = cursorAt(5, { mark: 1_000, settled: [[7, 700]] });
     await expect(store.groups.commit(ref, epoch, older)).rejects.toMatchObject({ code: "OUTCOME_UNKNOWN" });
-    const { update, updates, ordered, writeConcern } = sent[0] as Document;
+    const { update, updates, ordered, writeConcern } = noted.named("update")[0] as Document;
     return { update, updates, ordered, writeConcern };
   }
 
@@ -84,6 +82,25 @@ describe("a cursor write that was given up", () => {
     const { epoch } = await claimed(store, ref, await openMember(store));
     await store.groups.commit(ref, epoch, cursorAt(9));
     expect((await leaseOf(store, ref))?.cursor).toEqual(cursorAt(9));
+  });
+});
+
+describe("a cursor write that changes nothing", () => {
+  it("P7: whether its owner holds the partition still is asked as of that write, whichever node answers", async () => {
+    const noted = new NotedClient(database.url);
+    const store = await database.open({ client: noted.client });
+    await store.groups.start(ref, [5]);
+    const { epoch } = await claimed(store, ref, await openMember(store));
+    await store.groups.move(ref, cursorAt(5));
+    noted.forget();
+    await expect(store.groups.commit(ref, epoch, cursorAt(9))).rejects.toMatchObject({ code: "LEASE_LOST" });
+    expect(noted.names).toEqual(["update", "find"]);
+    const written: Timestamp = noted.replies[0]?.["operationTime"];
+    const asked = noted.commands[1]?.["readConcern"] as { level: string; afterClusterTime?: Timestamp };
+    expect(asked.level).toBe("majority");
+    expect(asked.afterClusterTime?.greaterThanOrEqual(written)).toBe(true);
+    await store.close();
+    await noted.close();
   });
 });
 

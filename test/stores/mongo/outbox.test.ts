@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { MongoOutbox } from "../../../src/stores/mongo/index.js";
 import { TestDatabase } from "../../support/mongo/database.js";
 import { FailPoint } from "../../support/mongo/fail-point.js";
+import { NotedClient } from "../../support/mongo/noted-client.js";
 
 const NOW = 1_000_000;
 const claim = { owner: "d", leaseMs: 60_000, nowMs: NOW };
@@ -157,20 +158,18 @@ describe("several drainers", () => {
 
 describe("entries that are marked as sent at once", () => {
   const ids = Array.from({ length: 60 }, (_, n) => `e${n}`);
-  const sent: string[] = [];
-  let watched: MongoClient;
+  let noted: NotedClient;
   let drained: MongoOutbox;
 
   beforeEach(async () => {
-    watched = new MongoClient(database.url, { monitorCommands: true });
-    watched.on("commandStarted", ({ commandName }) => sent.push(commandName));
-    drained = new MongoOutbox(watched.db(database.name));
+    noted = new NotedClient(database.url);
+    drained = new MongoOutbox(noted.client.db(database.name));
     await drained.prepare();
     await Promise.all(ids.map((id) => outbox.add(entry(id, `k${id.length}`))));
   });
   afterEach(async () => {
     await drained.close();
-    await watched.close();
+    await noted.close();
   });
 
   const markAll = (claims: readonly { id: string; token: string }[]): Promise<boolean[]> =>
@@ -180,9 +179,9 @@ describe("entries that are marked as sent at once", () => {
 
   it("P10: are marked by one command", async () => {
     const claims = await drained.claimBatch(100, claim);
-    sent.length = 0;
+    noted.forget();
     expect(await markAll(claims)).toEqual(ids.map(() => true));
-    expect(sent).toEqual(["update"]);
+    expect(noted.names).toEqual(["update"]);
     expect(await idsOf("sent")).toEqual([...ids].sort());
     expect(await markAll(claims)).toEqual(ids.map(() => false));
   });
@@ -214,5 +213,21 @@ describe("entries that are marked as sent at once", () => {
     await failPoint.set(1, { failCommands: ["update"], ...fault, namespace: `${database.name}.outbox` });
     expect(await markAll(claims)).toEqual(ids.map(() => true));
     expect(await idsOf("sent")).toEqual([...ids].sort());
+  });
+
+  it("P10: and when one of them fails alone as well, the others are told that they were marked", async () => {
+    const claims = await drained.claimBatch(100, claim);
+    await failPoint.set(2, {
+      failCommands: ["update"],
+      errorCode: 14031,
+      namespace: `${database.name}.outbox`,
+    });
+    const told = await Promise.allSettled(
+      claims.map(({ id, token }) => drained.markSent(id, token, { nowMs: NOW })),
+    );
+    const failed = told.filter(({ status }) => status === "rejected");
+    expect(failed).toMatchObject([{ reason: { code: "STORE_FULL" } }]);
+    expect(told.filter((one) => one.status === "fulfilled" && one.value)).toHaveLength(ids.length - 1);
+    expect(await idsOf("sent")).toHaveLength(ids.length - 1);
   });
 });
