@@ -129,6 +129,13 @@ export async function summarizeDeadLetters(host: Host, topic: TopicRef): Promise
   };
 }
 
+/** NOT_FOUND if the store knows neither the topic nor dead letters of it: that nothing was done would hide a misspelt name. */
+export async function checkKnown({ store }: Host, topic: string): Promise<void> {
+  checkTopicName(topic);
+  for (const name of [topic, deadLetterTopic(topic)]) if ((await store.registry.topic(name)) !== null) return;
+  throw new BusError("NOT_FOUND", `there is no topic ${topic}`);
+}
+
 /** Takes letters out of the open ones for good, with a reason that the audit keeps. Returns how many. */
 export async function discardDeadLetters(host: Host, of: TopicRef, query: DiscardOptions): Promise<number> {
   const topic = topicName(of);
@@ -136,6 +143,8 @@ export async function discardDeadLetters(host: Host, of: TopicRef, query: Discar
     throw new BusError("INVALID_OPTION", "discarding dead letters needs a reason");
   }
   checkOptionNames("discardDeadLetters", query, DISCARD_OPTIONS);
+  checkHost(host);
+  await checkKnown(host, topic);
   let discarded = 0;
   const held = new Set<string>();
   for await (const letters of inLots(deadLetters(host, topic, query))) {

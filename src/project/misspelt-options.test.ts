@@ -88,3 +88,20 @@ it.each<[string, () => unknown]>([
   expect((await bus.topics()).map(({ name }) => name).sort()).toEqual(["dlq.orders", "orders"]);
   expect(bus.tasks.reports()).toEqual([]);
 });
+
+it.each<[string, () => unknown]>([
+  ["redrive", () => redrive(bus, { topic: "ordres" })],
+  ["a dry run of redrive", () => redrive(bus, { topic: "ordres", dryRun: true })],
+  ["discardDeadLetters", () => discardDeadLetters(bus, "ordres", { reason: "old" })],
+])("%s of a topic that does not exist says so, and leaves nothing in the audit", async (_, call) => {
+  const audited = async () => (await bus.store.registry.audits({ limit: 100 })).length;
+  const before = await audited();
+  await expect(call()).rejects.toMatchObject({ code: "NOT_FOUND", message: "there is no topic ordres" });
+  expect(await audited()).toBe(before);
+});
+
+it("nothing to redrive or to discard is no failure", async () => {
+  await bus.publish("calm", 1);
+  expect(await redrive(bus, { topic: "calm" })).toMatchObject({ redriven: 0 });
+  expect(await discardDeadLetters(bus, "calm", { reason: "old" })).toBe(0);
+});

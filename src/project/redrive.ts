@@ -16,6 +16,7 @@ import type { Redriven } from "../model/redrive.js";
 import { checkTopicName, type TopicRef, topicName } from "../model/topic.js";
 import { Comebacks } from "./comebacks.js";
 import {
+  checkKnown,
   endChains,
   fits,
   keyName,
@@ -89,6 +90,7 @@ export interface RedriveResult {
 export async function redrive(host: Host, given: RedriveOptions): Promise<RedriveResult> {
   checkHost(host);
   const options = checked(given);
+  await checkKnown(host, options.topic);
   const run = new RedriveRun(host, options);
   const held = await run.all();
   const counts = { ...run.counts, ...(held > 0 && { held }) };
