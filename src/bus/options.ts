@@ -45,7 +45,7 @@ export interface Trouble {
 export interface BusInternals {
   readonly step?: Step;
   readonly policy?: Partial<GroupPolicy>;
-  /** This bus's name among members; by default it says where it runs. */
+  /** This bus's name among members, which no other bus may have: they would take partitions from each other. By default it says where it runs. */
   readonly member?: string;
 }
 

@@ -57,8 +57,9 @@ function operatorsAfter(write: DocumentWrite, count: number): UpdateFilter<ViewR
       const amounts = Object.entries(write.by).map(
         ([name, n]) => [`fields.${bsonName(name)}`, 0 + n] as const,
       );
-      // A document that only had its version raised has fields all the same.
-      if (amounts.length === 0) return [{ $replaceWith: pipelineRow(write, count) }] as never;
+      // A document that only had its version raised has fields all the same; and $inc would go beyond the largest number.
+      if (amounts.length === 0 || amounts.some(([, n]) => mayOverflow(n)))
+        return [{ $replaceWith: pipelineRow(write, count) }] as never;
       const $inc = { version: count, ...Object.fromEntries(amounts) };
       return { $set: { ts }, $inc, $unset: { gone: "" } } as UpdateFilter<ViewRow>;
     }
@@ -84,7 +85,22 @@ function sums(by: Readonly<Record<string, number>>): Document {
   const members = Object.entries(by).map(([field, amount]) => {
     const name = bsonName(field);
     const present = { $cond: [{ $isNumber: `$fields.${name}` }, `$fields.${name}`, 0] };
-    return [name, { $add: [present, amount] }];
+    const sum = { $add: [present, amount] };
+    return [name, mayOverflow(amount) ? finite(sum) : sum];
   });
   return Object.fromEntries(members) as Document;
+}
+
+/** What is smaller changes nothing in the largest number there is, so that no sum goes beyond it. */
+const LEAST_TO_OVERFLOW = 2 ** 970;
+const NO_JSON = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, Number.NaN];
+
+function mayOverflow(amount: number): boolean {
+  return !(Math.abs(amount) < LEAST_TO_OVERFLOW);
+}
+
+/** Fails where a number has no JSON form: none of these becomes an integer. */
+function finite(number: Document): Document {
+  const checked = { $cond: [{ $in: ["$$number", NO_JSON] }, { $toInt: "$$number" }, "$$number"] };
+  return { $let: { vars: { number }, in: checked } };
 }

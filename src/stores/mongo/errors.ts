@@ -76,6 +76,7 @@ const BY_SERVER_CODE: ReadonlyMap<number, Verdict> = new Map([
       advice: "of the fields of one index of a view, MongoDB lets no more than one hold a list",
     },
   ],
+  [241, { code: "INVALID_PAYLOAD", advice: "a sum is beyond the largest number, and has no JSON form" }],
   [85, FOREIGN_INDEX],
   [86, FOREIGN_INDEX],
   [10334, TOO_LARGE],

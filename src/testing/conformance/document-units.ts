@@ -148,6 +148,21 @@ function describeExpectedFloors(harness: Harness): void {
     },
   );
 
+  itTransacts(harness, "P9: a unit that adds beyond the largest number is refused as a whole", async () => {
+    const { documents } = harness.store;
+    const view = unique("view");
+    const { ref, epoch } = await owned(harness);
+    await documents.write(view, [upsert("n", { n: 1e308 })]);
+    const unit: Unit = {
+      writes: [{ view, writes: [increment("other", { n: 1 }), increment("n", { n: 1e308 })] }],
+      cursor: { ref, epoch, cursor: cursorAt(5), expectedFloor: 0 },
+    };
+    await failsWith("INVALID_PAYLOAD", documents.transact(unit));
+    expect(await readDocument(harness, view, "other")).toBeUndefined();
+    expect((await readDocument(harness, view, "n"))?.fields).toEqual({ n: 1e308 });
+    expect((await leaseOf(harness.store, ref))?.cursor).toEqual(cursorAt(0));
+  });
+
   itTransacts(harness, "P9: of copies of a unit that are sent at once, one takes effect", async () => {
     const second = await harness.second();
     const view = unique("view");

@@ -226,6 +226,31 @@ function describeIncrements(harness: Harness): void {
     expect(await readDocument(harness, view, "gone")).toMatchObject({ version: 3, fields: { n: 1 } });
   });
 
+  it.each([1, -1])(
+    "an increment beyond the largest number (times %d) is refused, and changes nothing",
+    async (sign) => {
+      const { documents } = harness.store;
+      const view = unique("view");
+      const large = sign * 1e308;
+      await documents.write(view, [
+        increment("a", { n: large, m: 1 }),
+        upsert("b", { n: sign * Number.MAX_VALUE }),
+      ]);
+      await failsWith("INVALID_PAYLOAD", documents.write(view, [increment("a", { n: large, m: 1 })]));
+      await failsWith(
+        "INVALID_PAYLOAD",
+        documents.write(view, [increment("b", { n: sign * 2 ** 970 }, { version: 9 })]),
+      );
+      expect(await readDocument(harness, view, "a")).toMatchObject({
+        version: 1,
+        fields: { n: large, m: 1 },
+      });
+      await documents.write(view, [increment("a", { n: large / 2 }), increment("b", { n: sign * 2 ** 969 })]);
+      expect((await readDocument(harness, view, "a"))?.fields).toEqual({ n: large + large / 2, m: 1 });
+      expect((await readDocument(harness, view, "b"))?.fields).toEqual({ n: sign * Number.MAX_VALUE });
+    },
+  );
+
   it("names of incremented fields are data: a.b is one field, and so is $inc", async () => {
     const view = unique("view");
     const by: Record<string, number> = JSON.parse('{"a.b":1,"$inc":2,"__proto__":3,"_key":4,"":5}');
