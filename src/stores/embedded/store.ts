@@ -2,7 +2,7 @@
  * A store in one SQLite file. One thread writes (and waits for the disk), the event loop reads. Several processes may
  * open the same file; SQLite's own locks keep their transactions apart.
  */
-import { mkdir, stat } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { BusError, describeThrown } from "../../model/errors.js";
@@ -21,7 +21,7 @@ import { Reader } from "./reader.js";
 import { ReaderThread } from "./reader-thread.js";
 import { realFile } from "./real-file.js";
 import { EmbeddedRegistry } from "./registry.js";
-import { syncFolder } from "./sync.js";
+import { makeFolder } from "./sync.js";
 import { Writer } from "./writer.js";
 
 /** What an answer means: the disk has it, or the operating system has it. */
@@ -292,10 +292,7 @@ class SqliteStore implements EmbeddedStore {
       );
     }
     try {
-      const made = await mkdir(dirname(path), { recursive: true });
-      // A new folder is on disk only once the one above it is.
-      for (let at = dirname(path); made !== undefined && at.startsWith(made); at = dirname(at))
-        await syncFolder(dirname(at));
+      await makeFolder(dirname(path));
     } catch (error) {
       throw unavailable(`the folder of ${path} cannot be made`, error);
     }

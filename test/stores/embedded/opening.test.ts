@@ -115,6 +115,11 @@ describe("opening a store", () => {
     await work.open();
   });
 
+  it("fails where the system makes no folder, and does not try for ever", async () => {
+    const opening = embeddedStore({ path: "/proc/none/a/bus.db" }).open();
+    expect((await failsWith("STORE_UNAVAILABLE", opening)).message).toContain("cannot be made");
+  });
+
   it("says so when the folder cannot be written", async () => {
     const folder = join(work.folder, "closed");
     await mkdir(folder);
