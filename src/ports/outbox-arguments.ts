@@ -1,5 +1,5 @@
 /** What callers of an outbox hand in, checked and completed: for those who use its verbs by hand, as much as for drainers. */
-import { BusError } from "../model/errors.js";
+import { BusError, inBrief } from "../model/errors.js";
 import { DEFAULT_LIMITS } from "../model/limits.js";
 import type { ClaimOptions, OutboxEntry, OutboxFailure } from "./outbox.js";
 
@@ -45,7 +45,7 @@ export function failureOf(given: string | OutboxFailure): Required<OutboxFailure
     dead = false,
     counts = true,
   } = typeof given === "string" ? { error: given } : given;
-  return { error: String(error), retryAfterMs, nowMs, dead, counts };
+  return { error: inBrief(String(error)), retryAfterMs, nowMs, dead, counts };
 }
 
 /** From when on it may be tried again, by the caller's clock; what need not wait is due under any clock. */

@@ -58,6 +58,7 @@ export interface ClaimOptions {
 }
 
 export interface OutboxFailure {
+  /** One line of 500 characters is kept. */
   readonly error: string;
   /** How long it is not to be tried again. Default 0: at once. */
   readonly retryAfterMs?: number;

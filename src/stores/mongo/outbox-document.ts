@@ -1,5 +1,6 @@
 /** Outbox entries as documents and back; and when they are due, by the server's clock. */
-import type { Document } from "mongodb";
+import { BSON, type Document } from "mongodb";
+import { BusError } from "../../model/errors.js";
 import { canonicalText, freezeJson, jsonBody } from "../../model/json.js";
 import type { OutboxEntry, OutboxRow } from "../../ports/outbox.js";
 import { bsonText, plainText } from "./bson-json.js";
@@ -16,9 +17,23 @@ export function inMs(lengthMs: number): Document {
   return { $add: [NOW_MS, { $literal: lengthMs }] };
 }
 
-/** Members that come from the entry. Refuses what JSON cannot keep. */
+/** What a document of 16 MiB has room for, beside what is noted of an entry later: claims, and errors. */
+const MAX_ENTRY_BYTES = 16 * 1_048_576 - 65_536;
+
+/**
+ * Members that come from the entry. Refuses what JSON cannot keep, and what would leave no room to claim it: an entry that cannot
+ * be claimed holds up all others.
+ */
 export function entryFields(entry: OutboxEntry): Document {
-  const { topic, payload, key, ts, headers, caused_by, tags, sid } = entry;
+  const fields = fieldsOf(entry);
+  if (BSON.calculateObjectSize(fields) <= MAX_ENTRY_BYTES) return fields;
+  throw new BusError(
+    "PAYLOAD_TOO_LARGE",
+    `the outbox entry "${entry.id}" is too large: MongoDB takes 16 MiB per document at most`,
+  );
+}
+
+function fieldsOf({ topic, payload, key, ts, headers, caused_by, tags, sid }: OutboxEntry): Document {
   const body = jsonBody(payload, { maxBytes: Number.POSITIVE_INFINITY, maxDepth: 200 });
   return {
     topic,

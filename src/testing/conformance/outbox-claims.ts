@@ -15,6 +15,7 @@ export function describeClaims(harness: Harness): void {
   describe("settling", () => {
     describeSettling(harness);
     describeFailing(harness);
+    describeReasons(harness);
     describeGivingBack(harness);
     describeExpiry(harness);
   });
@@ -206,6 +207,19 @@ function describeFailing(harness: Harness): void {
     expect(await claimIds(harness.store)).toEqual([]);
     const [row] = await outbox.list({ status: "pending", limit: 10 });
     expect(row).toMatchObject({ id: "a1", failures: 3, error: "$żółć 2", status: "pending" });
+  });
+}
+
+function describeReasons(harness: Harness): void {
+  it("P13: of a reason, one line of 500 characters is kept", async () => {
+    const { outbox } = harness.store;
+    await addKeys(harness.store, "a");
+    const one = await claimOne(harness.store);
+    const error = `first\n${"x".repeat(2_000_000)}`;
+    expect(await outbox.markError(one.id, one.token, { error, dead: true })).toBe(true);
+    const [row] = await outbox.list({ status: "dead" });
+    expect(row?.error).toMatch(/^first x+…$/);
+    expect(row?.error).toHaveLength(500);
   });
 }
 

@@ -131,6 +131,35 @@ describe("a key that is held up", () => {
   });
 });
 
+describe("an entry that is as large as MongoDB takes it", () => {
+  const MIB = 1_048_576;
+  const large = (bytes: number) => ({ ...entry("large", "k"), payload: "x".repeat(bytes) });
+
+  it("P10, P15: leaves room for what is noted of it later, or is refused, so that it holds up no other", async () => {
+    await expect(outbox.add(large(16 * MIB - 300))).rejects.toMatchObject({ code: "PAYLOAD_TOO_LARGE" });
+    await outbox.add(large(16 * MIB - 65_536 - 500));
+    await outbox.add(entry("small"));
+    const claims = await outbox.claimBatch(10, claim);
+    expect(claims.map(({ id }) => id)).toEqual(["large", "small"]);
+    const error = "語".repeat(MIB);
+    for (const { id, token } of claims)
+      expect(await outbox.markError(id, token, { error, dead: true })).toBe(true);
+    expect((await outbox.list({ status: "dead" })).map((row) => row.error?.length)).toEqual([500, 500]);
+  });
+
+  it("P10: ends the caller's transaction, with all that is in it", async () => {
+    const orders = database.db.collection("orders");
+    const adding = database.client.withSession((session) =>
+      session.withTransaction(async () => {
+        await orders.insertOne({ n: 1 }, { session });
+        await outbox.add(large(16 * MIB - 300), { session });
+      }),
+    );
+    await expect(adding).rejects.toMatchObject({ code: "PAYLOAD_TOO_LARGE" });
+    expect(await orders.countDocuments()).toBe(0);
+  });
+});
+
 describe("several drainers", () => {
   it("P10: they share the entries, each key in order, none twice", async () => {
     const drainers = [outbox, new MongoOutbox(database.db), new MongoOutbox(database.db)];
