@@ -48,6 +48,9 @@ export function failureOf(given: string | OutboxFailure): Required<OutboxFailure
   return { error: inBrief(String(error)), retryAfterMs, nowMs, dead, counts };
 }
 
+/** Callers read one clock at moments of their own: only what is further ahead than this is from before it was set back. */
+export const SET_BACK_MS = 60_000;
+
 /** From when on it may be tried again, by the caller's clock; what need not wait is due under any clock. */
 export function retryAtMs({ retryAfterMs, nowMs }: Required<OutboxFailure>): number {
   return retryAfterMs > 0 ? nowMs + retryAfterMs : 0;

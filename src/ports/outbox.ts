@@ -11,7 +11,8 @@
  * in order. A claim is lost when it was taken back, not when its time is over: tokens decide, never clocks.
  *
  * Leases and waits are lengths of time. When they begin and end is told by the database's own clock where it has one (a
- * server's), else by the callers' (`nowMs`, the time of this machine unless told), which are one clock then.
+ * server's), else by the callers' (`nowMs`, the time of this machine unless told), which are one clock then. If that is set
+ * back, what began later than now is over.
  */
 export interface OutboxEntry {
   readonly id: string;

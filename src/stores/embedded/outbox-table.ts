@@ -16,10 +16,13 @@ import type {
   OutboxStats,
   OutboxStatus,
 } from "../../ports/outbox.js";
-import { retryAtMs } from "../../ports/outbox-arguments.js";
+import { retryAtMs, SET_BACK_MS } from "../../ports/outbox-arguments.js";
 import type { Row, SqlValue } from "./sqlite.js";
 
-/** `at_ms`: end of the lease while claimed, earliest next try while pending, time of sending once sent. */
+/**
+ * `at_ms`: end of the lease while claimed, earliest next try while pending, time of sending once sent. `token` begins with how
+ * long the lease is; of an entry that waits for its next try it is no more than how long that is.
+ */
 export const OUTBOX_TABLE = `
   CREATE TABLE IF NOT EXISTS promethean_outbox (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -40,6 +43,21 @@ export const OUTBOX_TABLE = `
   CREATE INDEX IF NOT EXISTS promethean_outbox_sent
     ON promethean_outbox (at_ms) WHERE status = 'sent';
 `;
+
+/** The lease or the wait is over; also if it began later than now, on a clock that was set back since. Takes `overAt`. */
+function isOver(row: string): string {
+  const length = `coalesce(CAST(${row}.token AS INTEGER), ${row}.at_ms)`;
+  return `(${row}.at_ms <= ? OR ${row}.at_ms - ${length} > ?)`;
+}
+
+/** Also of what has no end. */
+function bounded(ms: number): number {
+  return Math.min(Math.ceil(ms), Number.MAX_SAFE_INTEGER);
+}
+
+function overAt(nowMs: number): [number, number] {
+  return [nowMs, nowMs + SET_BACK_MS];
+}
 
 /** Runs one statement. */
 export interface SqlRunner {
@@ -84,13 +102,19 @@ export class OutboxTable {
     const rows = this.#sql.all(
       `UPDATE promethean_outbox SET status = 'claimed', token = ? || '/' || number, at_ms = ? WHERE number IN (
          SELECT o.number FROM promethean_outbox o
-         WHERE o.status <> 'sent' AND o.status = 'pending' AND o.at_ms <= ? AND NOT EXISTS (
+         WHERE o.status <> 'sent' AND o.status = 'pending' AND ${isOver("o")} AND NOT EXISTS (
            SELECT 1 FROM promethean_outbox e
            WHERE e.status <> 'sent' AND e.key IS NOT NULL AND e.key = o.key AND e.number < o.number
-           AND NOT (e.status = 'pending' AND e.at_ms <= ?))
+           AND NOT (e.status = 'pending' AND ${isOver("e")}))
          ORDER BY o.number LIMIT ?)
        RETURNING number, entry, failures, token`,
-      [claim, o.nowMs + o.leaseMs, o.nowMs, o.nowMs, count],
+      [
+        `${bounded(o.leaseMs)}/${claim}`,
+        bounded(o.nowMs + o.leaseMs),
+        ...overAt(o.nowMs),
+        ...overAt(o.nowMs),
+        count,
+      ],
     );
     return [...rows]
       .sort((a, b) => Number(a[0]) - Number(b[0]))
@@ -113,21 +137,22 @@ export class OutboxTable {
 
   markError(id: string, token: string, o: Required<OutboxFailure>): boolean {
     const failures = o.counts ? 1 : 0;
+    const wait = o.retryAfterMs > 0 ? String(bounded(o.retryAfterMs)) : null;
     return (
       this.#sql.run(
         `UPDATE promethean_outbox SET status = ?, failures = failures + ?, error = CASE WHEN ? THEN ? ELSE error END,
-           token = NULL, at_ms = ?
+           token = ?, at_ms = ?
          WHERE id = ? AND token = ? AND status = 'claimed'`,
-        [o.dead ? "dead" : "pending", failures, failures, o.error, retryAtMs(o), id, token],
+        [o.dead ? "dead" : "pending", failures, failures, o.error, wait, bounded(retryAtMs(o)), id, token],
       ) > 0
     );
   }
 
   requeueExpired(nowMs: number): number {
     return this.#sql.run(
-      `UPDATE promethean_outbox SET status = 'pending', token = NULL, at_ms = ?
-       WHERE status <> 'sent' AND status = 'claimed' AND at_ms <= ?`,
-      [0, nowMs],
+      `UPDATE promethean_outbox AS o SET status = 'pending', token = NULL, at_ms = ?
+       WHERE status <> 'sent' AND status = 'claimed' AND ${isOver("o")}`,
+      [0, ...overAt(nowMs)],
     );
   }
 

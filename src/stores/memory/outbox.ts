@@ -15,7 +15,7 @@ import type {
   OutboxStatus,
   OutboxStore,
 } from "../../ports/outbox.js";
-import { checkEntry, claimOptions, failureOf, retryAtMs } from "../../ports/outbox-arguments.js";
+import { checkEntry, claimOptions, failureOf, retryAtMs, SET_BACK_MS } from "../../ports/outbox-arguments.js";
 import type { Lifetime } from "./lifetime.js";
 import { callSafely } from "./signals.js";
 
@@ -30,6 +30,8 @@ interface Row {
   token: string | undefined;
   /** End of the lease while claimed, earliest next try while pending, time of sending once sent. */
   atMs: number;
+  /** How long the lease or the wait is. */
+  lengthMs: number;
 }
 
 export class MemoryOutbox implements OutboxStore {
@@ -66,6 +68,7 @@ export class MemoryOutbox implements OutboxStore {
       error: undefined,
       token: undefined,
       atMs: 0,
+      lengthMs: 0,
     });
     this.#wake();
   }
@@ -79,7 +82,7 @@ export class MemoryOutbox implements OutboxStore {
       if (claims.length >= count) break;
       const { key } = row.entry;
       if (key !== undefined && blocked.has(key)) continue;
-      if (row.status === "pending" && row.atMs <= o.nowMs) claims.push(this.#claim(row, o));
+      if (row.status === "pending" && isOver(row, o.nowMs)) claims.push(this.#claim(row, o));
       else if (key !== undefined) blocked.add(key);
     }
     return claims;
@@ -109,12 +112,13 @@ export class MemoryOutbox implements OutboxStore {
     }
     row.token = undefined;
     row.atMs = retryAtMs(o);
+    row.lengthMs = o.retryAfterMs;
     return true;
   }
 
   async requeueExpired(nowMs = this.#clock.now()): Promise<number> {
     this.#lifetime.check();
-    const expired = [...this.#unsent.values()].filter((r) => r.status === "claimed" && r.atMs <= nowMs);
+    const expired = [...this.#unsent.values()].filter((r) => r.status === "claimed" && isOver(r, nowMs));
     for (const row of expired) toPending(row);
     return expired.length;
   }
@@ -183,6 +187,7 @@ export class MemoryOutbox implements OutboxStore {
     row.status = "claimed";
     row.token = token;
     row.atMs = o.nowMs + o.leaseMs;
+    row.lengthMs = o.leaseMs;
     return { ...row.entry, token, failures: row.failures };
   }
 
@@ -205,6 +210,11 @@ export class MemoryOutbox implements OutboxStore {
       for (const wake of [...this.#wakers]) callSafely(wake);
     });
   }
+}
+
+/** Its lease or its wait; also if it began later than now, on a clock that was set back since. */
+function isOver({ atMs, lengthMs }: Row, nowMs: number): boolean {
+  return atMs <= nowMs || atMs - lengthMs > nowMs + SET_BACK_MS;
 }
 
 function toPending(row: Row): void {

@@ -277,12 +277,33 @@ function describeExpiry(harness: Harness): void {
     expect(await claimIds(harness.store)).toEqual(["none1", "a1", "none2"]);
   });
 
+  it("P10, P15: nothing waits for an hour because a clock was set back by one", async () => {
+    const { outbox } = harness.store;
+    const before = { nowMs: Date.now() + HOUR_MS };
+    await addKeys(harness.store, "ab");
+    const [a] = await claim(harness.store, 1, before);
+    await outbox.markError("a1", a?.token ?? "", { error: "down", retryAfterMs: 20, ...before });
+    await claim(harness.store, 1, { ...before, leaseMs: 20 });
+    await takenBack(harness.store, 1);
+    const got: string[] = [];
+    await eventually(async () => {
+      got.push(...(await claimIds(harness.store)));
+      expect(got.sort()).toEqual(["a1", "b1"]);
+    });
+  });
+
   it("P10: a claim whose time is not over is taken from nobody", async () => {
     const { outbox } = harness.store;
-    await addKeys(harness.store, "a");
-    const one = await claimOne(harness.store);
+    await addKeys(harness.store, "ab");
+    const [a, b] = [
+      await claimOne(harness.store),
+      (await claim(harness.store, 1, { leaseMs: Number.POSITIVE_INFINITY }))[0],
+    ];
     expect(await outbox.requeueExpired(Date.now())).toBe(0);
-    expect(await outbox.markSent(one.id, one.token, { nowMs: T0 })).toBe(true);
+    expect(await outbox.markSent("a1", a.token, { nowMs: T0 })).toBe(true);
+    const never = { error: "down", retryAfterMs: Number.POSITIVE_INFINITY, ...now() };
+    expect(await outbox.markError("b1", b?.token ?? "", never)).toBe(true);
+    expect(await claimIds(harness.store)).toEqual([]);
   });
 }
 
