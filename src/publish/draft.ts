@@ -5,8 +5,12 @@ import type { EventDraft, EventMeta, StoredEvent } from "../model/event.js";
 import type { PublishOptions } from "../model/event-bus.js";
 import { type JsonBody, jsonBody, jsonBodyOf } from "../model/json.js";
 import type { Limits } from "../model/limits.js";
+import { REDRIVE_GROUP_HEADER } from "../model/topic.js";
 
 const KNOWN = new Set(["id", "ts", "key", "headers", "tags", "caused_by", "sid", "partition", "payload"]);
+
+/** Names and numbers, a group, two ids, each as long as it may be. */
+const REDRIVE_CHARS = 4_096;
 
 /** From options that were checked; `key` may come from elsewhere; `text` is the payload's JSON, if it is at hand. */
 export function makeDraft(
@@ -150,13 +154,18 @@ function newMeta(
     ...(sid === undefined ? undefined : { sid: checkSid(sid) }),
   };
   const chars = JSON.stringify(meta).length;
-  if (chars > limits.maxMetaChars) {
+  if (chars > limits.maxMetaChars + roomToComeBack(meta)) {
     throw new BusError(
       "INVALID_OPTION",
       `headers, tags and caused_by have more than ${limits.maxMetaChars} characters together`,
     );
   }
   return { meta: Object.freeze(meta), chars };
+}
+
+/** A redrive says whose event it is, which one, and what it comes from: one that had all the room there is comes back, too. */
+function roomToComeBack({ headers }: EventMeta): number {
+  return headers !== undefined && Object.hasOwn(headers, REDRIVE_GROUP_HEADER) ? REDRIVE_CHARS : 0;
 }
 
 function copyHeaders(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
