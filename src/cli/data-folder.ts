@@ -6,6 +6,7 @@ import { randomBytes } from "node:crypto";
 import { access, constants, open, readFile, rm, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { failure } from "./exit.js";
+import { httpCall } from "./http-call.js";
 import { makeFolder } from "./store-choice.js";
 
 export interface RunningHub {
@@ -110,7 +111,10 @@ function isAlive(pid: number): boolean {
 
 async function answers(url: string): Promise<boolean> {
   try {
-    return (await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(HEALTH_TIMEOUT_MS) })).ok;
+    const signal = AbortSignal.timeout(HEALTH_TIMEOUT_MS);
+    const response = await httpCall(`${url}/healthz`, { signal });
+    response.resume();
+    return response.statusCode === 200;
   } catch {
     return false;
   }

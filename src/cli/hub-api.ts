@@ -1,10 +1,10 @@
 /** A hub over HTTP. Its problems come out as failures with the same code. */
 import type { IncomingMessage } from "node:http";
-import { Readable } from "node:stream";
 import { text as textOf } from "node:stream/consumers";
 import { describeThrown } from "../model/errors.js";
 import type { Backend, Download, Query } from "./backend.js";
 import { CliError, failure } from "./exit.js";
+import { type HttpCall, httpCall } from "./http-call.js";
 
 export interface HubApiOptions {
   readonly url: string;
@@ -38,13 +38,12 @@ export class HubApi implements Backend {
   }
 
   async get<T>(path: string, query: Query = {}): Promise<T> {
-    return (await this.#fetch("GET", path, query)).json() as Promise<T>;
+    return this.#document(await this.#call(path + queryText(query)));
   }
 
   async post<T>(path: string, body: object): Promise<T> {
     const headers = { "Content-Type": "application/json" };
-    const response = await this.#fetch("POST", path, {}, { headers, body: JSON.stringify(body) });
-    return response.json() as Promise<T>;
+    return this.#document(await this.#call(path, { method: "POST", headers, body: JSON.stringify(body) }));
   }
 
   async stream(
@@ -52,31 +51,19 @@ export class HubApi implements Backend {
     query: Query = {},
     headers: Readonly<Record<string, string>> = {},
   ): Promise<AsyncIterable<Uint8Array>> {
-    const { body } = await this.#fetch("GET", path, query, { headers });
-    return pieces(body as AsyncIterable<Uint8Array> | null, this.url);
+    return pieces(await this.#call(path + queryText(query), { headers }), this.url);
   }
 
   async send<T>(path: string, query: Query, lines: AsyncIterable<string | Uint8Array>): Promise<T> {
-    const body = Readable.toWeb(Readable.from(lines, { objectMode: false })) as ReadableStream;
     const headers = { "Content-Type": "application/x-ndjson" };
-    const response = await this.#fetch("POST", path, query, { headers, body, duplex: "half" } as RequestInit);
-    return response.json() as Promise<T>;
+    return this.#document(
+      await this.#call(path + queryText(query), { method: "POST", headers, body: lines }),
+    );
   }
 
-  /** Not by `fetch`, which gives up after five minutes without a word. */
   async download(path: string): Promise<Download> {
-    const url = new URL(this.url + path);
-    const { request } = url.protocol === "https:" ? await import("node:https") : await import("node:http");
-    const { signal } = this.#options;
-    const headers = { ...this.#authorization(), "Content-Type": "application/json" };
-    const response = await new Promise<IncomingMessage>((resolve, reject) => {
-      const asked = request(url, { method: "POST", headers, ...(signal && { signal }) }, resolve);
-      asked.on("error", reject);
-      asked.end("{}");
-    }).catch((error: unknown) => {
-      throw unreachable(this.url, error);
-    });
-    if (response.statusCode !== 200) throw failureOf(response.statusCode ?? 0, await textOf(response));
+    const headers = { "Content-Type": "application/json" };
+    const response = await this.#call(path, { method: "POST", headers, body: "{}" });
     return { bytes: Number(response.headers["content-length"]), body: pieces(response, this.url) };
   }
 
@@ -88,27 +75,34 @@ export class HubApi implements Backend {
     return this.token === undefined ? {} : { Authorization: `Bearer ${this.token}` };
   }
 
-  async #fetch(method: string, path: string, query: Query, init: RequestInit = {}): Promise<Response> {
+  async #call(path: string, call: HttpCall = {}): Promise<IncomingMessage> {
     const { signal } = this.#options;
-    const headers = { ...this.#authorization(), ...(init.headers as Record<string, string> | undefined) };
-    let response: Response;
-    try {
-      response = await fetch(this.url + path + queryText(query), {
-        ...init,
-        method,
-        headers,
-        ...(signal && { signal }),
-      });
-    } catch (error) {
+    const headers = { ...this.#authorization(), ...call.headers };
+    const response = await httpCall(this.url + path, {
+      ...call,
+      headers,
+      signal,
+    }).catch((error: unknown) => {
       throw unreachable(this.url, error);
-    }
-    if (!response.ok) throw failureOf(response.status, await response.text());
+    });
+    const { statusCode: status = 0 } = response;
+    if (status < 200 || status > 299) throw failureOf(response, await textOf(pieces(response, this.url)));
     return response;
+  }
+
+  async #document<T>(response: IncomingMessage): Promise<T> {
+    const text = await textOf(pieces(response, this.url));
+    try {
+      return JSON.parse(text) as T;
+    } catch (error) {
+      throw failure("STORE_UNAVAILABLE", `what answers at ${this.url} is no hub: it did not send JSON`, {
+        cause: error,
+      });
+    }
   }
 }
 
-async function* pieces(body: AsyncIterable<Uint8Array> | null, url: string): AsyncGenerator<Uint8Array> {
-  if (body === null) return;
+async function* pieces(body: AsyncIterable<Uint8Array>, url: string): AsyncGenerator<Uint8Array> {
   try {
     yield* body;
   } catch (error) {
@@ -131,7 +125,7 @@ function queryText(query: Query): string {
   return search.size === 0 ? "" : `?${search}`;
 }
 
-function failureOf(status: number, text: string): CliError {
+function failureOf({ statusCode: status, headers }: IncomingMessage, text: string): CliError {
   let problem: Problem = {};
   try {
     problem = JSON.parse(text) as Problem;
@@ -140,7 +134,10 @@ function failureOf(status: number, text: string): CliError {
   }
   const code = problem.code ?? (status === 404 ? "NOT_FOUND" : "STORE_UNAVAILABLE");
   const where = problem.line === undefined ? "" : `line ${problem.line}: `;
-  const said = problem.detail ?? `the hub answered ${status}`;
+  const { location } = headers;
+  const bare =
+    location === undefined ? `the hub answered ${status}` : `the hub is at ${location} (${status})`;
+  const said = problem.detail ?? bare;
   const message = said.startsWith(where) ? said : `${where}${said}`;
   return failure(code, message, hintFor(code));
 }
