@@ -13,7 +13,8 @@ import { loadTracing, type Tracing } from "../bus/tracing.js";
 import { pause } from "../model/clock.js";
 import { BusError } from "../model/errors.js";
 import { Seldom } from "../model/seldom.js";
-import { type AuthOptions, authenticatorOf, type Caller } from "./auth.js";
+import type { Authenticator, AuthOptions, Caller } from "./auth.js";
+import { authenticatorOf } from "./authenticator.js";
 import type { HubContext } from "./context.js";
 import { Feeders } from "./feeders.js";
 import { createHttp } from "./http/app.js";
@@ -84,7 +85,8 @@ const LAST_WORDS_MS = 5_000;
 export async function startHub(options: HubOptions): Promise<Hub> {
   checkHubOptions(options);
   const host = options.host ?? "127.0.0.1";
-  const gateway = new Gateway(options, host, options.tracing ? await loadTracing() : undefined);
+  const auth = await authenticatorOf(options.auth, host);
+  const gateway = new Gateway(options, auth, options.tracing ? await loadTracing() : undefined);
   const { url, port } = await gateway.listen(host, options.port ?? 0);
   return { url, port, close: () => gateway.close() };
 }
@@ -106,7 +108,7 @@ class Gateway {
   #cutOff = 0;
   #closing: Promise<void> | null = null;
 
-  constructor(options: HubOptions, host: string, tracing: Tracing | undefined) {
+  constructor(options: HubOptions, auth: Authenticator, tracing: Tracing | undefined) {
     this.#tracing = tracing;
     // Every stream listens for the end.
     setMaxListeners(0, this.#goingDown.signal);
@@ -115,7 +117,6 @@ class Gateway {
     const connections = (): number => this.#sessions.size;
     const startedMs = bus.clock.now();
     const watch = new Watch(bus);
-    const auth = authenticatorOf(options.auth, host);
     this.#live = new LiveStats(bus.clock);
     this.#feeders = new Feeders(bus);
     this.#stopObserving = bus.observe(this.#live);

@@ -1,6 +1,7 @@
 /** Tokens that are forged, torn, swapped, out of date or meant for somebody else. */
 import { createHmac, generateKeyPairSync, type KeyObject, sign } from "node:crypto";
-import { type Authenticator, authenticatorOf } from "../../../src/hub/auth.js";
+import type { Authenticator } from "../../../src/hub/auth.js";
+import { authenticatorOf } from "../../../src/hub/authenticator.js";
 import type { Kind } from "./fuzz.js";
 import type { Noise } from "./noise.js";
 
@@ -13,11 +14,11 @@ const stranger = generateKeyPairSync("ec", { namedCurve: "P-256" });
 const publicJwk = { ...pair.publicKey.export({ format: "jwk" }), kid: "k1", alg: "ES256" };
 const publicPem = pair.publicKey.export({ format: "pem", type: "spki" }).toString();
 
-const bySecret = authenticatorOf(
+const bySecret = await authenticatorOf(
   { jwt: { secret: SECRET, issuer: ISSUER, audience: AUDIENCE } },
   "127.0.0.1",
 );
-const byKey = authenticatorOf(
+const byKey = await authenticatorOf(
   { jwt: { keys: [publicJwk], issuer: ISSUER, audience: AUDIENCE } },
   "127.0.0.1",
 );

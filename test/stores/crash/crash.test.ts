@@ -2,12 +2,17 @@
 import { describe, expect, it } from "vitest";
 import { compileProgram } from "../../../scripts/embedded-sources.mjs";
 import { runKills } from "../project/kills/kill-run.js";
-import { inPlace, type StoreName } from "../project/kills/servers.js";
+import { inPlace, type StoreName, tells } from "../project/kills/servers.js";
 import { POINTS_OF } from "./points.js";
 import { runCrashes } from "./run.js";
 
 const TEST_MS = 300_000;
 const STORES: readonly StoreName[] = ["embedded", "mongo", "batches"];
+const WORKERS = [
+  ["P10", "drainer", POINTS_OF.drainer],
+  ["P11", "compactor", POINTS_OF.compactor],
+  ["P12", "changefeed", POINTS_OF.changefeed],
+] as const;
 const program = compileProgram(new URL("./child.ts", import.meta.url));
 const worker = compileProgram(new URL("../project/kills/worker-process.ts", import.meta.url));
 
@@ -38,11 +43,7 @@ describe.each(STORES)("processes on the %s store, killed", (store) => {
     TEST_MS,
   );
 
-  it.each([
-    ["P10", "drainer", POINTS_OF.drainer],
-    ["P11", "compactor", POINTS_OF.compactor],
-    ["P12", "changefeed", POINTS_OF.changefeed],
-  ] as const)(
+  it.each(WORKERS.filter(([, role]) => tells(store, role)))(
     "%s: a %s dies at each named point, and the next one finishes its work",
     async (_, role, points) => {
       const run = await inPlace(
