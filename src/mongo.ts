@@ -1,19 +1,20 @@
 /** promethean/stores/mongo: the store, and what is composed of it and a bus. */
+
 import { Bus } from "./bus/bus.js";
 import { BusCore } from "./bus/core.js";
 import { settingsOf } from "./bus/options.js";
 import type { Handle } from "./model/task.js";
-import {
-  type ChangefeedOptions,
-  type ChangefeedStats,
-  type FeedDatabase,
-  type FeedHost,
-  startChangefeed,
-} from "./project/changefeed/changefeed.js";
+import { startChangefeed } from "./project/changefeed/changefeed.js";
+import type {
+  ChangefeedOptions,
+  ChangefeedStats,
+  FeedDatabase,
+  FeedHost,
+} from "./project/changefeed/changefeed-options.js";
 import { freeEndedSockets } from "./stores/mongo/ended-sockets.js";
 import type { MongoEventStore } from "./stores/mongo/index.js";
 
-export type { ChangefeedOptions, ChangefeedStats } from "./project/changefeed/changefeed.js";
+export type { ChangefeedOptions, ChangefeedStats } from "./project/changefeed/changefeed-options.js";
 export type { CollectionChange } from "./project/changefeed/collection-change.js";
 export * from "./stores/mongo/index.js";
 

@@ -1,5 +1,5 @@
 /**
- * A change stream, batch by batch. Each batch comes with the token from which a later stream goes on behind it, also
+ * A change stream, batch by batch; behind one that brought something the next is asked for ahead. Each batch comes with the token from which a later stream goes on behind it, also
  * when it is empty: a feed on a quiet collection must move its resume point too, or a busy neighbour pushes it out of
  * the server's log (P12).
  */
@@ -79,6 +79,7 @@ export class ChangeCursor {
   readonly #batchSize: number;
   #id: Long;
   #first: ChangeBatch | null;
+  #asked: Promise<ChangeBatch> | null = null;
 
   private constructor(db: Db, collection: string, session: ClientSession, batchSize: number, reply: Reply) {
     this.#db = db;
@@ -116,11 +117,26 @@ export class ChangeCursor {
 
   /** The server has ended it: after an invalidation there is nothing more to come. */
   get over(): boolean {
-    return this.#first === null && this.#id.isZero();
+    return this.#first === null && this.#asked === null && this.#id.isZero();
   }
 
-  /** What has happened; waits a moment if nothing has. */
-  async next(): Promise<ChangeBatch> {
+  /** What has happened; waits a moment if nothing has. Not for long once `signal` says so: then it throws. */
+  async next(signal: AbortSignal): Promise<ChangeBatch> {
+    const kill = (): void => void this.#kill();
+    signal.addEventListener("abort", kill, { once: true });
+    try {
+      const batch = await (this.#asked ?? this.#ask());
+      const goesOn = batch.changes.length > 0 && !this.#id.isZero();
+      this.#asked = goesOn ? this.#ask() : null;
+      // Told to whoever asks next.
+      this.#asked?.catch(() => undefined);
+      return batch;
+    } finally {
+      signal.removeEventListener("abort", kill);
+    }
+  }
+
+  async #ask(): Promise<ChangeBatch> {
     const first = this.#first;
     this.#first = null;
     if (first !== null && (first.changes.length > 0 || this.#id.isZero())) return first;
@@ -138,15 +154,19 @@ export class ChangeCursor {
   }
 
   async close(): Promise<void> {
+    await this.#kill();
+    await this.#asked?.catch(() => undefined);
+    await this.#session.endSession();
+  }
+
+  /** Whoever waits for it is told so. */
+  async #kill(): Promise<void> {
+    if (this.#id.isZero()) return;
     try {
-      if (!this.#id.isZero()) {
-        const command = { killCursors: this.#collection, cursors: [this.#id] };
-        await this.#db.command(command, { session: this.#session });
-      }
+      const command = { killCursors: this.#collection, cursors: [this.#id] };
+      await this.#db.command(command, { session: this.#session });
     } catch {
       // The server is away, and ends it by itself.
-    } finally {
-      await this.#session.endSession();
     }
   }
 }

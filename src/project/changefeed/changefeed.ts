@@ -1,9 +1,10 @@
 /**
  * Change feed: what happens to a MongoDB collection becomes events of a topic (P12). Every committed change is
  * published at least once, under an id of its own, in order for each document; the place is kept after the publish,
- * so a crash repeats and never skips, and a repeated publish adds nothing (P3).
+ * so a crash repeats and never skips, and a repeated publish adds nothing (P3). What was published of one batch is
+ * remembered while the next is published: these take about as long.
  *
- *   begin --place known--> following --batch--> publish, remember, keep the token
+ *   begin --place known--> following --batch--> publish, then remember and keep the token
  *     '--none, or lost--> scanning (reconciliation.ts) --> following
  *
  * The place is lost when the server's log no longer reaches back to it (ChangeStreamHistoryLost), and when the
@@ -13,11 +14,9 @@ import type { ChangeStreamDocument, Db, MongoClient } from "mongodb";
 import { BusError } from "../../model/errors.js";
 import type { PublishItem } from "../../model/event-bus.js";
 import type { JsonObject } from "../../model/json.js";
-import { checkOptionNames, namesOf } from "../../model/known-options.js";
 import type { Handle } from "../../model/task.js";
 import { checkTopicName } from "../../model/topic.js";
-import type { Host } from "../host.js";
-import { checkChoice, checkFunctions, checkRange } from "../option-checks.js";
+import { checkRange } from "../option-checks.js";
 import { roundsTask } from "../running-task.js";
 import { checkViewName } from "../view.js";
 import {
@@ -29,77 +28,16 @@ import {
   sourceOf,
 } from "./change-cursor.js";
 import {
-  type CollectionChange,
-  entryOf,
-  type FeedEntry,
-  isRowChange,
-  type Naming,
-} from "./collection-change.js";
-import { FeedPoint } from "./feed-point.js";
+  type ChangefeedOptions,
+  type ChangefeedStats,
+  checkParts,
+  type FeedDatabase,
+  type FeedHost,
+} from "./changefeed-options.js";
+import { entryOf, type FeedEntry, isRowChange, type Naming } from "./collection-change.js";
+import { type FeedPlace, FeedPoint } from "./feed-point.js";
 import { PublishedStates } from "./published-states.js";
-import { type ReconciliationCounts, reconcile } from "./reconciliation.js";
-
-/** Which collection a change feed follows, and what it publishes of each change. */
-export interface ChangefeedOptions {
-  readonly collection: string;
-  /** Default `<collection>.changed`. */
-  readonly topic?: string;
-  /** Under which its place is kept. Default `<database>.<collection>`. */
-  readonly name?: string;
-  /** At the first start: "earliest" publishes the documents that are there as inserts. Default "latest". */
-  readonly from?: "earliest" | "latest";
-  /** Changes it refuses are not published. */
-  readonly filter?: (change: CollectionChange) => boolean;
-  /** The payload to publish. Default: the change. */
-  readonly map?: (change: CollectionChange) => unknown;
-  /** Default: the document's `_id`. */
-  readonly keyOf?: (change: CollectionChange) => string;
-  /** Documents as extended JSON, which tells all types apart, instead of plain JSON. */
-  readonly extendedJson?: boolean;
-  /** A process that runs the feed and is silent for this long has lost it to another one. Default 15,000. */
-  readonly takeOverMs?: number;
-  /** Changes published at once. Default 500. */
-  readonly batchSize?: number;
-  /**
-   * A change that cannot be published (too large, refused by the topic's schema, or `map` throws): "stop" holds the feed
-   * there, for all to see, until that changes; "skip" leaves it out and says so in the audit. Default "stop".
-   */
-  readonly onRefused?: "stop" | "skip";
-}
-
-const OPTIONS = namesOf<ChangefeedOptions>({
-  collection: true,
-  topic: true,
-  name: true,
-  from: true,
-  filter: true,
-  map: true,
-  keyOf: true,
-  extendedJson: true,
-  takeOverMs: true,
-  batchSize: true,
-  onRefused: true,
-});
-
-/** What a change feed has done since it began. */
-export interface ChangefeedStats {
-  readonly [name: string]: unknown;
-  readonly phase: "waiting" | "scanning" | "following";
-  readonly changes: number;
-  readonly published: number;
-  readonly filtered: number;
-  readonly skipped: number;
-  /** Times that the collection had to be compared with what was published; the last result. */
-  readonly reconciliations: number;
-  readonly lastReconciliation?: Readonly<ReconciliationCounts>;
-  /** How long ago the newest published change happened, when it was published. */
-  readonly delayMs: number;
-}
-
-/** Where the collection is, on a client of the caller's. */
-export type FeedDatabase = Db;
-
-export type FeedHost = Pick<Host, "publish" | "publishMany" | "clock" | "tasks" | "store">;
+import { reconcile } from "./reconciliation.js";
 
 /** How soon a process that waits looks whether the one that runs the feed is gone. */
 const LOOK_MS = 1_000;
@@ -149,6 +87,7 @@ class Changefeed {
   readonly #point: FeedPoint;
   readonly #states: PublishedStates;
   #cursor: ChangeCursor | null = null;
+  #settling: Promise<void> = Promise.resolve();
   #purgeAtMs = 0;
 
   constructor(db: Db, bus: FeedHost, options: ChangefeedOptions) {
@@ -175,11 +114,12 @@ class Changefeed {
     try {
       if (this.#cursor === null && !(await this.#begin(signal))) return false;
       if (signal.aborted || this.#cursor === null) return true;
-      const batch = await this.#cursor.next();
+      const batch = await this.#cursor.next(signal);
       await this.#take(batch);
       return true;
     } catch (error) {
       await this.#endCursor();
+      if (signal.aborted) return false;
       if (!isLostPlace(error)) throw error;
       await this.#loseTrack(String(error.codeName ?? error.code));
       return true;
@@ -240,18 +180,30 @@ class Changefeed {
   async #take({ changes, token }: ChangeBatch): Promise<void> {
     const run = this.#point.place?.run ?? 1;
     if (changes.length === 0) {
+      await this.#settling;
       await this.#point.idle(token, run);
       await this.#purge();
       if (this.#cursor?.over) await this.#endCursor();
       return;
     }
-    await this.#emit(await this.#entriesOf(changes));
+    const entries = await this.#entriesOf(changes);
+    await this.#publish(entries);
+    await this.#settling;
     if (changes.some(({ operationType }) => operationType === "invalidate")) {
+      await this.#states.remember(entries);
       await this.#endCursor();
       await this.#loseTrack("invalidate");
       return;
     }
-    await this.#point.move({ phase: "following", run, start: { after: token } });
+    this.#settling = this.#settle(entries, { phase: "following", run, start: { after: token } });
+    // Told to the next one who waits for it.
+    this.#settling.catch(() => undefined);
+  }
+
+  /** In this order: the other way round a crash could hide a change from a scan. */
+  async #settle(entries: readonly FeedEntry[], place: FeedPlace): Promise<void> {
+    await this.#states.remember(entries);
+    await this.#point.move(place);
   }
 
   async #entriesOf(changes: readonly ChangeStreamDocument[]): Promise<FeedEntry[]> {
@@ -269,17 +221,20 @@ class Changefeed {
     return entries;
   }
 
-  /** Publishes, then remembers what was published: the other way round a crash could hide a change from a scan. */
   async #emit(entries: readonly FeedEntry[]): Promise<void> {
+    await this.#publish(entries);
+    await this.#states.remember(entries);
+  }
+
+  async #publish(entries: readonly FeedEntry[]): Promise<void> {
     const wanted = entries.filter(({ change }) => this.#options.filter?.(change) ?? true);
     this.stats.filtered += entries.length - wanted.length;
-    if (wanted.length > 0) await this.#publish(wanted);
-    await this.#states.remember(entries);
+    if (wanted.length > 0) await this.#publishAll(wanted);
     const last = entries.at(-1);
     if (last !== undefined) this.stats.delayMs = Math.max(0, this.#bus.clock.now() - last.ts);
   }
 
-  async #publish(entries: readonly FeedEntry[]): Promise<void> {
+  async #publishAll(entries: readonly FeedEntry[]): Promise<void> {
     try {
       await this.#bus.publishMany(
         this.topic,
@@ -325,10 +280,12 @@ class Changefeed {
     await this.#point.move({ phase: "scanning", run, at, reason });
   }
 
+  /** With what is under way: whatever has not come to its end then comes again. */
   async #endCursor(): Promise<void> {
     const cursor = this.#cursor;
     this.#cursor = null;
-    await cursor?.close();
+    await Promise.allSettled([this.#settling, cursor?.close()]);
+    this.#settling = Promise.resolve();
   }
 
   async #purge(): Promise<void> {
@@ -346,21 +303,3 @@ class Changefeed {
 }
 
 const FIRST_START = "first start";
-
-function checkParts(db: unknown, bus: unknown, options: unknown): void {
-  if (typeof (db as Partial<Db> | undefined)?.collection !== "function")
-    throw new BusError(
-      "INVALID_OPTION",
-      "a change feed needs the database of the collection: client.db(name)",
-    );
-  if (typeof (bus as Partial<FeedHost> | undefined)?.publishMany !== "function")
-    throw new BusError("INVALID_OPTION", "a change feed needs the bus it publishes on");
-  const given = (options ?? {}) as Partial<ChangefeedOptions>;
-  checkOptionNames("a change feed", given, OPTIONS);
-  if (typeof given.collection !== "string" || given.collection === "")
-    throw new BusError("INVALID_OPTION", "a change feed needs the name of a collection");
-  const { filter, map, keyOf } = given;
-  checkFunctions({ filter, map, keyOf });
-  checkChoice("from", given.from, ["earliest", "latest"]);
-  checkChoice("onRefused", given.onRefused, ["stop", "skip"]);
-}

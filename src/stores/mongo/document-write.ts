@@ -5,8 +5,8 @@
  * between, and a stale write is an update that changes nothing. What users bring stands behind `$literal`: it is data,
  * whatever it looks like.
  *
- * A write without a version is never stale, and in a transaction plain operators say the same for less work. Only they
- * refuse to add to what is no number (`isNotANumber`): whoever uses them must be ready to do it again by pipelines.
+ * A write without a version is never stale, and plain operators say the same for less work. Only they refuse to add to
+ * what is no number (`mayMeetNoNumber`): whoever uses them for that must be ready to do it again by pipelines.
  */
 import type { AnyBulkWriteOperation, Document, UpdateFilter } from "mongodb";
 import type { DocumentWrite } from "../../ports/documents.js";
@@ -32,6 +32,11 @@ function pipelineRow(write: DocumentWrite, count: number): Document {
     ts: { $literal: write.ts },
     ...contentAfter(write),
   };
+}
+
+/** By operators it is refused where a field that is added to is no number. */
+export function mayMeetNoNumber(write: DocumentWrite): boolean {
+  return write.op === "increment";
 }
 
 /** As `updateFor`, by operators if the write has no version. `count` writes became this one. */

@@ -40,6 +40,11 @@ export class OwnSessions {
     this.#warn = warn;
   }
 
+  /** Somebody would end them. */
+  get areNamed(): boolean {
+    return this.#members.size > 0;
+  }
+
   /** A member works here from now on; its document exists. Sessions that it does not name are not used again. */
   async heldBy(member: string): Promise<void> {
     if (this.#members.has(member)) return;

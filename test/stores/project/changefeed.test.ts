@@ -3,6 +3,7 @@ import { type Collection, type Document, Long, MongoClient, ObjectId } from "mon
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Bus } from "../../../src/bus/bus.js";
 import { createBus } from "../../../src/bus/create-bus.js";
+import { BusError } from "../../../src/model/errors.js";
 import type { EventRecord } from "../../../src/model/event.js";
 import type { Handle } from "../../../src/model/task.js";
 import {
@@ -13,6 +14,7 @@ import {
 } from "../../../src/mongo.js";
 import { startChangelogProjector } from "../../../src/project/changelog.js";
 import { memoryStore } from "../../../src/stores/memory/index.js";
+import { interceptStore } from "../../../src/testing/store-calls.js";
 import { TestDatabase } from "../../support/mongo/database.js";
 import { FailPoint } from "../../support/mongo/fail-point.js";
 import { ReplicaSet, StandaloneServer } from "../../support/mongo/replica-set.js";
@@ -58,6 +60,8 @@ async function published(topic = "orders.changed", on: Bus = bus): Promise<Event
 
 const told = async (topic?: string): Promise<string[]> =>
   (await published(topic)).map(({ payload }) => `${payload.op} ${payload.id}`);
+
+const stateView = (): string => `changefeed.${database.name.toLowerCase()}.orders`;
 
 async function reconciliations(): Promise<Document[]> {
   const entries = await bus.store.registry.audits({ limit: 100 });
@@ -132,6 +136,43 @@ describe("following a collection", () => {
       .poll(() => told(), { timeout: 60_000 })
       .toEqual(["insert 1", "insert 2", "update 2", "update 2"]);
     await second.stop();
+  });
+
+  it("P12: what could not be remembered while more was published comes again, and adds nothing", async () => {
+    const asked: string[] = [];
+    const store = interceptStore(await database.open(), {
+      around: async (call, proceed) => {
+        if (call.name === "documents.write" || call.name === "log.append") asked.push(call.name);
+        const isSecond = asked.filter((name) => name === "documents.write").length === 2;
+        if (call.name !== "documents.write" || !isSecond) return proceed();
+        // Not before the next batch is on its way to the log.
+        await expect.poll(() => asked.at(-1)).toBe("log.append");
+        throw new BusError("STORE_UNAVAILABLE", "not now");
+      },
+    });
+    const failing = await createBus({ store });
+    const feed = await start({ batchSize: 2 }, failing);
+    const ids = Array.from({ length: 9 }, (_, i) => i);
+    await orders.insertMany(ids.map((_id) => ({ _id })));
+    await expect.poll(() => told(), { timeout: 60_000 }).toEqual(ids.map((id) => `insert ${id}`));
+    await expect
+      .poll(async () => (await bus.store.documents.find(stateView(), { limit: 100 })).documents.length)
+      .toBe(ids.length);
+    await feed.stop();
+    await failing.close();
+  });
+
+  it("stops without waiting for the next change", async () => {
+    const watched = new MongoClient(database.url, { monitorCommands: true });
+    const ended: string[] = [];
+    let asked = 0;
+    watched.on("commandStarted", ({ commandName }) => commandName === "getMore" && asked++);
+    watched.on("commandFailed", ({ commandName }) => ended.push(commandName));
+    const feed = startMongoChangefeed(watched.db(database.name), bus, { collection: "orders" });
+    await expect.poll(() => asked).toBeGreaterThan(0);
+    await feed.stop();
+    expect(ended).toEqual(["getMore"]);
+    await watched.close();
   });
 
   it("P12: keeps its place while its own collection is quiet", async () => {
