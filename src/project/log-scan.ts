@@ -69,11 +69,14 @@ export async function* scanMerged(
     events: [],
     next: 0,
   }));
-  for (let open = lanes; open.length > 0; ) {
-    for (const lane of open) if (lane.next >= lane.events.length) await turnPage(lane);
-    open = open.filter((lane) => lane.events.length > 0);
+  for (const lane of lanes) await turnPage(lane);
+  for (let open = lanes.filter(hasEvents); ; ) {
     const lane = earliest(open);
-    if (lane !== undefined) yield lane.events[lane.next++] as StoredEvent;
+    if (lane === undefined) return;
+    yield lane.events[lane.next++] as StoredEvent;
+    if (lane.next < lane.events.length) continue;
+    await turnPage(lane);
+    open = open.filter(hasEvents);
   }
 }
 
@@ -86,6 +89,10 @@ async function turnPage(lane: Lane): Promise<void> {
     if (done) return;
     lane.events = value.events;
   }
+}
+
+function hasEvents(lane: Lane): boolean {
+  return lane.events.length > 0;
 }
 
 function earliest(lanes: readonly Lane[]): Lane | undefined {

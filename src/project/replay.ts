@@ -71,6 +71,7 @@ const COPY_OPTIONS = namesOf<CopyOptions>({
   onProgress: true,
 });
 
+type Mutable<T> = { -readonly [N in keyof T]: T[N] };
 type Place = { readonly from: string; readonly to: string; readonly floors: readonly Seq[] };
 
 const BATCH = 500;
@@ -186,23 +187,37 @@ class Copier<T> {
     const { rate, dryRun } = this.#options;
     const batchSize = rate === undefined ? BATCH : Math.max(1, Math.min(BATCH, Math.floor(rate / 10)));
     const keepPace = pacer(this.#host.clock, dryRun ? undefined : rate, signal);
-    let unsaved = 0;
-    for await (const stored of scanMerged(this.#host.store.log, stretches, { signal })) {
-      if (signal.aborted) break;
-      this.counts.read++;
-      if (isRepeat(stored, this.#source)) this.#passOver();
-      else this.#take(stored.record as EventRecord<T>);
-      this.#floors[stored.partition] = stored.seq;
-      if (this.#batch.length < batchSize && ++unsaved < SAVE_EVERY_EVENTS) continue;
-      const sent = await this.#flush();
-      if (unsaved >= SAVE_EVERY_EVENTS) {
-        await save([...this.#floors]);
-        unsaved = 0;
-      }
+    const reached = [...this.#floors];
+    const send = async (isDue: boolean): Promise<void> => {
+      const sent = await this.#flush(reached);
+      if (isDue) await save([...this.#floors]);
       await keepPace(sent);
+    };
+    // While a batch is published the next one is read, not more: what comes later must not be there if this one fails (P4).
+    let sending = Promise.resolve();
+    let unsaved = 0;
+    try {
+      for await (const stored of scanMerged(this.#host.store.log, stretches, { signal })) {
+        if (signal.aborted) break;
+        this.counts.read++;
+        if (isRepeat(stored, this.#source)) this.#passOver();
+        else this.#take(stored.record as EventRecord<T>);
+        reached[stored.partition] = stored.seq;
+        const isDue = ++unsaved >= SAVE_EVERY_EVENTS;
+        if (this.#batch.length < batchSize && !isDue) continue;
+        await sending;
+        if (signal.aborted) break;
+        sending = send(isDue);
+        // Told to whoever waits for it.
+        sending.catch(() => undefined);
+        if (isDue) unsaved = 0;
+      }
+    } finally {
+      await Promise.allSettled([sending]);
     }
-    await this.#flush();
+    await sending;
     if (signal.aborted) return save([...this.#floors]);
+    await this.#flush(reached);
     for (const { partition, through } of stretches) this.#floors[partition] = through;
     this.#complete = true;
   }
@@ -213,28 +228,46 @@ class Copier<T> {
 
   #take(event: EventRecord<T>): void {
     const { filter, map, to } = this.#options;
-    const changed = (filter?.(event) ?? true) ? (map === undefined ? {} : map(event)) : null;
+    const changed = (filter?.(event) ?? true) ? (map === undefined ? undefined : map(event)) : null;
     if (changed === null) {
       this.#passOver();
       return;
     }
-    const { payload, ts, key, tags, sid } = event;
-    const headers = event.headers && withoutRedrive(event.headers);
-    const item = { payload, ts, key, headers, tags, sid, caused_by: [event.id], ...changed };
-    const given = Object.entries(item).filter(([name, value]) => value !== undefined || name === "payload");
     const id = derivedId("replay", event.id, topicName(to));
-    this.#batch.push({ ...(Object.fromEntries(given) as unknown as PublishItem), id });
+    const copy = copyOf(event, id);
+    this.#batch.push(changed === undefined ? copy : given({ ...copy, ...changed, id }));
   }
 
-  async #flush(): Promise<number> {
+  /** `reached`: of each partition, what has been read by now. */
+  async #flush(reached: readonly Seq[]): Promise<number> {
     const items = this.#batch.splice(0);
-    if (items.length === 0) return 0;
-    if (!this.#options.dryRun) {
+    const floors = [...reached];
+    if (items.length > 0 && !this.#options.dryRun) {
       const published = await this.#host.publishMany(this.#options.to, items);
       this.counts.duplicates += published.filter(({ duplicate }) => duplicate === true).length;
     }
+    this.#floors.splice(0, floors.length, ...floors);
     this.counts.events += items.length;
-    this.#options.onProgress?.(this.result);
+    if (items.length > 0) this.#options.onProgress?.(this.result);
     return items.length;
   }
+}
+
+/** With the members that it has, one by one: this is done for every event. */
+function copyOf(
+  { id: original, payload, ts, key, headers, tags, sid }: EventRecord,
+  id: string,
+): PublishItem {
+  const copy: Mutable<PublishItem> = { payload, ts, id, caused_by: [original] };
+  if (key !== undefined) copy.key = key;
+  if (headers !== undefined) copy.headers = withoutRedrive(headers);
+  if (tags !== undefined) copy.tags = tags;
+  if (sid !== undefined) copy.sid = sid;
+  return copy;
+}
+
+/** Without what is said to be undefined; a payload may be. */
+function given(item: PublishItem): PublishItem {
+  const members = Object.entries(item).filter(([name, value]) => value !== undefined || name === "payload");
+  return Object.fromEntries(members) as unknown as PublishItem;
 }

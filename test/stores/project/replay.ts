@@ -1,6 +1,6 @@
 /** Replay on every store: topic to topic, and moving a group. */
 import { describe, expect, it } from "vitest";
-import { Fatal } from "../../../src/model/errors.js";
+import { BusError, Fatal } from "../../../src/model/errors.js";
 import type { EventRecord } from "../../../src/model/event.js";
 import { redrive } from "../../../src/project/redrive.js";
 import { replay } from "../../../src/project/replay.js";
@@ -127,6 +127,29 @@ export function describeReplay(bench: ProjectBench): void {
       expect(second).toMatchObject({ complete: true, read: 200, duplicates: 0, floors: [300] });
       expect(await numbers(to)).toHaveLength(300);
       expect(bench.bus.tasks.reports()).toEqual([]);
+    });
+
+    it("P4: of what comes after a batch that fails nothing is there, and the next replay goes on", async () => {
+      const [from, to] = [await bench.topic(), await bench.topic()];
+      await bench.publish(from, numbered(1_700));
+      let batches = 0;
+      const host = new Proxy(bench.bus, {
+        get: (bus, name) => {
+          const member = Reflect.get(bus, name, bus) as unknown;
+          if (typeof member !== "function") return member;
+          return (...args: unknown[]) => {
+            if (name === "publishMany" && ++batches === 2)
+              return Promise.reject(new BusError("STORE_UNAVAILABLE", "not now"));
+            return member.apply(bus, args) as unknown;
+          };
+        },
+      });
+      const options = { from, to, resume: `resume-${to}` };
+      await expect(replay(host, options)).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+      expect(batches).toBe(2);
+      expect(await numbers(to)).toHaveLength(500);
+      expect(await replay(bench.bus, options)).toMatchObject({ complete: true, floors: [1_700] });
+      expect(await numbers(to)).toEqual(Array.from({ length: 1_700 }, (_, i) => i + 1));
     });
 
     it("refuses what makes no sense", async () => {
