@@ -22,7 +22,12 @@ export async function httpCall(address: string, call: HttpCall = {}): Promise<In
   const options: RequestOptions = { method, headers, ...(signal && { signal }) };
   return new Promise((resolve, reject) => {
     const asked = request(url, options, resolve);
-    asked.on("error", reject);
+    asked.on("error", (error: NodeJS.ErrnoException) => {
+      // The other end had closed a connection that was kept for the next request: it has not seen this one.
+      const again = method === "GET" && asked.reusedSocket && error.code === "ECONNRESET";
+      if (again) resolve(httpCall(address, call));
+      else reject(error);
+    });
     send(asked, call.body).catch(reject);
   });
 }
