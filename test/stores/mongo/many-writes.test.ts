@@ -1,6 +1,5 @@
 /** Many writes to a view at once, which go in one transaction where that is safe. */
 import fc from "fast-check";
-import { MongoClient } from "mongodb";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { JsonObject } from "../../../src/model/json.js";
 import type { DocumentWrite } from "../../../src/ports/documents.js";
@@ -11,35 +10,32 @@ import { claimed, started } from "../../../src/testing/conformance/group-leases.
 import { failsWith, openMember } from "../../../src/testing/conformance/samples.js";
 import { TestDatabase } from "../../support/mongo/database.js";
 import { FailPoint } from "../../support/mongo/fail-point.js";
+import { NotedClient } from "../../support/mongo/noted-client.js";
 import { deadMember, TAKING_OVER_MS } from "../../support/mongo/taking-over.js";
 
 const VIEW = "v";
 const MANY = 40;
 let database: TestDatabase;
-let failPoint: FailPoint;
-let watched: MongoClient;
-const sent: string[] = [];
+let noted: NotedClient;
+const failPoint = new FailPoint(() => database.client);
 
 beforeEach(async () => {
   database = await TestDatabase.create();
-  failPoint = new FailPoint(() => database.client);
-  watched = new MongoClient(database.urlWith(`appName=${database.name}`), { monitorCommands: true });
-  sent.length = 0;
-  watched.on("commandStarted", ({ commandName }) => sent.push(commandName));
+  noted = new NotedClient(database.urlWith(`appName=${database.name}`));
 });
 afterEach(async () => {
   await failPoint.release();
   await database.dispose();
-  await watched.close();
+  await noted.close();
 });
 
 const ofAll = (fields: (i: number) => JsonObject): DocumentWrite[] =>
   Array.from({ length: MANY }, (_, i) => upsert(`k${i}`, fields(i)));
-const commits = (): number => sent.filter((name) => name === "commitTransaction").length;
+const commits = (): number => noted.named("commitTransaction").length;
 
 /** Of a process that somebody would take over from. */
 async function withMember(): Promise<Store> {
-  const store = await database.open({ client: watched });
+  const store = await database.open({ client: noted.client });
   await openMember(store);
   return store;
 }
@@ -71,7 +67,7 @@ describe("many writes to a view", () => {
       fc.asyncProperty(fc.array(write, { minLength: 16, maxLength: 40 }), async (writes) => {
         const model = memoryStore();
         await model.open();
-        sent.length = 0;
+        noted.forget();
         expect(await store.documents.write(VIEW, writes)).toEqual(await model.documents.write(VIEW, writes));
         expect(await contentOf(store)).toEqual(await contentOf(model));
         await store.documents.drop(VIEW);
@@ -86,7 +82,7 @@ describe("many writes to a view", () => {
   });
 
   it("go each by itself where nobody would end the transaction of a process that died", async () => {
-    const store = await database.open({ client: watched });
+    const store = await database.open({ client: noted.client });
     expect(
       await store.documents.write(
         VIEW,
@@ -119,7 +115,7 @@ describe("many writes to a view", () => {
   it(
     "P7, P15: hold up nobody who takes over from a process that stopped in the middle of them",
     async () => {
-      const first = await database.open({ client: watched });
+      const first = await database.open({ client: noted.client });
       const second = await database.open();
       const ref = await started(first);
       await claimed(first, ref, await deadMember(first));
