@@ -104,6 +104,7 @@ export type { TransactionContext } from "./project/transactional-context.js";
 export { type VerifiedGroup, verifyGroup } from "./project/verify.js";
 export type { FindOptions, View, ViewPage, ViewRecord } from "./project/view.js";
 export type { ViewSource } from "./project/view-definitions.js";
+export type { ViewConditions, ViewField } from "./project/view-fields.js";
 export { type Warmed, type WarmOptions, warmView } from "./project/warm.js";
 export * from "./schema/index.js";
 export { memoryStore } from "./stores/memory/index.js";

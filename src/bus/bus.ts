@@ -12,12 +12,12 @@ import type { EventRecord, Seq, StoredEvent } from "../model/event.js";
 import type {
   Ack,
   BatchHandler,
-  BatchHandlerOf,
+  BatchHandlerFor,
   CursorTarget,
   EventBus,
   GroupPosition,
   Handler,
-  HandlerOf,
+  HandlerFor,
   PublishedRecord,
   PublishItem,
   PublishOptions,
@@ -159,22 +159,10 @@ export class Bus implements EventBus {
    *   if (event.topic === "orders.placed") book(event.payload.total);
    * });
    */
-  subscribe<L extends readonly TopicRef[]>(
-    topics: L,
+  async subscribe<T = unknown, D extends TopicRef = string>(
+    topics: Topics<T> | readonly D[],
     group: string,
-    handler: HandlerOf<L[number]>,
-    options?: SubscribeOptions,
-  ): Promise<Stop>;
-  subscribe<T = unknown>(
-    topics: Topics<T>,
-    group: string,
-    handler: Handler<T>,
-    options?: SubscribeOptions,
-  ): Promise<Stop>;
-  async subscribe(
-    topics: Topics<unknown>,
-    group: string,
-    handler: Handler<never>,
+    handler: HandlerFor<D, T>,
     options: SubscribeOptions = {},
   ): Promise<Stop> {
     const work: Work = { kind: "single", handler: handler as Handler };
@@ -185,22 +173,10 @@ export class Bus implements EventBus {
    * As subscribe, with up to `batchSize` events of one partition at a time, in log order. A batch is one delivery: if
    * the handler fails, its events come again one by one.
    */
-  subscribeBatch<L extends readonly TopicRef[]>(
-    topics: L,
+  async subscribeBatch<T = unknown, D extends TopicRef = string>(
+    topics: Topics<T> | readonly D[],
     group: string,
-    handler: BatchHandlerOf<L[number]>,
-    options?: SubscribeOptions,
-  ): Promise<Stop>;
-  subscribeBatch<T = unknown>(
-    topics: Topics<T>,
-    group: string,
-    handler: BatchHandler<T>,
-    options?: SubscribeOptions,
-  ): Promise<Stop>;
-  async subscribeBatch(
-    topics: Topics<unknown>,
-    group: string,
-    handler: BatchHandler<never>,
+    handler: BatchHandlerFor<D, T>,
     options: SubscribeOptions = {},
   ): Promise<Stop> {
     checkSubscribeOptions(options);

@@ -102,7 +102,12 @@ describe("publish", () => {
     expect(await bus.topics()).toEqual([{ name: "t.plain", partitions: 1, retentionMs: 1_000 }]);
     await bus.publish("t.other", 1);
     const wider = bus.publish(defineTopic("t.other", { partitions: 4 }), 2);
-    await expect(wider).rejects.toMatchObject({ code: "TOPIC_CONFLICT" });
+    await expect(wider).rejects.toMatchObject({
+      code: "TOPIC_CONFLICT",
+      message:
+        'topic "t.other" was created with 1 partition, for life; this definition says 4. Say 1, or nothing of partitions, or give the topic another name',
+      details: { topic: "t.other", partitions: 1 },
+    });
   });
 
   it("P3: payloads are frozen, and what the caller does to its own objects afterwards changes nothing", async () => {

@@ -27,6 +27,7 @@ export class TopicCatalog {
     checkTopicName(name);
     this.#definitions.set(name, definition);
     const existing = await this.#registry.topic(name);
+    checkPartitionsKept(definition, existing);
     const config = await this.#registry.defineTopic(this.#configOf(definition, existing));
     this.#configs.set(name, config);
     return config;
@@ -88,4 +89,15 @@ export class TopicCatalog {
       Object.entries({ name, partitions, ...kept, layout }).filter(([, value]) => value !== undefined),
     ) as unknown as TopicConfig;
   }
+}
+
+/** The store refuses it, too; here it is known that a definition in code asks for it, and so what its author can do. */
+function checkPartitionsKept({ name, partitions }: TopicDefinition, existing: TopicConfig | null): void {
+  if (existing === null || partitions === undefined || partitions === existing.partitions) return;
+  const has = existing.partitions === 1 ? "1 partition" : `${existing.partitions} partitions`;
+  throw new BusError(
+    "TOPIC_CONFLICT",
+    `topic "${name}" was created with ${has}, for life; this definition says ${partitions}. Say ${existing.partitions}, or nothing of partitions, or give the topic another name`,
+    { details: { topic: name, partitions: existing.partitions } },
+  );
 }

@@ -135,6 +135,26 @@ export type BatchHandlerOf<D extends TopicRef> = (
   ctx: BatchContext,
 ) => unknown;
 
+/** As HandlerOf, for topics of which some are given by name: what a handler says of their payloads is believed. */
+type BelievedHandler = { handle(event: EventRecord, ctx: DeliveryContext): unknown }["handle"];
+type BelievedBatchHandler = { handle(events: readonly EventRecord[], ctx: BatchContext): unknown }["handle"];
+
+/**
+ * The handler of what was subscribed to: of one topic or of names, with payloads `T`, or of a list of topics `D`. One type for
+ * all of them, so that the compiler tells of a wrong option alone, and not of every way to subscribe.
+ */
+export type HandlerFor<D extends TopicRef, T> = [D] extends [string]
+  ? Handler<T>
+  : [Extract<D, string>] extends [never]
+    ? HandlerOf<D>
+    : BelievedHandler;
+/** The same for batches. */
+export type BatchHandlerFor<D extends TopicRef, T> = [D] extends [string]
+  ? BatchHandler<T>
+  : [Extract<D, string>] extends [never]
+    ? BatchHandlerOf<D>
+    : BelievedBatchHandler;
+
 /** Where a subscription begins, how much it works on at once, and what becomes of events that fail. */
 export interface SubscribeOptions {
   /** Where a group that is new to the topic begins. Default "latest". */

@@ -3,6 +3,7 @@ import { BusError } from "../model/errors.js";
 import type { JsonObject } from "../model/json.js";
 import { checkOptionNames, namesOf } from "../model/known-options.js";
 import type { DocumentQuery, Documents, ViewDocument } from "../ports/documents.js";
+import type { ViewConditions, ViewField } from "./view-fields.js";
 import { isBuildName, type ViewPointers } from "./view-pointer.js";
 import { checkKey, checkQuery } from "./view-query.js";
 
@@ -16,7 +17,11 @@ export type ViewRecord<T = JsonObject> = T & {
 };
 
 /** Which documents of a view, in which order, and how many. */
-export interface FindOptions extends Omit<DocumentQuery, "limit"> {
+export interface FindOptions<T = JsonObject> extends Omit<DocumentQuery, "where" | "order" | "limit"> {
+  /** What the fields must be, by name, or by path (`"address.city"`); a bare value means `eq`. */
+  readonly where?: ViewConditions<T>;
+  /** Default: by key, ascending. */
+  readonly order?: { readonly field: ViewField<T>; readonly descending?: boolean };
   /** Default 50, at most 1,000. */
   readonly limit?: number;
 }
@@ -57,7 +62,7 @@ export class View<T = JsonObject> {
     return document === undefined ? null : toRecord<T>(document);
   }
 
-  async find(options: FindOptions = {}): Promise<ViewPage<T>> {
+  async find(options: FindOptions<T> = {}): Promise<ViewPage<T>> {
     checkOptionNames("find", options, FIND_OPTIONS);
     const limit = options.limit ?? 50;
     if (!Number.isSafeInteger(limit) || limit < 1 || limit > 1_000) {
@@ -65,7 +70,10 @@ export class View<T = JsonObject> {
     }
     checkQuery(options);
     const table = await this.#pointers.current(this.name);
-    const { documents, next } = await this.#documents.find(table, { ...options, limit });
+    const { documents, next } = await this.#documents.find(table, {
+      ...(options as Omit<DocumentQuery, "limit">),
+      limit,
+    });
     return { items: documents.map((document) => toRecord<T>(document)), next };
   }
 }
