@@ -6,6 +6,7 @@ import { mapInTurns } from "../model/map-in-turns.js";
 import { type GroupRef, type GroupState, groupKey, type Lease } from "../ports/groups.js";
 import type { PartitionHead } from "../ports/log.js";
 import { restingGroups } from "../project/resting-groups.js";
+import { SNAPSHOT_GROUP } from "../project/snapshot.js";
 import type { BusCore } from "./core.js";
 import { partitionPositions } from "./cursors.js";
 
@@ -235,6 +236,8 @@ function sentenceOf(
     return `${group} is ${behind} and stands still in partition ${hurt.partition}: ${hurt.damage}.`;
   if (lag.paused !== undefined)
     return `${group} is ${behind} because ${lag.paused.by} paused it; it goes on when it is resumed.`;
+  if (lag.members.length === 0 && group === SNAPSHOT_GROUP)
+    return `${group} is upkeep, ${behind}: the compactor's next round takes it along.`;
   if (lag.members.length === 0)
     return `${group} is ${behind} because nobody is subscribed: it goes on as soon as a subscriber is there.`;
   const unowned = lag.partitions.filter((p) => p.owner === null && p.lag > 0);

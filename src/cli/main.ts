@@ -3,7 +3,7 @@
 import { Command, CommanderError } from "commander";
 import { COMMANDS } from "./command-table.js";
 import { EXIT } from "./exit-codes.js";
-import { newCommand } from "./own-command.js";
+import { addClosingWords, newCommand } from "./own-command.js";
 
 async function programFor(name: string | undefined): Promise<Command> {
   const program = newCommand("promethean", "A durable event bus with projections.", [
@@ -20,15 +20,10 @@ async function programFor(name: string | undefined): Promise<Command> {
     if (loaded.commands.length > 0) loaded.helpCommand("help [command]", "how a command is used");
     program.addCommand(loaded);
   }
-  program.addHelpText(
-    "after",
-    `
-Where commands go: --url <hub> or --store <file | mongodb://…>; else
-PROMETHEAN_URL, PROMETHEAN_STORE, the context in use, or what runs in
-PROMETHEAN_DATA (default .promethean).
-Exit codes: 0 ok, 1 failure, 2 wrong use, 3 not found, 4 no right, 5 not valid,
-130 interrupted.`,
-  );
+  addClosingWords(program, [
+    "Where commands go: --url <hub> or --store <file | mongodb://…>; else PROMETHEAN_URL, PROMETHEAN_STORE, the context in use, or what runs in PROMETHEAN_DATA (default .promethean).",
+    "Exit codes: 0 ok, 1 failure, 2 wrong use, 3 not found, 4 no right, 5 not valid, 130 interrupted.",
+  ]);
   // "schema check --version 2" is not about the version of this program.
   program.enablePositionalOptions();
   throwInsteadOfExit(program);

@@ -17,6 +17,29 @@ describe("tables", () => {
     expect(lines).toEqual(["NAME    N", "a·[31m  1", "漢      –"]);
   });
 
+  it("are no wider than the terminal, if they can be: the longest texts give way, numbers and ids do not", () => {
+    const rows = [
+      {
+        id: "01a1ebe5-1fa7-741c-a424-024e2a4e49d9",
+        topic: "t".repeat(200),
+        n: 1_000_000,
+        error: "e".repeat(40),
+      },
+    ];
+    const columns = [
+      { title: "LETTER", whole: true as const, cell: ({ id }: (typeof rows)[0]) => id },
+      { title: "TOPIC", cell: ({ topic }: (typeof rows)[0]) => topic },
+      { title: "N", align: "right" as const, cell: ({ n }: (typeof rows)[0]) => n },
+      { title: "ERROR", cell: ({ error }: (typeof rows)[0]) => error },
+    ];
+    const [, narrow = ""] = tableLines(rows, columns, 80);
+    expect(narrow).toHaveLength(80);
+    expect(narrow).toMatch(/^01a1ebe5-1fa7-741c-a424-024e2a4e49d9 {2}t+… {2}1000000 {2}e+…$/);
+    const [, least = ""] = tableLines(rows, columns, 20);
+    expect(least).toMatch(/^01a1ebe5-1fa7-741c-a424-024e2a4e49d9 {2}t{19}… {2}1000000 {2}e{19}…$/);
+    expect(tableLines(rows, columns, undefined)[1]).toContain("t".repeat(200));
+  });
+
   it("of facts leave out what is not known", () => {
     expect(factLines({ a: 1, longer: "x", gone: undefined })).toBe("a       1\nlonger  x");
   });

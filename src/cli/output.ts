@@ -1,4 +1,5 @@
 /** Data on stdout: tables for people, JSON for programs. Words that are no data go to stderr. */
+import { terminalColumns } from "./event-line.js";
 import { fitText, printableText, textWidth } from "./text-width.js";
 
 export type Cell = string | number | null | undefined;
@@ -6,6 +7,8 @@ export type Cell = string | number | null | undefined;
 export interface Column<T> {
   readonly title: string;
   readonly align?: "left" | "right";
+  /** Never cut: an id that people copy. */
+  readonly whole?: true;
   cell(row: T): Cell;
 }
 
@@ -41,18 +44,50 @@ export class Output {
   }
 }
 
-/** As wide as its cells; nothing in them moves the cursor. */
-export function tableLines<T>(rows: readonly T[], columns: readonly Column<T>[]): string[] {
+/** As wide as its cells, or as the terminal: there, the longest texts are cut. Nothing in them moves the cursor. */
+export function tableLines<T>(
+  rows: readonly T[],
+  columns: readonly Column<T>[],
+  room = terminalColumns(),
+): string[] {
   const texts = rows.map((row) => columns.map((column) => printableText(String(column.cell(row) ?? "–"))));
-  const widths = columns.map(({ title }, i) =>
+  const wanted = columns.map(({ title }, i) =>
     Math.max(textWidth(title), ...texts.map((cells) => textWidth(cells[i] ?? ""))),
   );
+  const widths = room === undefined ? wanted : fittingWidths(columns, wanted, room);
   const line = (cells: readonly string[]): string =>
     cells
       .map((cell, i) => fitText(cell, widths[i] ?? 0, columns[i]?.align ?? "left"))
       .join(GAP)
       .trimEnd();
   return [line(columns.map(({ title }) => title)), ...texts.map(line)];
+}
+
+const NARROWEST = 10;
+
+/** The widest columns give way, down to where a text still tells something; numbers and ids stay. What cannot fit wraps. */
+function fittingWidths<T>(columns: readonly Column<T>[], wanted: readonly number[], room: number): number[] {
+  const widths = [...wanted];
+  const least = columns.map(({ title, align, whole }, i) =>
+    align === "right" || whole
+      ? Number.POSITIVE_INFINITY
+      : Math.max(textWidth(title), NARROWEST, i === 0 ? 16 : 0),
+  );
+  let over = widths.reduce((sum, width) => sum + width + GAP.length, -GAP.length) - room;
+  while (over > 0) {
+    const spare = widths.map((width, i) => (width > (least[i] ?? 0) ? width : 0));
+    const widest = Math.max(...spare);
+    if (widest === 0)
+      return wanted.map((width, i) =>
+        least[i] === Number.POSITIVE_INFINITY ? width : Math.min(width, room),
+      );
+    const at = spare.indexOf(widest);
+    const next = Math.max(least[at] ?? 0, ...spare.filter((_, i) => i !== at));
+    const cut = Math.min(over, Math.max(1, widest - next));
+    widths[at] = widest - cut;
+    over -= cut;
+  }
+  return widths;
 }
 
 /** "key: value" lines, aligned. */

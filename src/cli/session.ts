@@ -4,7 +4,7 @@
  */
 import { type Command, Option } from "commander";
 import type { Backend } from "./backend.js";
-import { exitCodeOf, failureText } from "./exit.js";
+import { codeOf, exitCodeOf, failureText } from "./exit.js";
 import { EXIT } from "./exit-codes.js";
 import { listenForInterruption } from "./interruption.js";
 import { Output } from "./output.js";
@@ -64,6 +64,8 @@ export function perform<O extends object, A extends unknown[]>(
       await work(session, ...args);
     } catch (error) {
       if (!interruption.signal.aborted) code = tell(error, session.out.json);
+      // Whoever interrupts a command knows why it ended, but not always what became of its work.
+      else if (codeOf(error) === "ABORTED") tell(error, session.out.json);
     }
     try {
       await session.end();

@@ -26,6 +26,11 @@ describe("startCompactor", () => {
     expect((await bus.topics()).map(({ name }) => name)).toEqual(["kept", "kv", "kv.snapshot"]);
     await compactor.stop();
     expect(bus.tasks.reports()).toEqual([]);
+    await bus.publish("kv", { n: 20 }, { key: "a" });
+    const why = await bus.admin.why({ topic: "kv", group: "compactor:snapshot" });
+    expect(why?.sentence).toBe(
+      "compactor:snapshot is upkeep, 1 event behind on kv: the compactor's next round takes it along.",
+    );
     await bus.close();
   });
 

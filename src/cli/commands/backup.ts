@@ -41,7 +41,7 @@ async function backup(session: Session, file: string): Promise<void> {
 
 /** The copy is made in one go, which says nothing until it is over: the file that grows shows how far it is. */
 async function fromStore(store: EmbeddedStore, target: string, signal: AbortSignal): Promise<void> {
-  const progress = new Progress("backup", (await stat(store.path)).size);
+  const progress = new Progress("backup", (await stat(store.path)).size, "bytes");
   const over = new AbortController();
   const watched = watchGrowth(partOf(target), (bytes) => progress.at(bytes), over.signal);
   try {
@@ -55,7 +55,7 @@ async function fromStore(store: EmbeddedStore, target: string, signal: AbortSign
 
 async function fromHub(backend: Backend, target: string): Promise<void> {
   const { bytes, body } = await backend.download("/backup").catch(refuseNoFile);
-  const progress = new Progress("backup", bytes);
+  const progress = new Progress("backup", bytes, "bytes");
   try {
     const copy = await Copy.begin(target);
     try {

@@ -79,7 +79,7 @@ async function publishAll(
   signal: AbortSignal,
 ) {
   const payload = { text: "x".repeat(Math.max(1, size - 11)) };
-  const progress = new Progress("publish", events);
+  const progress = new Progress("publish", events, "events");
   const timesMs: number[] = [];
   const startMs = performance.now();
   let next = 0;
@@ -93,8 +93,11 @@ async function publishAll(
       progress.add(1);
     }
   };
-  await Promise.all(Array.from({ length: Math.min(window, events) }, lane));
-  progress.end();
+  try {
+    await Promise.all(Array.from({ length: Math.min(window, events) }, lane));
+  } finally {
+    progress.end();
+  }
   const seconds = (performance.now() - startMs) / 1_000;
   timesMs.sort((a, b) => a - b);
   const at = (share: number): number =>
@@ -109,7 +112,7 @@ async function consumeAll(
   events: number,
   signal: AbortSignal,
 ): Promise<number> {
-  const progress = new Progress("consume", events);
+  const progress = new Progress("consume", events, "events");
   let seen = 0;
   let finish: () => void = () => undefined;
   let abort: (reason: unknown) => void = () => undefined;

@@ -90,7 +90,7 @@ async function list(session: Session<ListOptions>, topic?: string): Promise<void
   out.table(
     page.items,
     [
-      { title: "LETTER", cell: ({ id }) => id },
+      { title: "LETTER", whole: true, cell: ({ id }) => id },
       { title: "GROUP", cell: ({ origin }) => origin.group },
       { title: "KEY", cell: ({ key: of }) => of },
       { title: "TRIES", align: "right", cell: ({ attempts }) => count(attempts) },

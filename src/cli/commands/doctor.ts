@@ -166,7 +166,7 @@ async function contents({ bus }: Backend): Promise<Finding[]> {
   let progress: Progress | undefined;
   const { events, problems } = await store.check({
     onProgress: (checked, total) => {
-      progress ??= new Progress("Checking", total);
+      progress ??= new Progress("checking", total, "share");
       progress.at(checked);
     },
   });

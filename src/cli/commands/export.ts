@@ -1,8 +1,6 @@
 /** `promethean export`: a topic as lines of JSON, for a file or a pipe. */
 
 import { once } from "node:events";
-import { createWriteStream } from "node:fs";
-import { finished } from "node:stream/promises";
 import type { Command } from "commander";
 import { PLACES, type Place, place, placeText, time, wholeNumber } from "../arguments.js";
 import { CliError, failure } from "../exit.js";
@@ -10,6 +8,7 @@ import { newCommand } from "../own-command.js";
 import { Progress } from "../progress.js";
 import { counted } from "../quantities.js";
 import { perform, type Session, withConnection } from "../session.js";
+import { WholeFile } from "../whole-file.js";
 
 interface ExportOptions {
   readonly from: Place;
@@ -46,26 +45,45 @@ async function exportTopic(session: Session<ExportOptions>, topic: string): Prom
   const { events } = await backend.get<{ events: number }>(`/topics/${encodeURIComponent(topic)}`);
   const query = { topic, from: placeText(from), until, key, partition, limit };
   const body = await backend.stream("/export", query);
-  const target = output === undefined ? process.stdout : createWriteStream(output, { flags: "w" });
   const visible = process.stderr.isTTY === true && (output !== undefined || !process.stdout.isTTY);
-  const progress = new Progress(`export ${topic}`, Math.min(events, limit ?? events), visible);
+  const progress = new Progress(`export ${topic}`, Math.min(events, limit ?? events), "events", visible);
   let lines = 0;
-  try {
+  const counting = async function* (): AsyncGenerator<Uint8Array> {
     for await (const piece of body) {
       for (const byte of piece) if (byte === 10) lines++;
       progress.at(lines);
-      if (!target.write(piece)) await once(target, "drain");
+      yield piece;
     }
-    if (output !== undefined) await finished(target.end());
+  };
+  try {
+    await (output === undefined ? toStdout(counting(), session.signal) : toFile(output, counting()));
   } catch (error) {
-    if (error instanceof CliError || output === undefined) throw error;
-    throw failure(
-      "STORE_UNAVAILABLE",
-      `${output} cannot be written (${(error as NodeJS.ErrnoException).code})`,
-      { cause: error },
-    );
+    if (!session.signal.aborted) throw error;
+    const left = output === undefined ? "what is written is not whole" : `${output} is not written`;
+    throw failure("ABORTED", `stopped after ${counted(lines, "event")}; ${left}`);
   } finally {
     progress.end();
   }
   if (output !== undefined) session.out.note(`${counted(lines, "event")} written to ${output}`);
+}
+
+async function toStdout(pieces: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<void> {
+  for await (const piece of pieces)
+    if (!process.stdout.write(piece)) await once(process.stdout, "drain", { signal });
+}
+
+async function toFile(path: string, pieces: AsyncIterable<Uint8Array>): Promise<void> {
+  try {
+    const file = await WholeFile.begin(path);
+    try {
+      for await (const piece of pieces) await file.write(piece);
+      await file.appear();
+    } finally {
+      await file.end();
+    }
+  } catch (error) {
+    if (error instanceof CliError) throw error;
+    const why = (error as NodeJS.ErrnoException).code;
+    throw failure("STORE_UNAVAILABLE", `${path} cannot be written (${why})`, { cause: error });
+  }
 }

@@ -50,7 +50,7 @@ async function importLines(
   const backend = await session.connect();
   const path = file ?? "-";
   const size = path === "-" ? undefined : (await stat(path).catch(() => undefined))?.size;
-  const progress = new Progress(`import ${topic ?? ""}`.trimEnd(), size);
+  const progress = new Progress(`import ${topic ?? ""}`.trimEnd(), size, "bytes");
   const query = { topic, keepPartitions, resume };
   try {
     const input = watched(readInput(path), progress);
@@ -60,6 +60,12 @@ async function importLines(
     session.out.value(
       done,
       `${counted(done.lines, "line")} read, ${counted(done.imported, "event")} imported${again}`,
+    );
+  } catch (error) {
+    if (!session.signal.aborted) throw error;
+    throw failure(
+      "ABORTED",
+      "stopped; what was imported stays, and the same lines again add none of it twice",
     );
   } finally {
     progress.end();

@@ -58,7 +58,7 @@ function words(
     oldest: oldestMs === null ? undefined : duration(Date.now() - oldestMs),
   });
   const table = tableLines(entries.slice(0, 20), [
-    { title: "ENTRY", cell: ({ id }) => id },
+    { title: "ENTRY", whole: true, cell: ({ id }) => id },
     { title: "TOPIC", cell: ({ topic }) => topic },
     { title: "KEY", cell: ({ key }) => key },
     { title: "TRIES", align: "right", cell: ({ failures }) => failures },

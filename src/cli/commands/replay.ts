@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import type { Copied } from "../../project/replay.js";
 import { gather, PLACES, type Place, place, positiveNumber, time } from "../arguments.js";
 import { demandConsent } from "../consent.js";
+import { failure } from "../exit.js";
 import { newCommand } from "../own-command.js";
 import { counted } from "../quantities.js";
 import { perform, type Session, withConnection, withConsent } from "../session.js";
@@ -58,7 +59,13 @@ async function replay(session: Session<ReplayOptions>, topic: string, to: string
   if (options.dryRun) return out.value(preview, would);
   if (preview.events === 0) return out.value(preview, `${topic} has no such event to copy.`);
   await demandConsent(`${would} Go on?`, { yes: options.yes ?? false, signal });
-  const done = await backend.post<Copied>("/replay", body);
+  const done = await backend.post<Copied>("/replay", body).catch((error: unknown) => {
+    if (!signal.aborted) throw error;
+    throw failure(
+      "ABORTED",
+      `stopped; what was copied to ${to} stays, and the same command adds none of it twice`,
+    );
+  });
   const again = done.duplicates === 0 ? "" : `; ${counted(done.duplicates, "event")} of them were there`;
   out.value(done, `${counted(done.events, "event")} of ${topic} copied to ${to}${again}.`);
 }

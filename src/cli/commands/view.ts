@@ -145,7 +145,7 @@ async function rebuild(session: Session<ConsentOptions>, view: string): Promise<
     });
   const path = `/views/${encodeURIComponent(view)}/rebuild`;
   const { job } = await backend.post<{ job: Job }>(path, { switch: !options.dryRun });
-  const progress = new Progress(`rebuild ${view}`, 1_000);
+  const progress = new Progress(`rebuild ${view}`, 1_000, "share");
   try {
     const result = (await finished(
       backend,
