@@ -2,7 +2,7 @@
 import { LogOut, Moon, Pause, Play, Search, Sun, WifiOff } from "lucide-preact";
 import { isRunning, lastHeardMs, liveSwitch, offlineSinceMs } from "../data/live.js";
 import { useStats } from "../data/stats.js";
-import { mayBeBehind } from "../data/stats-past.js";
+import { isFarBehind } from "../data/stats-past.js";
 import { Badge, Dot, type Tone } from "../ui/badge.js";
 import { Button } from "../ui/button.js";
 import { count, duration, plural } from "../ui/format.js";
@@ -84,9 +84,7 @@ function Health() {
     if (offlineSinceMs.value !== null) return ["bad", "Reconnecting", "The hub cannot be reached"];
     if (stats === undefined) return ["neutral", "Connected", ""];
     const { open } = stats.deadLetters;
-    const stuck = stats.groups.filter(
-      (one) => one.lagSeconds > 60 && one.paused === undefined && !mayBeBehind(one),
-    ).length;
+    const stuck = stats.groups.filter((one) => one.paused === undefined && isFarBehind(one)).length;
     if (stuck > 0) return ["warn", `${plural(stuck, "group")} behind`, "More than a minute behind"];
     if (open > 0) return ["warn", plural(open, "dead letter"), `${count(open)} wait for a decision`];
     return ["good", "Healthy", "Every group keeps up, no dead letters"];

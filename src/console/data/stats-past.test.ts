@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Stats } from "./shapes.js";
-import { deliveredRing, lagRing, momentOf, Rings, topicRing } from "./stats-past.js";
+import { deliveredRing, isFarBehind, lagRing, momentOf, Rings, topicRing } from "./stats-past.js";
 
 const snapshot = (n: number, groups = ["mailer"]): Stats => ({
   atMs: n,
@@ -27,5 +27,17 @@ describe("the short past of each row", () => {
 
   it("takes lag and dead letters from the snapshot into the hub's own sample", () => {
     expect(momentOf(snapshot(5))).toMatchObject({ atMs: 5, published: 5, lag: 5, lagSeconds: 2, dead: 3 });
+  });
+});
+
+describe("a group that is far behind", () => {
+  it("is one of more than a minute", () => {
+    expect(isFarBehind({ group: "mailer", lagSeconds: 61 })).toBe(true);
+    expect(isFarBehind({ group: "mailer", lagSeconds: 60 })).toBe(false);
+  });
+
+  it("is none that rests after a rebuild, or works in rounds: they alarm nobody", () => {
+    expect(isFarBehind({ group: "changelog:orders", lagSeconds: 3_600, resting: true })).toBe(false);
+    expect(isFarBehind({ group: "compactor:snapshot", lagSeconds: 3_600 })).toBe(false);
   });
 });

@@ -48,6 +48,17 @@ export function worksInRounds({ group }: { readonly group: string }): boolean {
   return group.startsWith("compactor:");
 }
 
+const FAR_BEHIND_SECONDS = 60;
+
+/** Somebody should look at it. */
+export function isFarBehind(one: {
+  readonly group: string;
+  readonly lagSeconds: number;
+  readonly resting?: true;
+}): boolean {
+  return one.lagSeconds > FAR_BEHIND_SECONDS && !mayBeBehind(one);
+}
+
 /** Nobody has to look after it, however far behind it is. */
 export function mayBeBehind(one: { readonly group: string; readonly resting?: true }): boolean {
   return one.resting === true || worksInRounds(one);

@@ -57,10 +57,10 @@ describe("numbers and times for people", () => {
 
   it("says how far behind a group is", () => {
     expect(lagText({ lag: 3_210, lagSeconds: 41, drainSeconds: 118 })).toBe(
-      "3,210 · 41 s behind · drains in ~2 min",
+      "3,210 · 41\u00a0s\u00a0behind · drains in ~2 min",
     );
     expect(lagText({ lag: 0, lagSeconds: 0 })).toBe("up to date");
-    expect(lagText({ lag: 1, lagSeconds: 5, drainSeconds: null })).toBe("1 · 5 s behind");
+    expect(lagText({ lag: 1, lagSeconds: 5, drainSeconds: null })).toBe("1 · 5\u00a0s\u00a0behind");
   });
 
   it("says how many there are, and that there may be more", () => {

@@ -92,10 +92,15 @@ export function lagText(o: {
   readonly drainSeconds?: number | null | undefined;
 }): string {
   if (o.lag === 0) return "up to date";
-  const parts = [count(o.lag), `${duration(o.lagSeconds)} behind`];
+  const parts = [count(o.lag), unbroken(`${duration(o.lagSeconds)} behind`)];
   if (typeof o.drainSeconds === "number" && o.drainSeconds > 0)
     parts.push(`drains in ~${duration(o.drainSeconds)}`);
   return parts.join(" · ");
+}
+
+/** Words that stay on one line: no number is left alone without its unit. */
+export function unbroken(text: string): string {
+  return text.replaceAll(" ", "\u00a0");
 }
 
 /** The start of an id, enough to tell it from its neighbours. */

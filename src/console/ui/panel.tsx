@@ -43,7 +43,7 @@ export function Panel({ title, label, onClose, actions, children }: PanelProps) 
         <Button kind="quiet" icon={X} aria-label="Close" title="Close (Esc)" onClick={onClose} />
       </div>
       <div class="min-h-0 flex-1 overflow-y-auto p-4">{children}</div>
-      {actions !== undefined && (
+      {actions !== undefined && actions !== false && (
         <div class="flex flex-wrap items-center gap-2 border-t border-line px-4 py-2.5">{actions}</div>
       )}
     </aside>

@@ -1,5 +1,6 @@
 /** One dead letter: the error, the payload as it was, and its two ways out. */
 import { PencilLine, RotateCcw, Trash2 } from "lucide-preact";
+import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { setQuery, to } from "../../app/router.js";
 import { may } from "../../app/session.js";
@@ -108,7 +109,7 @@ function LetterBody({ letter, topic }: { readonly letter: Letter; readonly topic
               </span>,
             ],
             ["Status", <Badge>{letter.status}</Badge>],
-            ...(letter.outcome === undefined ? [] : [["Outcome", letter.outcome] as const]),
+            ...outcomeOf(letter),
           ]}
         />
       </PanelPart>
@@ -123,4 +124,16 @@ function LetterBody({ letter, topic }: { readonly letter: Letter; readonly topic
       )}
     </>
   );
+}
+
+/** What became of it: the event that it came back as, or why it was discarded. */
+function outcomeOf({ status, outcome }: Letter): (readonly [string, ComponentChildren])[] {
+  if (outcome === undefined) return [];
+  if (status !== "redriven") return [["Reason", visible(outcome)]];
+  const again = (
+    <TextLink mono href={to("trace", outcome)}>
+      {outcome}
+    </TextLink>
+  );
+  return [["Redriven as", again]];
 }

@@ -11,7 +11,7 @@ import {
 import { to } from "../../app/router.js";
 import type { GroupLag, Stats } from "../../data/shapes.js";
 import { rings } from "../../data/stats.js";
-import { lagRing, worksInRounds } from "../../data/stats-past.js";
+import { isFarBehind, lagRing, worksInRounds } from "../../data/stats-past.js";
 import { Badge } from "../../ui/badge.js";
 import { count, duration, milliseconds, rate, si } from "../../ui/format.js";
 import { Link } from "../../ui/link.js";
@@ -36,8 +36,6 @@ export function groupRows(groups: readonly GroupLag[], stats: Stats | undefined)
     };
   });
 }
-
-const BEHIND_SECONDS = 60;
 
 /** How a group does, in a word. */
 export function GroupState({ group }: { readonly group: GroupLag }) {
@@ -78,7 +76,7 @@ export function GroupState({ group }: { readonly group: GroupLag }) {
         nobody subscribed
       </Badge>
     );
-  if (group.lagSeconds > BEHIND_SECONDS)
+  if (isFarBehind(group))
     return (
       <Badge tone="warn" icon={TriangleAlert}>
         behind
@@ -155,9 +153,9 @@ export const GROUP_COLUMNS: readonly Column<GroupRow>[] = [
     head: "Behind",
     align: "right",
     sort: ({ lagSeconds }) => lagSeconds,
-    cell: ({ lag, lagSeconds }) => (
-      <span class={lagSeconds > BEHIND_SECONDS ? "text-warn" : "text-faint"}>
-        {lag === 0 ? "–" : duration(lagSeconds)}
+    cell: (row) => (
+      <span class={isFarBehind(row) ? "text-warn" : "text-faint"}>
+        {row.lag === 0 ? "–" : duration(row.lagSeconds)}
       </span>
     ),
   },

@@ -5,6 +5,7 @@ import { go, query, to } from "../../app/router.js";
 import { useLive } from "../../data/live.js";
 import type { GroupLag, Items } from "../../data/shapes.js";
 import { useStats } from "../../data/stats.js";
+import { isFarBehind } from "../../data/stats-past.js";
 import { CopyCommand } from "../../ui/copy.js";
 import { FilterBox, passes } from "../../ui/fields.js";
 import { count } from "../../ui/format.js";
@@ -46,8 +47,8 @@ export function GroupList() {
                   rowKey={({ group, topic }) => `${group} ${topic}`}
                   onOpen={({ group, topic }) => go(to("groups", group, { topic }))}
                   sorted="-behind"
-                  rowTone={({ lagSeconds, paused, lag }) =>
-                    lag > 0 && lagSeconds > 60 && paused === undefined ? "bad" : undefined
+                  rowTone={(row) =>
+                    row.lag > 0 && row.paused === undefined && isFarBehind(row) ? "bad" : undefined
                   }
                   empty={
                     <NoneYet

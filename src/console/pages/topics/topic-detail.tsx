@@ -8,7 +8,7 @@ import { seg } from "../../data/api.js";
 import { useLive } from "../../data/live.js";
 import type { TopicDetail, TopicSchemas } from "../../data/shapes.js";
 import { rings, useStats } from "../../data/stats.js";
-import { topicRing } from "../../data/stats-past.js";
+import { isFarBehind, mayBeBehind, topicRing } from "../../data/stats-past.js";
 import { Button } from "../../ui/button.js";
 import { CopyCommand } from "../../ui/copy.js";
 import { bytes, count, lagText, rate, shellWord, si } from "../../ui/format.js";
@@ -84,7 +84,7 @@ export function TopicDetailPage({ topic }: { readonly topic: string }) {
 
 function TopicFigures({ detail }: { readonly detail: TopicDetail }) {
   const stats = useStats()?.topics.find(({ topic }) => topic === detail.name);
-  const behind = [...detail.groups].sort((a, b) => b.lag - a.lag)[0];
+  const [behind] = detail.groups.filter((one) => !mayBeBehind(one)).sort((a, b) => b.lag - a.lag);
   return (
     <div class="mb-5 grid grid-cols-2 gap-4 md:grid-cols-4">
       <Figure
@@ -103,11 +103,11 @@ function TopicFigures({ detail }: { readonly detail: TopicDetail }) {
       <Figure
         name="Groups"
         value={count(detail.groups.length)}
-        tone={(behind?.lagSeconds ?? 0) > 60 ? "warn" : undefined}
+        tone={behind !== undefined && isFarBehind(behind) ? "warn" : undefined}
         detail={
-          behind === undefined
+          detail.groups.length === 0
             ? "nobody reads it"
-            : behind.lag === 0
+            : behind === undefined || behind.lag === 0
               ? "all up to date"
               : `${behind.group}: ${lagText(behind)}`
         }

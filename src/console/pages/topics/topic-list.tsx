@@ -6,7 +6,7 @@ import { go, query, setQuery, to } from "../../app/router.js";
 import { useLive } from "../../data/live.js";
 import type { GroupStats, Items, SchemaEntry, Stats, TopicRow } from "../../data/shapes.js";
 import { rings, statsProblem, useStats } from "../../data/stats.js";
-import { mayBeBehind, topicRing } from "../../data/stats-past.js";
+import { isFarBehind, mayBeBehind, topicRing } from "../../data/stats-past.js";
 import { Badge } from "../../ui/badge.js";
 import { CopyCommand } from "../../ui/copy.js";
 import { FilterBox, passes } from "../../ui/fields.js";
@@ -178,7 +178,7 @@ const COLUMNS: readonly Column<Row>[] = [
 function GroupsInRow({ groups, lag }: { readonly groups: readonly GroupStats[]; readonly lag: number }) {
   if (groups.length === 0) return <span class="text-faint">no groups</span>;
   const worst = groups.filter((one) => !mayBeBehind(one)).sort((a, b) => b.lagSeconds - a.lagSeconds)[0];
-  const late = (worst?.lagSeconds ?? 0) > 60;
+  const late = worst !== undefined && isFarBehind(worst);
   return (
     <span title={groups.map((group) => `${group.group}: ${count(group.lag)}`).join("\n")}>
       <span class="text-faint">
