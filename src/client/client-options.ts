@@ -20,15 +20,15 @@ export interface ClientOptions {
   /** How often to make sure that the line is alive. Default 20,000. */
   readonly pingMs?: number;
   /**
-   * Told of what nobody waits for: a subscription that the hub refuses after a reconnect, and that no hub answers (after five
-   * tries, once until one does). Default: a process warning, in browsers one of the console, once a minute for each code.
+   * Told of what nobody waits for: a subscription that the hub refuses after a reconnect, and that no hub answers, or no
+   * token can be got (after five tries, once until one does). Default: a process warning, in browsers one of the console, once a minute for each code.
    */
   readonly onTrouble?: (trouble: ClientTrouble) => void;
   /** For other WebSockets than the platform's. */
   readonly makeSocket?: SocketMaker;
 }
 
-/** `error.code` is what the hub said, FORBIDDEN for example, with the topic and the group it is about; STORE_UNAVAILABLE if none answers. */
+/** `error.code` is what the hub said, FORBIDDEN for example, with the topic and the group it is about; STORE_UNAVAILABLE if none answers, UNAUTHENTICATED if `getToken` fails. */
 export interface ClientTrouble {
   readonly error: BusError;
   readonly topic?: string;
@@ -41,6 +41,8 @@ export interface Platform {
   readonly onTrouble: (trouble: ClientTrouble) => void;
   /** When frames that wait to go together are sent. Default: as a microtask. */
   readonly defer?: (callback: () => void) => void;
+  /** Calls back when the network may be back, or somebody looks again. Returns how to end that. Default: never. */
+  readonly onWake?: (callback: () => void) => () => void;
 }
 
 /** What a subscription over a hub may ask for: as on a bus, less what is a function. */
@@ -76,7 +78,7 @@ const SUBSCRIBE = namesOf<ClientSubscribeOptions>({
   manualAck: true,
 });
 
-export function checkClientOptions({ defer: _, ...options }: ClientOptions & Platform): void {
+export function checkClientOptions({ defer: _, onWake: __, ...options }: ClientOptions & Platform): void {
   checkOptionNames("a client", options, CLIENT);
   checkOptionNames("retry", options.retry ?? {}, Object.keys(RECONNECT));
   if (typeof options.onTrouble !== "function")

@@ -86,8 +86,9 @@ export class PromClient {
     this.#connection = new Connection({
       url: socketUrl(url),
       makeSocket: options.makeSocket,
-      defer: options.defer ?? queueMicrotask,
-      getToken: () => options.getToken?.() ?? options.token,
+      // Not the function itself: as a member of something else, browsers refuse it.
+      defer: options.defer ?? ((callback) => queueMicrotask(callback)),
+      getToken: async () => options.getToken?.() ?? options.token,
       retry: { ...RECONNECT, ...options.retry },
       pingMs: options.pingMs ?? 20_000,
       onFrame: (frame) => this.#receive(frame),
@@ -96,7 +97,8 @@ export class PromClient {
       onOffline: () => this.#deliveries.end(),
       onTooLarge: () => this.#giveUpLargest(),
       onStatus: (status, error) => this.#statusChanged(status, error),
-      onUnreachable: () => this.#options.onTrouble({ error: unreachable(url) }),
+      onUnreachable: (reason = unreachable(url)) => this.#options.onTrouble({ error: reason }),
+      onWake: options.onWake ?? (() => () => undefined),
     });
     this.#deliveries = new Deliveries(this.#connection);
   }
@@ -374,8 +376,15 @@ function unwritable(cause: unknown): BusError {
 function ignore(): void {}
 
 function unreachable(url: string): BusError {
-  const { origin } = new URL(url);
-  return new BusError("STORE_UNAVAILABLE", `no hub answers at ${origin}; the client goes on trying`);
+  const { origin } = new URL(socketUrl(url).replace(/^ws/, "http"));
+  const page = (globalThis as { readonly location?: { readonly origin?: string } }).location?.origin;
+  // A page is not told that it was refused, let alone why.
+  const refused =
+    page === undefined || page === origin ? "" : `, or it takes no pages of ${page} (its option \`origins\`)`;
+  return new BusError(
+    "STORE_UNAVAILABLE",
+    `no hub answers at ${origin}${refused}; the client goes on trying`,
+  );
 }
 
 function closed(): BusError {

@@ -6,7 +6,7 @@
  */
 
 import { CLIENT_TAKES, type ClientFrame, CloseCode, type ServerFrame } from "../hub/protocol.js";
-import { BusError } from "../model/errors.js";
+import { BusError, describeThrown } from "../model/errors.js";
 import { backoffMs, type RetryPolicy } from "../model/retry.js";
 import { AckRun, type Leased, type LeaseMark } from "./ack-run.js";
 import { OPEN, type SocketLike, type SocketMaker } from "./socket.js";
@@ -19,7 +19,7 @@ export interface ConnectionOptions {
   readonly makeSocket: SocketMaker;
   /** Calls back when whatever goes on now is done. */
   readonly defer: (callback: () => void) => void;
-  readonly getToken: () => string | undefined | Promise<string | undefined>;
+  readonly getToken: () => Promise<string | undefined>;
   readonly retry: RetryPolicy;
   readonly pingMs: number;
   readonly onFrame: (frame: ServerFrame) => void;
@@ -31,8 +31,10 @@ export interface ConnectionOptions {
   /** The hub takes no message of that size, and the frames in it cannot be sent in smaller ones. */
   readonly onTooLarge: () => void;
   readonly onStatus: (status: Status, error?: BusError) => void;
-  /** No hub answered, several times in a row. Told once until one does. */
-  readonly onUnreachable: () => void;
+  /** No hub answered, several times in a row, or none could be asked, for that reason. Told once until one does. */
+  readonly onUnreachable: (reason?: BusError) => void;
+  /** Calls back when the network may be back, or somebody looks again after a while. Returns how to end that. */
+  readonly onWake: (callback: () => void) => () => void;
 }
 
 /** The hub refuses for good, unless it had recognised the token: then that ran out, and there may be another one. */
@@ -47,6 +49,12 @@ const MESSAGE_CHARS = 65_536;
 const GREETING = "auth";
 /** A hub that is started anew is back before that. */
 const FAILURES_TOLD = 5;
+/** What this part of `pingMs` brings no answer to, once the network may be back, is dead. */
+const WAKE_PART = 0.25;
+/** Looks at the line may be late (pages in the background): only a PING that nothing followed tells that it is dead. */
+const SILENCE_PART = 1.5;
+const REFUSED =
+  "the hub refused the token; `promethean token inspect` tells what is in it, and whether it ran out";
 const NO_TOKEN = "the hub wants a token, and this client has none: give it token or getToken";
 
 export class Connection {
@@ -56,7 +64,13 @@ export class Connection {
   #failures = 0;
   #retryTimer: ReturnType<typeof setTimeout> | undefined;
   #pingTimer: ReturnType<typeof setInterval> | undefined;
+  #wakeTimer: ReturnType<typeof setTimeout> | undefined;
+  #stopWaking: (() => void) | undefined;
   #heardMs = 0;
+  /** When the PING was sent that nothing followed yet. */
+  #pingedMs: number | undefined;
+  /** Why no hub could be asked the last time. */
+  #hindrance: BusError | undefined;
   #outgoing: string[] = [];
   #outgoingChars = 0;
   #messageChars = MESSAGE_CHARS;
@@ -79,7 +93,9 @@ export class Connection {
   }
 
   open(): void {
-    if (this.#status === "offline") void this.#dial();
+    if (this.#status !== "offline") return;
+    this.#stopWaking ??= this.#options.onWake(() => this.#wake());
+    void this.#dial();
   }
 
   /** No frame that is longer goes together with others. */
@@ -160,37 +176,44 @@ export class Connection {
     let token: string | undefined;
     let socket: SocketLike;
     try {
-      token = await getToken();
-      socket = makeSocket(url);
-    } catch {
+      token = await getToken().catch(noToken);
+      socket = socketOf(makeSocket, url);
+    } catch (error) {
+      this.#hindrance = error as BusError;
       this.#lost(1006);
       return;
     }
+    this.#hindrance = undefined;
     if (this.#status === "closed") return socket.close();
     this.#socket = socket;
     // From here on: also a line that is taken, and never opened, has gone dead.
-    this.#heardMs = Date.now();
+    this.#heard();
     this.#pingTimer = setInterval(() => this.#ping(), this.#options.pingMs);
     socket.onopen = () => this.#greet(socket, token);
     socket.onmessage = ({ data }) => this.#receive(socket, String(data));
     socket.onplaced = (corr, partition, seq) => {
       if (socket !== this.#socket) return;
-      this.#heardMs = Date.now();
+      this.#heard();
       this.#options.onPlaced(corr, partition, seq);
     };
     socket.onclose = ({ code }) => this.#socket === socket && this.#lost(code);
     socket.onerror = () => undefined;
   }
 
-  #greet(socket: SocketLike, token: string | undefined): void {
+  #heard(): void {
     this.#heardMs = Date.now();
+    this.#pingedMs = undefined;
+  }
+
+  #greet(socket: SocketLike, token: string | undefined): void {
+    this.#heard();
     this.#hasToken = token !== undefined;
     socket.send(JSON.stringify(greeting(token)));
   }
 
   #receive(socket: SocketLike, text: string): void {
     if (socket !== this.#socket) return;
-    this.#heardMs = Date.now();
+    this.#heard();
     for (const frame of framesIn(text)) {
       if (!isFrame(frame) || !this.#take(frame)) {
         // Not from a hub, or not as it was sent. What had no answer is sent again on the next line.
@@ -231,8 +254,33 @@ export class Connection {
 
   /** A line that went dead without a word is noticed by the silence after a PING. */
   #ping(): void {
-    if (Date.now() - this.#heardMs > this.#options.pingMs * 2.5) this.#drop(4000, "no answer");
-    else if (this.#status === "online") this.send({ type: "PING" });
+    const { pingMs } = this.#options;
+    const nowMs = Date.now();
+    const isDead =
+      this.#status === "online"
+        ? this.#pingedMs !== undefined && nowMs - this.#pingedMs > pingMs * SILENCE_PART
+        : nowMs - this.#heardMs > pingMs * 2.5;
+    if (isDead) this.#drop(4000, "no answer");
+    else if (this.#status === "online") this.#sendPing();
+  }
+
+  #sendPing(): void {
+    this.#pingedMs ??= Date.now();
+    this.send({ type: "PING" });
+  }
+
+  /** The wait for another connection is over now, and a line that was up has to show soon that it still is. */
+  #wake(): void {
+    if (this.#status === "offline") {
+      clearTimeout(this.#retryTimer);
+      this.open();
+    } else if (this.#status === "online") {
+      clearTimeout(this.#wakeTimer);
+      this.#sendPing();
+      this.#wakeTimer = setTimeout(() => {
+        if (this.#pingedMs !== undefined) this.#drop(4000, "no answer");
+      }, this.#options.pingMs * WAKE_PART);
+    }
   }
 
   #drop(code: number, reason: string): void {
@@ -244,6 +292,7 @@ export class Connection {
   #lost(code: number): void {
     clearInterval(this.#pingTimer);
     clearTimeout(this.#retryTimer);
+    clearTimeout(this.#wakeTimer);
     this.#socket = null;
     this.#outgoing = [];
     this.#outgoingChars = 0;
@@ -256,12 +305,12 @@ export class Connection {
     if (code === TOO_LARGE) this.#options.onTooLarge();
     if (REFUSED_CODES.has(code) && !ranOut) {
       const isWanting = this.#status === "connecting" && !this.#hasToken;
-      const why = isWanting ? NO_TOKEN : "the hub refused the token";
+      const why = isWanting ? NO_TOKEN : REFUSED;
       this.#setStatus("closed", new BusError("UNAUTHENTICATED", why));
       return;
     }
     this.#setStatus("offline");
-    if (++this.#failures === FAILURES_TOLD) this.#options.onUnreachable();
+    if (++this.#failures === FAILURES_TOLD) this.#options.onUnreachable(this.#hindrance);
     const waitMs = backoffMs(this.#options.retry, this.#failures, Math.random());
     this.#retryTimer = setTimeout(() => this.open(), waitMs);
   }
@@ -269,6 +318,7 @@ export class Connection {
   #setStatus(status: Status, error?: BusError): void {
     if (status === this.#status) return;
     this.#status = status;
+    if (status === "closed") this.#stopWaking?.();
     this.#options.onStatus(status, error);
   }
 }
@@ -298,4 +348,22 @@ function framesIn(text: string): readonly unknown[] {
 
 function isFrame(value: unknown): value is ServerFrame {
   return typeof value === "object" && value !== null;
+}
+
+function noToken(error: unknown): never {
+  const why = `getToken failed: ${describeThrown(error)}; the client goes on trying`;
+  throw new BusError("UNAUTHENTICATED", why, { cause: error });
+}
+
+function socketOf(makeSocket: SocketMaker, url: string): SocketLike {
+  try {
+    return makeSocket(url);
+  } catch (error) {
+    throw noSocket(url, error);
+  }
+}
+
+function noSocket(url: string, cause: unknown): BusError {
+  const why = `no socket to ${new URL(url).origin} can be made: ${describeThrown(cause)}; the client goes on trying`;
+  return new BusError("STORE_UNAVAILABLE", why, { cause });
 }
