@@ -13,6 +13,7 @@ import {
   shortId,
   si,
   visible,
+  zone,
 } from "./format.js";
 
 describe("numbers and times for people", () => {
@@ -55,6 +56,15 @@ describe("numbers and times for people", () => {
     expect(moment(new Date(2024, 4, 1, 12, 0, 3, 120).getTime())).toBe("2024-05-01 12:00:03.120");
   });
 
+  it("tells the zone that times are told in", () => {
+    const noon = new Date(2024, 4, 1, 12).getTime();
+    const east = new Date(noon).getTimezoneOffset() / -60;
+    expect(zone(noon)).toMatch(/^[+-]\d\d:\d\d$/);
+    expect(Date.parse(`2024-05-01T12:00:00${zone(noon)}`)).toBe(noon);
+    expect(zone(noon).startsWith(east < 0 ? "-" : "+")).toBe(true);
+    expect(zone(Number.NaN)).toBe("");
+  });
+
   it("says how far behind a group is", () => {
     expect(lagText({ lag: 3_210, lagSeconds: 41, drainSeconds: 118 })).toBe(
       "3,210 · 41\u00a0s\u00a0behind · drains in ~2 min",
@@ -80,6 +90,7 @@ describe("numbers and times for people", () => {
 
   it("writes out what cannot be seen, so that no key looks like another", () => {
     expect(visible("\u202ereverse\u2066\u200b")).toBe("\\u202ereverse\\u2066\\u200b");
+    expect(visible("  spaces around ")).toBe("␣␣spaces around␣");
     expect(visible("line\nbreak\ttab\u0000")).toBe("line\\nbreak\\ttab\\u0000");
     expect(visible("طلب-漢字-🔥-👩‍🚀")).toBe("طلب-漢字-🔥-👩‍🚀");
     expect(oneLine("a\u202eb")).toBe("a\\u202eb");

@@ -80,6 +80,14 @@ export function moment(ts: number): string {
   return `${day} ${clock(ts)}.${String(at.getMilliseconds()).padStart(3, "0")}`;
 }
 
+/** The viewer's zone at that time: "+13:45". */
+export function zone(ts: number): string {
+  const east = -new Date(ts).getTimezoneOffset();
+  if (Number.isNaN(east)) return "";
+  const minutes = Math.abs(east);
+  return `${east < 0 ? "-" : "+"}${two(Math.floor(minutes / 60))}:${two(minutes % 60)}`;
+}
+
 export function clock(ts: number): string {
   const at = new Date(ts);
   return `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
@@ -109,14 +117,17 @@ export function shortId(id: string): string {
 }
 
 /** Controls, and the marks that turn the direction of what follows: a key could pretend to be another with them. */
+const EDGES = /^ +| +$/g;
 const UNSEEN = /[\p{Cc}\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/gu;
 
 /** Text as it is, with what cannot be seen written out. */
 export function visible(text: string): string {
-  return text.replace(UNSEEN, (mark) => {
-    const escaped = JSON.stringify(mark).slice(1, -1);
-    return escaped === mark ? `\\u${(mark.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}` : escaped;
-  });
+  return text
+    .replace(EDGES, (spaces) => "␣".repeat(spaces.length))
+    .replace(UNSEEN, (mark) => {
+      const escaped = JSON.stringify(mark).slice(1, -1);
+      return escaped === mark ? `\\u${(mark.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}` : escaped;
+    });
 }
 
 /** A payload in one line. */

@@ -1,6 +1,6 @@
 /** The present, once a second for everybody, and times told against it. */
 import { signal } from "@preact/signals";
-import { ago, clock, moment } from "./format.js";
+import { ago, clock, moment, zone } from "./format.js";
 
 export const now = signal(Date.now());
 
@@ -10,7 +10,7 @@ setInterval(() => {
 
 export function Ago({ ts }: { readonly ts: number }) {
   return (
-    <time dateTime={isoOf(ts)} title={moment(ts)} class="whitespace-nowrap">
+    <time dateTime={isoOf(ts)} title={`${moment(ts)} ${zone(ts)}`} class="whitespace-nowrap">
       {ago(ts, now.value)}
     </time>
   );
@@ -19,7 +19,7 @@ export function Ago({ ts }: { readonly ts: number }) {
 /** The time of day. */
 export function Clock({ ts }: { readonly ts: number }) {
   return (
-    <time dateTime={isoOf(ts)} title={moment(ts)} class="mono">
+    <time dateTime={isoOf(ts)} title={`${moment(ts)} ${zone(ts)}`} class="mono">
       {clock(ts)}
     </time>
   );
@@ -28,7 +28,7 @@ export function Clock({ ts }: { readonly ts: number }) {
 export function Moment({ ts }: { readonly ts: number }) {
   return (
     <time dateTime={isoOf(ts)} title={ago(ts, now.value)} class="mono whitespace-nowrap">
-      {moment(ts)}
+      {moment(ts)} <span class="text-faint">{zone(ts)}</span>
     </time>
   );
 }

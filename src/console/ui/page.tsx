@@ -37,7 +37,7 @@ export function PageHead(props: {
         <div class="flex flex-wrap items-center gap-2">
           <h1
             tabIndex={-1}
-            class={`max-w-full truncate text-xl font-semibold tracking-tight outline-none ${mono ? "font-mono text-lg" : ""}`}
+            class={`line-clamp-3 max-w-full text-xl wrap-anywhere font-semibold tracking-tight outline-none ${mono ? "font-mono text-lg" : ""}`}
             title={title}
           >
             {title}

@@ -74,7 +74,7 @@ function LetterBody({ letter, topic }: { readonly letter: Letter; readonly topic
         actions={<CopyCommand short command={`promethean dlq show ${shellWord(topic)} ${letter.id}`} />}
       >
         <p class="mb-2 rounded-md bg-bad-wash px-3 py-2 text-sm wrap-anywhere text-bad">
-          {error.code ?? error.name ?? "Error"}: {visible(error.message)}
+          {error.code ?? error.name ?? "Error"}: {visible(error.message.trim())}
         </p>
         {error.stack !== undefined && (
           <details class="text-sm">

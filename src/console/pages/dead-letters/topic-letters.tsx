@@ -210,7 +210,7 @@ const COLUMNS: readonly Column<Letter>[] = [
     id: "error",
     head: "Error",
     grow: true,
-    cell: ({ error }) => <span title={error.message}>{visible(error.message)}</span>,
+    cell: ({ error }) => <span title={error.message}>{visible(error.message.trim())}</span>,
   },
   {
     id: "group",
