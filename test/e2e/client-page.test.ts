@@ -38,14 +38,10 @@ let context: BrowserContext;
 
 beforeAll(async () => {
   const code = await clientBundle();
-  site = createServer(async (request, response) => {
-    const [type, text] =
-      request.url === "/client.js"
-        ? ["text/javascript", code]
-        : request.url === "/token"
-          ? ["text/plain", await shortToken()]
-          : ["text/html", PAGE];
-    response.setHeader("content-type", type).end(text);
+  site = createServer((request, response) => {
+    if (request.url === "/token") void shortToken().then((token) => response.end(token));
+    else if (request.url === "/client.js") response.setHeader("content-type", "text/javascript").end(code);
+    else response.setHeader("content-type", "text/html").end(PAGE);
   });
   await once(site.listen(0, "127.0.0.1"), "listening");
   origin = `http://127.0.0.1:${(site.address() as AddressInfo).port}`;
