@@ -2,6 +2,7 @@
 import { type Clock, systemClock } from "../model/clock.js";
 import { assignPartitions } from "./assignment.js";
 
+/** Who has which share of a group, as the coordinator divided them. */
 export interface Assignment {
   readonly group: string;
   readonly partitions: number;
@@ -16,6 +17,8 @@ interface Member {
 }
 
 /**
+ * Divides shares among the members of a group that live in one process, and forgets those that are silent for `ttlMs`.
+ *
  * @example
  * const coordinator = new PartitionCoordinator({ ttlMs: 10_000 });
  * coordinator.join("analyzers", "worker-a");

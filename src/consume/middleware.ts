@@ -2,6 +2,7 @@
 import type { EventRecord } from "../model/event.js";
 import type { BatchContext, DeliveryContext, PublishedRecord, PublishOptions } from "../model/event-bus.js";
 
+/** A publish on its way through the layers. */
 export interface PublishRequest {
   readonly topic: string;
   readonly payload: unknown;
@@ -9,6 +10,8 @@ export interface PublishRequest {
 }
 
 /**
+ * A layer around publishing and handling; each part may be left out. The one added first is outermost.
+ *
  * @example
  * bus.use({
  *   publish: (request, next) => next({ ...request, options: { ...request.options, tags: ["audited"] } }),

@@ -10,6 +10,7 @@ import type { PartitionCoordinator } from "./coordinator.js";
 import type { Middleware } from "./middleware.js";
 import type { Work } from "./worker.js";
 
+/** Whose share of the keys a subscriber takes, beside what any subscriber may say. */
 export interface PartitionOptions extends SubscribeOptions {
   readonly group: string;
   readonly memberId: string;

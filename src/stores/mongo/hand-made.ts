@@ -6,6 +6,7 @@ import type { Store } from "../../ports/store.js";
 import { ensureIndexes } from "./collections.js";
 import { mongoStore } from "./store.js";
 
+/** What can be said of stores that are made by hand on a database. */
 export interface MongoHandMadeOptions {
   /** Put before the name of every collection. */
   readonly prefix?: string;

@@ -27,6 +27,7 @@ import { entryFields, IS_DUE, inMs, rowOf, saysTheSame } from "./outbox-document
 import { claimOf, SentMarks } from "./outbox-marks.js";
 import { type OutboxWatch, watchOutbox } from "./outbox-watch.js";
 
+/** What can be said of an outbox in MongoDB. */
 export interface MongoOutboxOptions {
   /** Default "outbox". */
   readonly collection?: string;

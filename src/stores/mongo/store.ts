@@ -12,6 +12,7 @@ import { MongoOutbox } from "./outbox.js";
 import { MongoRegistry } from "./registry.js";
 import { Signals } from "./signals.js";
 
+/** Where the store is, and how it keeps payloads. */
 export interface MongoStoreOptions extends ConnectionOptions {
   /**
    * Keeps every payload a second time, as a document (`body`), so that it can be queried by hand in MongoDB. Costs space
