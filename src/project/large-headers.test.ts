@@ -1,4 +1,4 @@
-/** Events with as many headers as a bus takes: what a redrive adds to them must not keep them from coming back. */
+/** Events with as many headers as a bus takes: what a redrive or a replay adds to them must not keep them from going on. */
 import { afterEach, beforeEach, expect, it } from "vitest";
 import type { Bus } from "../bus/bus.js";
 import { createBus } from "../bus/create-bus.js";
@@ -7,6 +7,7 @@ import { DEFAULT_LIMITS } from "../model/limits.js";
 import { memoryStore } from "../stores/memory/index.js";
 import { deadLetters, discardDeadLetters } from "./dead-letters.js";
 import { redrive } from "./redrive.js";
+import { replay } from "./replay.js";
 
 /** With all that JSON puts around it, no character more is taken. */
 const headers = { h: "x".repeat(DEFAULT_LIMITS.maxMetaChars - '{"headers":{"h":""}}'.length) };
@@ -57,4 +58,17 @@ it("P8, P15: a key that is held for one is free once that is discarded", async (
   expect(await discardDeadLetters(bus, "orders", { reason: "old" })).toBe(1);
   await bus.publish("orders", 2, { key: "k" });
   await expect.poll(() => got).toEqual([2]);
+});
+
+it("P8: they go to another topic, by a redrive or by a replay", async () => {
+  await giveUpFirst(true);
+  expect(await redrive(bus, { topic: "orders", to: "mended" })).toMatchObject({ redriven: 1 });
+  expect(await replay(bus, { from: "orders", to: "copies" })).toMatchObject({ events: 1, complete: true });
+  for (const topic of ["mended", "copies"])
+    for await (const event of bus.read(topic)) expect(event.headers?.h).toBe(headers.h);
+});
+
+it("many causes count", async () => {
+  const caused_by = ["a", "b", "c"];
+  await expect(bus.publish("orders", 0, { headers, caused_by })).rejects.toThrow("characters");
 });

@@ -12,6 +12,10 @@ const KNOWN = new Set(["id", "ts", "key", "headers", "tags", "caused_by", "sid",
 /** Names and numbers, a group, two ids, each as long as it may be. */
 const REDRIVE_CHARS = 4_096;
 
+/** An event's, or those of its dead letter. */
+const FEW_CAUSES = 2;
+const CAUSES_CHARS = 1_024;
+
 /** From options that were checked; `key` may come from elsewhere; `text` is the payload's JSON, if it is at hand. */
 export function makeDraft(
   payload: unknown,
@@ -154,7 +158,8 @@ function newMeta(
     ...(sid === undefined ? undefined : { sid: checkSid(sid) }),
   };
   const chars = JSON.stringify(meta).length;
-  if (chars > limits.maxMetaChars + roomToComeBack(meta)) {
+  const over = chars - limits.maxMetaChars;
+  if (over > 0 && over > roomToComeBack(meta) + roomForCauses(meta)) {
     throw new BusError(
       "INVALID_OPTION",
       `headers, tags and caused_by have more than ${limits.maxMetaChars} characters together`,
@@ -166,6 +171,13 @@ function newMeta(
 /** A redrive says whose event it is, which one, and what it comes from: one that had all the room there is comes back, too. */
 function roomToComeBack({ headers }: EventMeta): number {
   return headers !== undefined && Object.hasOwn(headers, REDRIVE_GROUP_HEADER) ? REDRIVE_CHARS : 0;
+}
+
+/** Nor does a copy fail for saying what it is a copy of. */
+function roomForCauses({ caused_by }: EventMeta): number {
+  if (caused_by === undefined || caused_by.length > FEW_CAUSES) return 0;
+  // Of the braces around it one stands for the comma beside it.
+  return Math.min(JSON.stringify({ caused_by }).length - 1, CAUSES_CHARS);
 }
 
 function copyHeaders(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
