@@ -5,8 +5,10 @@ import { gather, PLACES, type Place, place, positiveNumber, time } from "../argu
 import { demandConsent } from "../consent.js";
 import { failure } from "../exit.js";
 import { newCommand } from "../own-command.js";
+import { Progress } from "../progress.js";
 import { counted } from "../quantities.js";
 import { perform, type Session, withConnection, withConsent } from "../session.js";
+import { whileWatched } from "../watched-task.js";
 
 interface ReplayOptions {
   readonly from: Place;
@@ -59,13 +61,18 @@ async function replay(session: Session<ReplayOptions>, topic: string, to: string
   if (options.dryRun) return out.value(preview, would);
   if (preview.events === 0) return out.value(preview, `${topic} has no such event to copy.`);
   await demandConsent(`${would} Go on?`, { yes: options.yes ?? false, signal });
-  const done = await backend.post<Copied>("/replay", body).catch((error: unknown) => {
-    if (!signal.aborted) throw error;
-    throw failure(
-      "ABORTED",
-      `stopped; what was copied to ${to} stays, and the same command adds none of it twice`,
-    );
-  });
+  const title = `replay ${topic} → ${to}`;
+  const progress = new Progress(title, preview.events, "events");
+  const copying = backend.post<Copied>("/replay", body);
+  const done = await whileWatched(backend, title, copying, ({ events }) => progress.at(Number(events)))
+    .catch((error: unknown) => {
+      if (!signal.aborted) throw error;
+      throw failure(
+        "ABORTED",
+        `stopped; what was copied to ${to} stays, and the same command adds none of it twice`,
+      );
+    })
+    .finally(() => progress.end());
   const again = done.duplicates === 0 ? "" : `; ${counted(done.duplicates, "event")} of them were there`;
   out.value(done, `${counted(done.events, "event")} of ${topic} copied to ${to}${again}.`);
 }
