@@ -41,6 +41,11 @@ export function failure(
   return new CliError(code, message, o);
 }
 
+/** To throw for what ended a command: if it was interrupted, what became of its work. */
+export function stoppedOr(error: unknown, signal: AbortSignal, words: string): unknown {
+  return signal.aborted ? failure("ABORTED", words) : error;
+}
+
 export function usageError(message: string, hint?: string): CliError {
   return new CliError("USAGE", message, hint === undefined ? {} : { hint });
 }

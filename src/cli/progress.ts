@@ -38,6 +38,11 @@ export class Progress {
     this.#shown = shown && process.env.TERM !== "dumb";
   }
 
+  /** Somebody watches. */
+  get isShown(): boolean {
+    return this.#shown;
+  }
+
   add(amount: number): void {
     this.at(this.#done + amount);
   }

@@ -163,7 +163,7 @@ class Copier<T> {
   readonly #host: Host;
   readonly #options: CopyOptions<T>;
   readonly #source: TopicConfig;
-  readonly #floors: Seq[];
+  #floors: readonly Seq[];
   readonly #batch: PublishItem[] = [];
   readonly counts = { read: 0, events: 0, duplicates: 0, passedOver: 0 };
   #complete = false;
@@ -172,7 +172,7 @@ class Copier<T> {
     this.#host = host;
     this.#options = options;
     this.#source = source;
-    this.#floors = [...floors];
+    this.#floors = floors;
   }
 
   get result(): Copied {
@@ -190,7 +190,7 @@ class Copier<T> {
     const reached = [...this.#floors];
     const send = async (isDue: boolean): Promise<void> => {
       const sent = await this.#flush(reached);
-      if (isDue) await save([...this.#floors]);
+      if (isDue) await save(this.#floors);
       await keepPace(sent);
     };
     // While a batch is published the next one is read, not more: what comes later must not be there if this one fails (P4).
@@ -216,9 +216,10 @@ class Copier<T> {
       await Promise.allSettled([sending]);
     }
     await sending;
-    if (signal.aborted) return save([...this.#floors]);
+    if (signal.aborted) return save(this.#floors);
     await this.#flush(reached);
-    for (const { partition, through } of stretches) this.#floors[partition] = through;
+    for (const { partition, through } of stretches) reached[partition] = through;
+    this.#floors = reached;
     this.#complete = true;
   }
 
@@ -246,7 +247,7 @@ class Copier<T> {
       const published = await this.#host.publishMany(this.#options.to, items);
       this.counts.duplicates += published.filter(({ duplicate }) => duplicate === true).length;
     }
-    this.#floors.splice(0, floors.length, ...floors);
+    this.#floors = floors;
     this.counts.events += items.length;
     if (items.length > 0) this.#options.onProgress?.(this.result);
     return items.length;

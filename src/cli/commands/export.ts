@@ -3,7 +3,7 @@
 import { once } from "node:events";
 import type { Command } from "commander";
 import { PLACES, type Place, place, placeText, time, wholeNumber } from "../arguments.js";
-import { CliError, failure } from "../exit.js";
+import { CliError, failure, stoppedOr } from "../exit.js";
 import { newCommand } from "../own-command.js";
 import { Progress } from "../progress.js";
 import { counted } from "../quantities.js";
@@ -58,9 +58,8 @@ async function exportTopic(session: Session<ExportOptions>, topic: string): Prom
   try {
     await (output === undefined ? toStdout(counting(), session.signal) : toFile(output, counting()));
   } catch (error) {
-    if (!session.signal.aborted) throw error;
     const left = output === undefined ? "what is written is not whole" : `${output} is not written`;
-    throw failure("ABORTED", `stopped after ${counted(lines, "event")}; ${left}`);
+    throw stoppedOr(error, session.signal, `stopped after ${counted(lines, "event")}; ${left}`);
   } finally {
     progress.end();
   }

@@ -4,7 +4,7 @@ import type { Command } from "commander";
 import { derivedId } from "../../model/derived-id.js";
 import type { Imported } from "../../project/import-events.js";
 import { parseJson, readInput } from "../arguments.js";
-import { CliError, failure, usageError } from "../exit.js";
+import { CliError, failure, stoppedOr, usageError } from "../exit.js";
 import { inputLines } from "../input-lines.js";
 import { newCommand } from "../own-command.js";
 import { Progress } from "../progress.js";
@@ -62,11 +62,8 @@ async function importLines(
       `${counted(done.lines, "line")} read, ${counted(done.imported, "event")} imported${again}`,
     );
   } catch (error) {
-    if (!session.signal.aborted) throw error;
-    throw failure(
-      "ABORTED",
-      "stopped; what was imported stays, and the same lines again add none of it twice",
-    );
+    const words = "stopped; what was imported stays, and the same lines again add none of it twice";
+    throw stoppedOr(error, session.signal, words);
   } finally {
     progress.end();
   }

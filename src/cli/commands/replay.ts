@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import type { Copied } from "../../project/replay.js";
 import { gather, PLACES, type Place, place, positiveNumber, time } from "../arguments.js";
 import { demandConsent } from "../consent.js";
-import { failure } from "../exit.js";
+import { stoppedOr } from "../exit.js";
 import { newCommand } from "../own-command.js";
 import { Progress } from "../progress.js";
 import { counted } from "../quantities.js";
@@ -64,13 +64,13 @@ async function replay(session: Session<ReplayOptions>, topic: string, to: string
   const title = `replay ${topic} → ${to}`;
   const progress = new Progress(title, preview.events, "events");
   const copying = backend.post<Copied>("/replay", body);
-  const done = await whileWatched(backend, title, copying, ({ events }) => progress.at(Number(events)))
+  const watched = progress.isShown
+    ? whileWatched(backend, title, copying, ({ events }) => progress.at(Number(events)))
+    : copying;
+  const done = await watched
     .catch((error: unknown) => {
-      if (!signal.aborted) throw error;
-      throw failure(
-        "ABORTED",
-        `stopped; what was copied to ${to} stays, and the same command adds none of it twice`,
-      );
+      const words = `stopped; what was copied to ${to} stays, and the same command adds none of it twice`;
+      throw stoppedOr(error, signal, words);
     })
     .finally(() => progress.end());
   const again = done.duplicates === 0 ? "" : `; ${counted(done.duplicates, "event")} of them were there`;
