@@ -28,7 +28,7 @@ it("P14: reads a sound file to its end", async () => {
 
 it("P14: names what is damaged, says what to do, and fails", async () => {
   const connection = new Connection(path, { busyTimeoutMs: 1_000 });
-  connection.exec("DELETE FROM id_index WHERE seq = 2");
+  connection.exec("DELETE FROM id_note WHERE id = 2");
   connection.close();
   const { code, out, err } = await run(["doctor", "--store", path, "--deep"]);
   expect(code).toBe(1);

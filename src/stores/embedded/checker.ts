@@ -6,7 +6,9 @@ import { BusError } from "../../model/errors.js";
 import type { Seq } from "../../model/event.js";
 import { type Batch, BatchCursor } from "../batch-codec.js";
 import { Batches, type BatchHead, FIRST_SEQ, posOf } from "./batches.js";
-import { isSpanned } from "./id-lookup.js";
+import { IdIndex } from "./id-index.js";
+import { isSpanned, isUuid7 } from "./id-lookup.js";
+import { loadChunk } from "./id-runs.js";
 import type { Connection } from "./sqlite.js";
 import { KEYS_READY, Topics } from "./topics.js";
 
@@ -32,11 +34,13 @@ export class Checker {
   readonly #connection: Connection;
   readonly #topics: Topics;
   readonly #batches: Batches;
+  readonly #index: IdIndex;
 
   constructor(connection: Connection) {
     this.#connection = connection;
     this.#topics = new Topics(connection);
     this.#batches = new Batches(connection, this.#topics, () => undefined);
+    this.#index = new IdIndex(connection);
   }
 
   /** What the engine itself finds wrong with pages, rows and indexes. */
@@ -46,7 +50,20 @@ export class Checker {
       .all<[string]>()
       .map(([line]) => line)
       .filter((line) => line !== "ok");
-    return [...problems, ...this.#unreadableSheets()];
+    return [
+      ...problems,
+      ...this.#unreadableSheets(),
+      ...this.#connection.snapshot(() => this.#unreadableIds()),
+    ];
+  }
+
+  #unreadableIds(): string[] {
+    this.#index.refresh();
+    const { notes, runs } = this.#index;
+    const damaged = [...runs.all()].flatMap(({ id, firsts }) =>
+      firsts.flatMap((first) => damageIn(() => loadChunk(this.#connection, id, first))),
+    );
+    return [...damageIn(() => notes.find(0, () => undefined)), ...damaged];
   }
 
   /** Those of now, and those that were set aside under a negative number. */
@@ -73,6 +90,7 @@ export class Checker {
   }
 
   next({ part, keyedTopic, after }: Stretch): CheckedStretch {
+    this.#index.refresh();
     const heads = this.#batches.above(part, after, BATCHES_PER_STRETCH);
     const problems = after === 0 ? this.#totals(part) : [];
     let events = 0;
@@ -116,13 +134,11 @@ export class Checker {
   }
 
   #batch(head: BatchHead, keyedTopic: number | null): string[] {
-    let batch: Batch;
-    try {
+    let batch: Batch | undefined;
+    const damage = damageIn(() => {
       batch = this.#batches.load(head);
-    } catch (error) {
-      if (!BusError.is(error, "STORE_DAMAGED")) throw error;
-      return [error.message];
-    }
+    });
+    if (batch === undefined) return damage;
     const { topic, partition } = this.#topics.owner(head.part);
     const problems: string[] = [];
     const cursor = new BatchCursor(batch);
@@ -141,6 +157,7 @@ export class Checker {
 
   #hasId(head: BatchHead, batch: Batch, cursor: BatchCursor): boolean {
     if (isSpanned(batch, head, cursor)) return true;
+    if (!isUuid7(batch, cursor) && this.#isIndexed(head, batch, cursor)) return true;
     const found = this.#connection
       .sql(
         `SELECT 1 FROM id_index WHERE id = ?1 AND part = ?2 AND seq = ?3
@@ -150,6 +167,15 @@ export class Checker {
     return found !== undefined;
   }
 
+  #isIndexed({ part }: BatchHead, batch: Batch, cursor: BatchCursor): boolean {
+    const hash = this.#index.hashOf(batch, cursor);
+    let found = false;
+    damageIn(() => {
+      found = this.#index.places(hash).some((place) => place.part === part && place.seq === cursor.seq);
+    });
+    return found;
+  }
+
   #hasKey(topic: number, { part, firstSeq }: BatchHead, cursor: BatchCursor): boolean {
     const key = cursor.keyBytes;
     if (key === undefined) return true;
@@ -157,5 +183,16 @@ export class Checker {
       .sql("SELECT 1 FROM key_index WHERE topic = ? AND key = ? AND first_seq = ? AND part = ?")
       .get(topic, key, firstSeq, part);
     return found !== undefined;
+  }
+}
+
+/** What a look at something says of its damage, if there is any. */
+function damageIn(look: () => unknown): string[] {
+  try {
+    look();
+    return [];
+  } catch (error) {
+    if (!BusError.is(error, "STORE_DAMAGED")) throw error;
+    return [error.message];
   }
 }

@@ -1,19 +1,20 @@
 /**
- * Where an id stands (P3). Three ways, and every id of the log is in one of them, or, while sheets are being filed, in two
+ * Where an id stands (P3). Four ways, and every id of the log is in one of them, or, while sheets are being filed, in two
  * that lead to the same place:
  *
  * - A UUIDv7 carries its time. A batch notes the span of the times of its ids (SPAN_MS wide at most), so an id is found by
  *   looking into the few batches whose span covers its time: no index entry per event.
- * - All other ids, and UUIDv7 whose time is off (much older than their neighbours', or far from the clock), have
- *   an entry in the index of ids.
+ * - UUIDv7 whose time is off (much older than their neighbours', or far from the clock) have an entry in a tree, `id_index`; so
+ *   have other ids from before there was an index for them.
+ * - All other ids have an entry in that index: see id-index.
  * - UUIDv7 of batches that were in sheets and have been joined (sheet-filer) have an entry in the index of filed ids.
  *
  * Whether there is an entry follows from the batch alone: a UUIDv7 with a time inside [min_idt, max_idt] has none.
  */
-import type { Seq } from "../../model/event.js";
 import type { Batch, BatchCursor } from "../batch-codec.js";
 import { ID_BYTES, textIndexKey, uuidIndexKey, uuidTimeMs, writeUuid } from "../id-key.js";
 import { type Batches, type BatchHead, FIRST_SEQ, PART } from "./batches.js";
+import type { IdIndex, Place } from "./id-index.js";
 import { seqOfUuid } from "./sheets.js";
 import type { Connection } from "./sqlite.js";
 
@@ -21,11 +22,6 @@ import type { Connection } from "./sqlite.js";
 export const SPAN_MS = 256;
 /** Ids whose time is farther than this from the clock are never put into a span: they would stretch the search. */
 export const MAX_CLOCK_GAP_MS = 3_600_000;
-
-export interface Place {
-  readonly part: number;
-  readonly seq: Seq;
-}
 
 export function isInSpan(head: Pick<BatchHead, "minIdt" | "maxIdt">, timeMs: number): boolean {
   return head.minIdt !== null && head.maxIdt !== null && timeMs >= head.minIdt && timeMs <= head.maxIdt;
@@ -41,18 +37,33 @@ export function isSpanned(
   return at >= 0 && isInSpan(head, uuidTimeMs(batch.ids, at));
 }
 
+export function isUuid7({ ids }: Batch, { uuidAt }: BatchCursor): boolean {
+  return uuidAt >= 0 && uuidTimeMs(ids, uuidAt) >= 0;
+}
+
+/** What one connection needs to find an id. */
+export interface IdSources {
+  readonly connection: Connection;
+  readonly batches: Batches;
+  readonly index: IdIndex;
+}
+
 /** The place of an id, or undefined if no event of the log has it. */
-export function locate(connection: Connection, batches: Batches, id: string): Place | undefined {
+export function locate({ connection, batches, index }: IdSources, id: string): Place | undefined {
   const uuid = Buffer.allocUnsafe(ID_BYTES);
-  if (!writeUuid(id, uuid, 0)) return indexed(connection, batches, textIndexKey(id), id);
-  const timeMs = uuidTimeMs(uuid, 0);
-  const key = uuidIndexKey(uuid, 0);
+  const isUuid = writeUuid(id, uuid, 0);
+  const timeMs = isUuid ? uuidTimeMs(uuid, 0) : -1;
+  const key = isUuid ? uuidIndexKey(uuid, 0) : textIndexKey(id);
+  if (timeMs < 0) {
+    index.refresh();
+    const hash = isUuid ? index.hash.ofUuid(uuid, 0) : index.hash.ofText(id);
+    return placeOf(batches, index.places(hash), id) ?? indexed(connection, batches, key, id);
+  }
   return (
-    (timeMs < 0
-      ? undefined
-      : (spanned(connection, batches, uuid, timeMs) ??
-        inSheet(batches, uuid, timeMs) ??
-        indexed(connection, batches, key, id, "filed_id"))) ?? indexed(connection, batches, key, id)
+    spanned(connection, batches, uuid, timeMs) ??
+    inSheet(batches, uuid, timeMs) ??
+    indexed(connection, batches, key, id, "filed_id") ??
+    indexed(connection, batches, key, id)
   );
 }
 
@@ -95,14 +106,10 @@ function indexed(
   const row = connection
     .sql(`SELECT part, seq FROM ${index} WHERE id = ?`)
     .get<[part: number, seq: number]>(key);
-  return row && placeOfEntry(batches, row, id);
+  return row && placeOf(batches, [{ part: row[0], seq: row[1] }], id);
 }
 
-/** A damaged batch that was trimmed away leaves entries behind that lead nowhere. */
-export function placeOfEntry(
-  batches: Batches,
-  [part, seq]: readonly [part: number, seq: Seq],
-  id: string,
-): Place | undefined {
-  return batches.event(part, seq)?.id === id ? { part, seq } : undefined;
+/** Which of the places an index tells of is that of the id: some may lead nowhere, or to another event. */
+export function placeOf(batches: Batches, places: readonly Place[], id: string): Place | undefined {
+  return places.find(({ part, seq }) => batches.event(part, seq)?.id === id);
 }

@@ -5,11 +5,14 @@
 
 import { type Batch, BatchCursor } from "../batch-codec.js";
 import { firstIndexKeyAt, ID_BYTES, uuidTimeMs } from "../id-key.js";
-import { AskedIds } from "./asked-ids.js";
 import type { BatchWriter } from "./batch-writer.js";
 import type { Batches } from "./batches.js";
-import { isInSpan, isSpanned, MAX_CLOCK_GAP_MS, type Place, SPAN_MS } from "./id-lookup.js";
+import type { Place } from "./id-index.js";
+import { IdIndexWriter } from "./id-index-writer.js";
+import { isInSpan, isSpanned, isUuid7, locate, MAX_CLOCK_GAP_MS, placeOf, SPAN_MS } from "./id-lookup.js";
+import type { IdSizes } from "./id-merger.js";
 import { NewIds } from "./new-ids.js";
+import type { Partitions } from "./partitions.js";
 import { RecentIds } from "./recent-ids.js";
 import type { Connection } from "./sqlite.js";
 
@@ -19,11 +22,27 @@ export interface FoundDuplicate {
   readonly first: number | Place;
 }
 
+interface AskedId {
+  /** Of the draft, in its request. */
+  readonly index: number;
+  readonly id: string;
+  readonly hash: number;
+}
+
 export interface IdSpan {
   readonly minIdt: number | null;
   readonly maxIdt: number | null;
   /** Ids that got an entry in the index. */
   readonly indexed: number;
+}
+
+export interface IdWriterParts {
+  readonly connection: Connection;
+  readonly partitions: Partitions;
+  readonly batches: Batches;
+  readonly rows: BatchWriter;
+  readonly now: () => number;
+  readonly sizes: IdSizes;
 }
 
 const NO_SPAN: Pick<IdSpan, "minIdt" | "maxIdt"> = { minIdt: null, maxIdt: null };
@@ -36,25 +55,44 @@ export class IdWriter {
   readonly #batches: Batches;
   readonly #rows: BatchWriter;
   readonly #now: () => number;
-  /** Entries of the index of ids that are yet to be written. */
-  readonly #new = new NewIds();
+  /** Entries of UUIDv7 that stand out of order, yet to be written. */
+  readonly #strays = new NewIds();
+  /** Of all others. */
+  readonly #index: IdIndexWriter;
   readonly #recent = new RecentIds((sinceMs) => this.#recall(sinceMs));
 
-  constructor(connection: Connection, batches: Batches, rows: BatchWriter, now: () => number) {
+  constructor({ connection, partitions, batches, rows, now, sizes }: IdWriterParts) {
     this.#connection = connection;
+    this.#index = new IdIndexWriter(connection, partitions, sizes);
     this.#batches = batches;
     this.#rows = rows;
     this.#now = now;
   }
 
-  /** Writes what was gathered. */
-  flush(): void {
-    this.#new.flush(this.#connection);
+  /** Whether the index is to be put in order, which `slice` does, a slice at a time. */
+  get isDue(): boolean {
+    return this.#index.isDue;
   }
 
-  /** What was gathered is not to be written. */
+  slice(): void {
+    this.#index.slice();
+  }
+
+  /** A transaction begins. */
+  begin(): void {
+    this.#index.begin();
+  }
+
+  /** Writes what was gathered. */
+  flush(): void {
+    this.#strays.flush(this.#connection);
+    this.#index.flush();
+  }
+
+  /** Something was rolled back. */
   forget(): void {
-    this.#new.forget();
+    this.#strays.forget();
+    this.#index.forget();
   }
 
   /** Called at the start, and when another process has written: what is remembered is not all there is. */
@@ -62,6 +100,7 @@ export class IdWriter {
     const sinceMs = this.#newestSpannedMs() + 1;
     this.#recent.restart(sinceMs);
     this.#recall(sinceMs);
+    this.#index.refresh();
   }
 
   /** No UUIDv7 of the log has a later time. */
@@ -88,7 +127,7 @@ export class IdWriter {
   duplicates(batches: readonly Batch[], check: "all" | readonly number[]): readonly FoundDuplicate[] {
     const wanted = check === "all" ? undefined : new Set(check);
     const again: { readonly index: number; readonly first: number }[] = [];
-    const asked = new AskedIds();
+    const asked: AskedId[] = [];
     let known: Map<string, number> | undefined;
     let index = -1;
     for (const batch of batches) {
@@ -104,7 +143,7 @@ export class IdWriter {
           continue;
         }
         known.set(id, index);
-        if (wanted?.has(index) !== false) asked.add(index, id, batch, cursor);
+        if (wanted?.has(index) !== false) asked.push({ index, id, hash: this.#hashOf(batch, cursor) });
       }
     }
     return asked.length === 0 ? again : withPlaces(again, this.#locateAll(asked));
@@ -122,7 +161,7 @@ export class IdWriter {
       if (inSpan) spanned++;
       this.#recent.add(ids, at, inSpan ? timeMs : 0);
     }
-    if (spanned < count) this.#index(part, batch, span);
+    if (spanned < count) this.#addEntries(part, batch, span);
     // Member by member: V8 gives an object that is spread and added to a hidden class of its own.
     const { minIdt, maxIdt } = span;
     return { minIdt, maxIdt, indexed: count - spanned };
@@ -131,13 +170,16 @@ export class IdWriter {
   /** Removes the index entry of the event that the cursor stands on, if it has one. */
   remove(part: number, batch: Batch, span: Pick<IdSpan, "minIdt" | "maxIdt">, cursor: BatchCursor): boolean {
     if (isSpanned(batch, span, cursor)) return false;
-    this.flush();
+    this.#strays.flush(this.#connection);
     const key = cursor.indexKey;
     const drop = (index: string): boolean =>
       this.#connection
         .sql(`DELETE FROM ${index} WHERE id = ? AND part = ? AND seq = ?`)
         .run(key, part, cursor.seq) > 0;
-    if (!drop("id_index")) drop("filed_id");
+    const is7 = isUuid7(batch, cursor);
+    if ((is7 || this.#index.index.hasOlder) && drop("id_index")) return true;
+    if (is7) drop("filed_id");
+    else this.#index.remove(part, batch, cursor);
     return true;
   }
 
@@ -150,11 +192,25 @@ export class IdWriter {
     return true;
   }
 
-  #locateAll(asked: AskedIds): ReadonlyMap<number, Place> {
+  /** In the index of ids that are no UUIDv7; -1 for a UUIDv7. */
+  #hashOf(batch: Batch, cursor: BatchCursor): number {
+    return isUuid7(batch, cursor) ? -1 : this.#index.index.hashOf(batch, cursor);
+  }
+
+  /** The places of those that are in the log, by index. */
+  #locateAll(asked: readonly AskedId[]): ReadonlyMap<number, Place> {
     // They may have come with an earlier request of the same group.
     this.#rows.flush();
     this.flush();
-    return asked.places(this.#connection, this.#batches);
+    const sources = { connection: this.#connection, batches: this.#batches, index: this.#index.index };
+    const { hasOlder } = sources.index;
+    const places = new Map<number, Place>();
+    for (const { index, id, hash } of asked) {
+      const place =
+        hash < 0 || hasOlder ? locate(sources, id) : placeOf(this.#batches, sources.index.places(hash), id);
+      if (place !== undefined) places.set(index, place);
+    }
+    return places;
   }
 
   /** As `#spanOf`, for a batch with one UUID: among a thousand partitions nearly all are such. */
@@ -180,9 +236,13 @@ export class IdWriter {
     return { minIdt, maxIdt };
   }
 
-  #index(part: number, batch: Batch, span: Pick<IdSpan, "minIdt" | "maxIdt">): void {
+  #addEntries(part: number, batch: Batch, span: Pick<IdSpan, "minIdt" | "maxIdt">): void {
     const cursor = new BatchCursor(batch);
-    while (cursor.next()) if (!isSpanned(batch, span, cursor)) this.#new.add(part, batch, cursor);
+    while (cursor.next()) {
+      if (isSpanned(batch, span, cursor)) continue;
+      const entries = isUuid7(batch, cursor) ? this.#strays : this.#index;
+      entries.add(part, batch, cursor);
+    }
   }
 
   /** UUIDv7 that have index entries may be newer than `sinceMs` too: the memory of recent ids must hold them. */

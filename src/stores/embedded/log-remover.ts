@@ -44,13 +44,14 @@ export class LogRemover {
     this.#fileThrough(part, last);
     const heads = batches.above(part, 0, TRIM_BATCHES).filter((head) => head.firstSeq <= last);
     const before = state.events;
+    const done = heads.length < TRIM_BATCHES;
+    const reached = done ? last : Math.min(last, heads.at(-1)?.lastSeq ?? last);
+    // First: entries of ids below it need not be taken away.
+    state.low = Math.max(state.low, reached + 1);
     for (const head of heads) {
       if (head.lastSeq <= last) this.#drop(topic, state, head);
       else this.#rewrite(topic, state, head, (seq) => seq > last);
     }
-    const done = heads.length < TRIM_BATCHES;
-    const reached = done ? last : Math.min(last, heads.at(-1)?.lastSeq ?? last);
-    state.low = Math.max(state.low, reached + 1);
     if (state.damage !== null && state.damage[1] <= reached) state.damage = null;
     this.#mendTimes(state, 0);
     partitions.save(state);

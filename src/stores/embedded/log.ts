@@ -8,6 +8,7 @@ import { type Encoded, Leaf } from "../batch-encoder.js";
 import { headsOfOne } from "../heads-of-one.js";
 import type { Access } from "./access.js";
 import { Batches } from "./batches.js";
+import { IdIndex } from "./id-index.js";
 import { locate } from "./id-lookup.js";
 import { HistoryWalk, NewestWalk } from "./key-walk.js";
 import { readPage, seqAt } from "./log-reader.js";
@@ -28,6 +29,7 @@ interface Reading {
   readonly connection: Connection;
   readonly topics: Topics;
   readonly batches: Batches;
+  readonly index: IdIndex;
 }
 
 export class EmbeddedLog implements Log {
@@ -92,8 +94,8 @@ export class EmbeddedLog implements Log {
   }
 
   find(id: string): Promise<StoredEvent | null> {
-    return this.#read(({ connection, batches }) => {
-      const place = locate(connection, batches, id);
+    return this.#read(({ connection, batches, index }) => {
+      const place = locate({ connection, batches, index }, id);
       return (place && batches.event(place.part, place.seq)) ?? null;
     });
   }
@@ -171,7 +173,7 @@ export class EmbeddedLog implements Log {
         // Appends to the partition stop as well. The reader hears of the damage by its own error.
         this.#access.call("markDamage", { part, firstSeq, lastSeq }).catch(() => {});
       });
-      this.#reading = { connection, topics, batches };
+      this.#reading = { connection, topics, batches, index: new IdIndex(connection) };
     }
     return this.#reading;
   }

@@ -149,6 +149,25 @@ const STEPS: readonly string[] = [
   ALTER TABLE batch_as_written RENAME TO batch;
   CREATE INDEX batch_idt ON batch (min_idt, max_idt) WHERE min_idt IS NOT NULL;
   `,
+  // Ids that are no UUIDv7: see id-index. Those of before stay in id_index. Numbers are never used again: readers tell by them what is new.
+  `
+  CREATE TABLE id_note (id INTEGER PRIMARY KEY AUTOINCREMENT, entries BLOB NOT NULL);
+  CREATE TABLE id_run (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    count INTEGER NOT NULL,
+    into_run INTEGER,
+    through INTEGER
+  );
+  CREATE TABLE id_chunk (
+    run INTEGER NOT NULL,
+    first INTEGER NOT NULL,
+    filter BLOB NOT NULL,
+    entries BLOB NOT NULL,
+    PRIMARY KEY (run, first)
+  );
+  CREATE TABLE id_state (key BLOB NOT NULL, version INTEGER NOT NULL, dead INTEGER NOT NULL);
+  INSERT INTO id_state (key, version, dead) VALUES (randomblob(8), 0, 0);
+  `,
 ];
 
 export const SCHEMA_VERSION = STEPS.length;

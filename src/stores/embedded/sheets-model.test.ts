@@ -12,7 +12,7 @@ type Action =
   | { type: "file"; by: number; sliceBytes: number }
   | { type: "trim" | "remove"; by: number; partition: number; share: number }
   | { type: "reopen"; by: number };
-type IdKind = "new" | "text" | "old" | "known";
+type IdKind = "new" | "text" | "other" | "old" | "known";
 
 const by = fc.integer({ min: 0, max: 1 });
 const partition = fc.integer({ min: 0, max: PARTITIONS - 1 });
@@ -20,6 +20,7 @@ const ids = fc.array(
   fc.oneof(
     { weight: 8, arbitrary: fc.constant<IdKind>("new") },
     { weight: 1, arbitrary: fc.constantFrom<IdKind>("text", "old", "known") },
+    { weight: 4, arbitrary: fc.constantFrom<IdKind>("text", "other") },
   ),
   { minLength: 1, maxLength: 3 },
 );
@@ -65,6 +66,7 @@ class Model {
 
   idOf(kind: IdKind, n: number): string {
     if (kind === "text") return `id-${n}`;
+    if (kind === "other") return `${String(n).padStart(8, "0")}-0000-4000-8000-000000000000`;
     if (kind === "old") return `01800000-0000-7000-8000-${String(n).padStart(12, "0")}`;
     const known = kind === "known" ? this.everyId[(n * 7) % Math.max(1, this.everyId.length)] : undefined;
     return known ?? systemClock.newId();
@@ -136,7 +138,7 @@ function compare(place: SheetPlace, model: Model): void {
     }
   });
   for (const id of model.everyId) {
-    const found = place.connection.snapshot(() => locate(place.connection, place.batches, id));
+    const found = place.connection.snapshot(() => locate(place, id));
     expect(found !== undefined).toBe(model.has(id));
   }
 }

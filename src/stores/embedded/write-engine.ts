@@ -21,6 +21,7 @@ import { BatchWriter } from "./batch-writer.js";
 import { Batches } from "./batches.js";
 import { DocumentWriter } from "./document-writer.js";
 import { busError, isBusy, isFull, isUncertain, packError } from "./errors.js";
+import { ID_SIZES } from "./id-merger.js";
 import { IdWriter } from "./id-writer.js";
 import { LeaseWriter } from "./lease-writer.js";
 import { operationsOf } from "./operations.js";
@@ -82,7 +83,14 @@ export class WriteEngine {
       rows: this.#rows,
       partitions: this.#partitions,
     });
-    this.#ids = new IdWriter(connection, this.#batches, this.#rows, Date.now);
+    this.#ids = new IdWriter({
+      connection,
+      partitions: this.#partitions,
+      batches: this.#batches,
+      rows: this.#rows,
+      now: Date.now,
+      sizes: options.idSizes ?? ID_SIZES,
+    });
     this.#leases = new LeaseWriter(connection, new ProcessWatch());
     this.#documents = new DocumentWriter(connection, this.#leases);
     this.#operations = operationsOf({
@@ -154,16 +162,18 @@ export class WriteEngine {
     return false;
   }
 
-  /** Whether sheets wait to be filed. */
+  /** Whether sheets wait to be filed, or the index of ids to be put in order. */
   get isFilingDue(): boolean {
     this.#mayFilingBeDue &&= this.#filer.isDue;
-    return this.#mayFilingBeDue;
+    return this.#mayFilingBeDue || this.#ids.isDue;
   }
 
-  /** Files a slice of the sheets. Says whether another process has written; throws if nothing was done. */
+  /** A slice of that. Says whether another process has written; throws if nothing was done. */
   file(sliceBytes = FILE_SLICE_BYTES): { foreign: boolean } {
     return this.#transact((foreign) => {
-      this.#filer.slice(sliceBytes);
+      const areIdsDue = this.#ids.isDue;
+      if (this.#mayFilingBeDue || !areIdsDue) this.#filer.slice(sliceBytes);
+      if (areIdsDue) this.#ids.slice();
       return { foreign };
     });
   }
@@ -342,6 +352,7 @@ export class WriteEngine {
   }
 
   #checkOthers(): boolean {
+    this.#ids.begin();
     const version = Number(this.#connection.sql("PRAGMA data_version").get()?.[0]);
     if (version === this.#dataVersion) return false;
     const first = this.#dataVersion < 0;

@@ -4,7 +4,8 @@ import Database from "libsql";
 import { describe, expect, it } from "vitest";
 import { BusError } from "../../../src/model/errors.js";
 import { embeddedStore } from "../../../src/stores/embedded/index.js";
-import { append, drafts, failsWith, readAll, runProgram, Workplace } from "./support.js";
+import { textIndexKey } from "../../../src/stores/id-key.js";
+import { append, draft, drafts, failsWith, readAll, runProgram, TOPIC, Workplace } from "./support.js";
 
 const work = new Workplace();
 const opener = new URL("./opener.ts", import.meta.url);
@@ -21,6 +22,12 @@ const ROWS_BY_PLACE = `
   DROP TABLE batch;
   ALTER TABLE by_place RENAME TO batch;
   CREATE INDEX batch_idt ON batch (min_idt, max_idt) WHERE min_idt IS NOT NULL`;
+
+/** Undoes what format 5 did, but for the entries of ids. */
+const IDS_IN_A_TREE = "DROP TABLE id_note; DROP TABLE id_run; DROP TABLE id_chunk; DROP TABLE id_state";
+
+/** A UUID that is no UUIDv7. */
+const OTHER_UUID = "9b2d5b4e-9d3c-4c1e-8a59-2f6d0e7c1b3a";
 
 describe("opening a store", () => {
   it("makes the file and the folders above it", async () => {
@@ -76,26 +83,39 @@ describe("opening a store", () => {
   });
 
   const olderFormats = [
-    { format: 3, undone: ROWS_BY_PLACE },
+    { format: 4, undone: IDS_IN_A_TREE },
+    { format: 3, undone: `${IDS_IN_A_TREE}; ${ROWS_BY_PLACE}` },
     {
       format: 1,
-      undone: `${ROWS_BY_PLACE}; DROP TABLE sheet; DROP TABLE filing; DROP TABLE filed_id; DROP TABLE ahead`,
+      undone: `${IDS_IN_A_TREE}; ${ROWS_BY_PLACE}; DROP TABLE sheet; DROP TABLE filing; DROP TABLE filed_id; DROP TABLE ahead`,
     },
   ];
   for (const { format, undone } of olderFormats) {
     it(`brings a file of format ${format} up to date, with all that is in it`, async () => {
       const store = await work.open();
-      for (let n = 0; n < 3; n++) await append(store, drafts(2));
+      for (let n = 0; n < 2; n++) await append(store, drafts(2));
+      await append(store, [draft(5, { id: "mine" }), draft(6, { id: OTHER_UUID })]);
       const before = await readAll(store);
       await store.close();
       const older = new Database(work.path);
       older.exec(`${undone}; PRAGMA user_version = ${format}`);
+      const entry = older.prepare("INSERT INTO id_index (id, part, seq) SELECT ?, first_part, ? FROM topic");
+      entry.run(textIndexKey("mine"), 5);
+      entry.run(Buffer.from(`01${OTHER_UUID.replaceAll("-", "")}`, "hex"), 6);
       older.close();
       const again = await work.open();
       expect(await readAll(again)).toEqual(before);
       for (const { id, seq } of before) expect(await again.log.find(id)).toMatchObject({ seq });
-      await append(again, drafts(2));
+      await append(again, [
+        draft(7),
+        draft(8, { id: "mine", freshId: false }),
+        draft(8, { id: OTHER_UUID, freshId: false }),
+        draft(8),
+      ]);
       expect((await readAll(again)).map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+      expect((await again.check()).problems).toEqual([]);
+      await again.log.remove(TOPIC, 0, [5, 6]);
+      expect([await again.log.find("mine"), await again.log.find(OTHER_UUID)]).toEqual([null, null]);
       expect((await again.check()).problems).toEqual([]);
     });
   }

@@ -1,0 +1,104 @@
+/**
+ * Entries of the index of ids: the hash of an id, and where its event stands. An entry with a negative seq says that the one with
+ * that seq is gone: where both meet, neither is kept.
+ *
+ * In the file, numbers are little-endian and lie by column, so that they are read without a copy of each:
+ *
+ *   checksum u32 · count u32 · hashes f64 × count · seqs f64 × count · partition numbers u32 × count
+ */
+import { endianness } from "node:os";
+import { crc32 } from "node:zlib";
+import { BusError } from "../../model/errors.js";
+
+/** What filters are made for. */
+export const MAX_CHUNK = 1_024;
+
+const HEAD_BYTES = 8;
+const ENTRY_BYTES = 20;
+/** Numbers are swapped where the machine has them the other way round. */
+const IS_BIG_ENDIAN = endianness() === "BE";
+
+export interface Entries {
+  readonly length: number;
+  readonly hashes: Float64Array;
+  readonly seqs: Float64Array;
+  readonly parts: Uint32Array;
+}
+
+/** Entries one after the other, in a room that grows. */
+export class EntryList implements Entries {
+  hashes: Float64Array;
+  seqs: Float64Array;
+  parts: Uint32Array;
+  length = 0;
+
+  constructor(room: number) {
+    this.hashes = new Float64Array(room);
+    this.seqs = new Float64Array(room);
+    this.parts = new Uint32Array(room);
+  }
+
+  push(hash: number, part: number, seq: number): void {
+    if (this.length === this.hashes.length) this.#grow();
+    this.set(this.length++, hash, part, seq);
+  }
+
+  set(at: number, hash: number, part: number, seq: number): void {
+    this.hashes[at] = hash;
+    this.seqs[at] = seq;
+    this.parts[at] = part;
+  }
+
+  #grow(): void {
+    const larger = new EntryList(Math.max(16, this.length * 2));
+    larger.hashes.set(this.hashes);
+    larger.seqs.set(this.seqs);
+    larger.parts.set(this.parts);
+    this.hashes = larger.hashes;
+    this.seqs = larger.seqs;
+    this.parts = larger.parts;
+  }
+}
+
+export function encodeEntries({ hashes, seqs, parts }: Entries, from: number, to: number): Buffer {
+  const count = to - from;
+  const bytes = Buffer.alloc(HEAD_BYTES + count * ENTRY_BYTES);
+  const columns = columnsOf(bytes, count);
+  columns.hashes.set(hashes.subarray(from, to));
+  columns.seqs.set(seqs.subarray(from, to));
+  columns.parts.set(parts.subarray(from, to));
+  if (IS_BIG_ENDIAN) swap(bytes, count);
+  bytes.writeUInt32LE(count, 4);
+  bytes.writeUInt32LE(crc32(bytes.subarray(4)), 0);
+  return bytes;
+}
+
+/** `where`: for the error, if they are damaged. */
+export function decodeEntries(stored: Buffer, where: string): Entries {
+  const count = stored.length < HEAD_BYTES ? -1 : stored.readUInt32LE(4);
+  if (
+    stored.length !== HEAD_BYTES + count * ENTRY_BYTES ||
+    stored.readUInt32LE(0) !== crc32(stored.subarray(4))
+  )
+    throw new BusError("STORE_DAMAGED", `the index of ids is damaged in ${where}; restore a backup`);
+  // What comes from the engine may begin anywhere; columns of numbers may not.
+  const bytes = Buffer.from(new Uint8Array(stored).buffer);
+  if (IS_BIG_ENDIAN) swap(bytes, count);
+  return columnsOf(bytes, count);
+}
+
+function columnsOf({ buffer, byteOffset }: Buffer, length: number): Entries {
+  const hashesAt = byteOffset + HEAD_BYTES;
+  const seqsAt = hashesAt + length * 8;
+  return {
+    length,
+    hashes: new Float64Array(buffer, hashesAt, length),
+    seqs: new Float64Array(buffer, seqsAt, length),
+    parts: new Uint32Array(buffer, seqsAt + length * 8, length),
+  };
+}
+
+function swap(bytes: Buffer, count: number): void {
+  bytes.subarray(HEAD_BYTES, HEAD_BYTES + count * 16).swap64();
+  bytes.subarray(HEAD_BYTES + count * 16).swap32();
+}

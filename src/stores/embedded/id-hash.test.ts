@@ -1,0 +1,65 @@
+import { expect, it } from "vitest";
+import { ID_BYTES, writeUuid } from "../id-key.js";
+import { HASHES, IdHash } from "./id-hash.js";
+
+const hash = new IdHash(Buffer.from("0123456789abcdef", "hex"));
+
+function ofUuid(by: IdHash, id: string): number {
+  const bytes = Buffer.alloc(ID_BYTES + 3);
+  writeUuid(id, bytes, 3);
+  return by.ofUuid(bytes, 3);
+}
+
+it("hashes are whole numbers, the same for the same id and key, and others under another key", () => {
+  const other = new IdHash(Buffer.from("1123456789abcdef", "hex"));
+  for (const id of ["", "a", "order-1", "😀".repeat(200), "\ud800"]) {
+    const value = hash.ofText(id);
+    expect(Number.isSafeInteger(value) && value >= 0 && value < HASHES).toBe(true);
+    expect(hash.ofText(id)).toBe(value);
+    expect(other.ofText(id)).not.toBe(value);
+  }
+  const uuid = "12345678-9abc-4def-8123-456789abcdef";
+  expect(ofUuid(hash, uuid)).toBe(ofUuid(hash, uuid));
+  expect(ofUuid(other, uuid)).not.toBe(ofUuid(hash, uuid));
+});
+
+it("texts that differ by little, or by nothing but their length, have hashes of their own", () => {
+  const ids = [
+    "",
+    "\0",
+    "\0\0",
+    "\0\0\0",
+    "a",
+    "a\0",
+    "\0a",
+    "ab",
+    "ba",
+    "abc",
+    "ab\0",
+    "ab\0c",
+    "x".repeat(130),
+    "x".repeat(131),
+  ];
+  expect(new Set(ids.map((id) => hash.ofText(id))).size).toBe(ids.length);
+});
+
+it("hashes are spread evenly, however alike the ids are", () => {
+  const count = 64_000;
+  const buckets = { text: new Uint32Array(64), uuid: new Uint32Array(64), low: new Uint32Array(64) };
+  const all = new Set<number>();
+  const countIn = (bucket: Uint32Array, at: number): void => {
+    bucket[at] = (bucket[at] as number) + 1;
+  };
+  for (let n = 0; n < count; n++) {
+    const text = hash.ofText(`order-${n}`);
+    const uuid = ofUuid(hash, `00000000-0000-4000-8000-${String(n).padStart(12, "0")}`);
+    all.add(text).add(uuid);
+    countIn(buckets.text, Math.floor((text / HASHES) * 64));
+    countIn(buckets.uuid, Math.floor((uuid / HASHES) * 64));
+    countIn(buckets.low, text % 64);
+  }
+  expect(all.size).toBe(2 * count);
+  // 1,000 in each, give or take: five times what chance gives.
+  for (const bucket of Object.values(buckets))
+    for (const found of bucket) expect(Math.abs(found - count / 64)).toBeLessThan(160);
+});

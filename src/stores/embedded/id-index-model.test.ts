@@ -1,0 +1,160 @@
+/** Whatever is appended, removed, undone and put in order by whichever process: each id of the log is found, and no other. */
+import fc from "fast-check";
+import { afterAll, expect, it } from "vitest";
+import { draft, SheetPlace } from "../../../test/support/sheet-place.js";
+import { locate } from "./id-lookup.js";
+import type { AppendAnswer, Request } from "./protocol.js";
+
+type Action =
+  | { type: "append"; by: number; fresh: number; again: number; failing: boolean }
+  | { type: "order"; by: number; slices: number }
+  | { type: "trim" | "remove"; by: number; share: number }
+  | { type: "reopen"; by: number };
+
+const by = fc.integer({ min: 0, max: 1 });
+const action: fc.Arbitrary<Action> = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      type: fc.constant("append" as const),
+      by,
+      fresh: fc.integer({ min: 0, max: 40 }),
+      again: fc.integer({ min: 0, max: 3 }),
+      failing: fc.boolean(),
+    }),
+  },
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      type: fc.constant("order" as const),
+      by,
+      slices: fc.integer({ min: 1, max: 4 }),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      type: fc.constantFrom("trim" as const, "remove" as const),
+      by,
+      share: fc.double({ min: 0, max: 1, noNaN: true }),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ type: fc.constant("reopen" as const), by }) },
+);
+
+/** What was seen of the index: a test that sees no merge says nothing. */
+const seen = { runs: 0, underWay: 0, merged: 0 };
+
+class Model {
+  readonly place = new SheetPlace();
+  readonly everyId: string[] = [];
+  /** Seqs by id, of what is in the log. */
+  readonly log = new Map<string, number>();
+  #head = 0;
+
+  /** Half of them texts, half of them UUIDs. */
+  #newId(): string {
+    const n = this.everyId.length;
+    const id = n % 2 === 0 ? `order-${n}` : `00000000-0000-4000-8000-${String(n).padStart(12, "0")}`;
+    this.everyId.push(id);
+    return id;
+  }
+
+  append({ by: engine, fresh, again, failing }: Extract<Action, { type: "append" }>): void {
+    const known = Array.from(
+      { length: again },
+      (_, i) => this.everyId[(i * 31 + this.#head) % this.everyId.length],
+    );
+    const ids = [
+      ...known.filter((id) => id !== undefined),
+      ...Array.from({ length: fresh }, () => this.#newId()),
+    ];
+    if (ids.length === 0) return;
+    const requests = this.#inTwo(ids).map((some) =>
+      this.place.append(
+        0,
+        some.map((id, n) => draft(n, { id })),
+      ),
+    );
+    // One that fails in between undoes what it did, and nothing else.
+    if (failing) requests.splice(1, 0, this.#impossible());
+    const { replies } = this.place.engine(engine).run(requests);
+    const duplicates = replies
+      .filter(({ number }) => requests.find((request) => request.number === number)?.name === "append")
+      .map((reply) => {
+        if ("error" in reply) throw new Error(reply.error.message);
+        return ((reply.answer as AppendAnswer).duplicates ?? []).length;
+      })
+      .reduce((sum, count) => sum + count, 0);
+    expect(duplicates).toBe(ids.filter((id, i) => this.log.has(id) || ids.indexOf(id) < i).length);
+    for (const id of ids) if (!this.log.has(id)) this.log.set(id, ++this.#head);
+  }
+
+  #inTwo(ids: readonly string[]): string[][] {
+    const middle = Math.ceil(ids.length / 2);
+    return [ids.slice(0, middle), ids.slice(middle)].filter(({ length }) => length > 0);
+  }
+
+  #impossible(): Request {
+    return this.place.request("trim", { topic: "none", partition: 0, through: 1 });
+  }
+
+  order(engine: number, slices: number): void {
+    for (let slice = 0; slice < slices; slice++) this.place.engine(engine).file(1e9);
+  }
+
+  cut(engine: number, type: "trim" | "remove", share: number): void {
+    const events = [...this.log];
+    const count = Math.floor(share * events.length);
+    const gone = events.filter((_, i) => (type === "trim" ? i < count : i % 3 === count % 3));
+    for (const [id] of gone) this.log.delete(id);
+    const seqs = gone.map(([, seq]) => seq);
+    if (type === "remove") this.place.call(engine, "remove", { topic: "t", partition: 0, seqs });
+    else this.place.call(engine, "trim", { topic: "t", partition: 0, through: seqs.at(-1) ?? 0 });
+  }
+
+  compare(): void {
+    const { place } = this;
+    place.connection.snapshot(() => {
+      for (const id of this.everyId) expect(locate(place, id)?.seq).toBe(this.log.get(id));
+      for (const run of place.index.runs.all()) {
+        seen.runs++;
+        if (run.through !== null) seen.underWay++;
+        if (run.isSettled && run.count > 50) seen.merged++;
+      }
+    });
+  }
+}
+
+function perform(model: Model, one: Action): void {
+  if (one.type === "append") model.append(one);
+  else if (one.type === "order") model.order(one.by, one.slices);
+  else if (one.type === "reopen") model.place.reopen(one.by);
+  else model.cut(one.by, one.type, one.share);
+}
+
+it("P3: two processes that append, fail, remove, reopen and put the index in order find each id, and no other", () => {
+  fc.assert(
+    fc.property(fc.array(action, { minLength: 5, maxLength: 40 }), (actions) => {
+      const model = new Model();
+      try {
+        actions.forEach((one, step) => {
+          perform(model, one);
+          if (step % 5 === 4) model.compare();
+        });
+        model.compare();
+        expect(model.place.problems()).toEqual([]);
+        while (model.place.engine(0).isFilingDue) model.order(0, 1);
+        model.compare();
+        expect(model.place.problems()).toEqual([]);
+      } finally {
+        model.place.close();
+      }
+    }),
+    { numRuns: 30 },
+  );
+});
+
+afterAll(() => {
+  for (const count of Object.values(seen)) expect(count).toBeGreaterThan(0);
+});

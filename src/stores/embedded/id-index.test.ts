@@ -1,0 +1,140 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { draft, ID_SIZES, SheetPlace } from "../../../test/support/sheet-place.js";
+import { EntryList, encodeEntries } from "./id-entries.js";
+import { IdIndexWriter } from "./id-index-writer.js";
+import { locate } from "./id-lookup.js";
+import { Partitions } from "./partitions.js";
+import type { AppendAnswer, Reply } from "./protocol.js";
+import { Connection } from "./sqlite.js";
+
+let place: SheetPlace;
+beforeEach(() => {
+  place = new SheetPlace();
+});
+afterEach(() => place.close());
+
+function ids(count: number, from = 0): string[] {
+  return Array.from({ length: count }, (_, n) => `order-${from + n}`);
+}
+
+function append(some: readonly string[]): Reply {
+  const request = place.append(
+    0,
+    some.map((id, n) => draft(n, { id })),
+  );
+  return place.engine(0).run([request]).replies[0] as Reply;
+}
+
+function duplicatesOf(reply: Reply): number {
+  if ("error" in reply) throw new Error(reply.error.message);
+  return ((reply.answer as AppendAnswer).duplicates ?? []).length;
+}
+
+function putInOrder(): void {
+  while (place.engine(0).isFilingDue) place.engine(0).file();
+}
+
+function entries(): number {
+  const [count] = place.connection.sql("SELECT coalesce(sum(count), 0) FROM id_run").get<[number]>() ?? [-1];
+  return count;
+}
+
+function found(id: string): number | undefined {
+  return place.connection.snapshot(() => locate(place, id)?.seq);
+}
+
+describe("the index of ids", () => {
+  it("P3: notes become runs, runs become larger ones, and each id is found all along", () => {
+    const sizes: number[] = [];
+    for (let from = 0; from < 600; from += 6) {
+      expect(duplicatesOf(append(ids(6, from)))).toBe(0);
+      place.engine(0).file();
+      expect(duplicatesOf(append(ids(6, Math.floor(from / 2))))).toBe(6);
+      sizes.push([...place.index.runs.all()].length);
+      expect(found(`order-${from}`)).toBe(from + 1);
+    }
+    putInOrder();
+    for (let n = 0; n < 600; n++) expect(found(`order-${n}`)).toBe(n + 1);
+    expect(Math.max(...sizes)).toBeLessThan(30);
+    expect(place.connection.sql("SELECT max(count) FROM id_run").get()?.[0]).toBeGreaterThan(300);
+  });
+
+  it("takes no more room than the events that are left need, whether they were cut or taken out", () => {
+    append(ids(200));
+    putInOrder();
+    place.call(0, "trim", { topic: "t", partition: 0, through: 190 });
+    putInOrder();
+    expect(entries()).toBeLessThan(20);
+    append(ids(200, 200));
+    const seqs = Array.from({ length: 200 }, (_, n) => 201 + n);
+    place.call(0, "remove", { topic: "t", partition: 0, seqs: seqs.slice(0, 195) });
+    putInOrder();
+    expect(entries()).toBeLessThan(30);
+    expect([found("order-199"), found("order-200"), found("order-399")]).toEqual([200, undefined, 400]);
+    expect(duplicatesOf(append(ids(1, 200)))).toBe(0);
+    expect(place.problems()).toEqual([]);
+  });
+
+  it("P3: a note that was undone is not taken for the one that another process wrote under its number", () => {
+    const other = new Connection(place.path, { busyTimeoutMs: 1_000 });
+    const [mine, theirs] = [place.connection, other].map(
+      (connection) => new IdIndexWriter(connection, new Partitions(connection), ID_SIZES),
+    ) as [IdIndexWriter, IdIndexWriter];
+    const write = (writer: IdIndexWriter, connection: Connection, seq: number): number => {
+      const note = new EntryList(1);
+      const hash = writer.index.hash.ofText(`order-${seq}`);
+      note.push(hash, 1, seq);
+      writer.index.notes.write(connection, encodeEntries(note, 0, 1), note);
+      return hash;
+    };
+    try {
+      place.connection.exec("BEGIN IMMEDIATE");
+      mine.begin();
+      write(mine, place.connection, 1);
+      place.connection.exec("ROLLBACK");
+      mine.forget();
+      other.exec("BEGIN IMMEDIATE");
+      theirs.begin();
+      const hash = write(theirs, other, 2);
+      other.exec("COMMIT");
+      place.connection.exec("BEGIN IMMEDIATE");
+      mine.begin();
+      mine.refresh();
+      expect(mine.index.places(hash)).toEqual([{ part: 1, seq: 2 }]);
+      place.connection.exec("COMMIT");
+    } finally {
+      other.close();
+    }
+  });
+});
+
+describe("a damaged index of ids", () => {
+  it("P14: a damaged chunk is told of by whoever would need it, and by nobody else", () => {
+    append(ids(60));
+    putInOrder();
+    place.connection.exec(
+      "UPDATE id_chunk SET entries = CAST(substr(entries, 1, 20) || x'ff' || substr(entries, 22) AS BLOB)",
+    );
+    place.reopen(0);
+    const again = append(ids(1, 7));
+    expect("error" in again && again.error).toMatchObject({ code: "STORE_DAMAGED", retryable: false });
+    expect("error" in again && again.error.message).toContain("the index of ids is damaged in chunk");
+    expect(duplicatesOf(append([draft(1).id]))).toBe(0);
+    expect(duplicatesOf(append(ids(6, 100)))).toBe(0);
+    const problems = place.problems();
+    expect(problems.filter((problem) => problem.includes("the index of ids is damaged"))).not.toEqual([]);
+    expect(problems).toContain('event 8 of partition 0 of "t" is not found by its id');
+  });
+
+  it("P14: with a damaged note nobody can say whether an id is new, but ids that the bus makes go on", () => {
+    append(ids(2));
+    append(ids(2, 2));
+    place.connection.exec("UPDATE id_note SET entries = x'00' WHERE id = 1");
+    place.reopen(0);
+    const fresh = append(ids(1, 50));
+    expect("error" in fresh && fresh.error.message).toContain("the index of ids is damaged in note 1");
+    expect(duplicatesOf(append([draft(1).id]))).toBe(0);
+    putInOrder();
+    expect(place.problems()[0]).toContain("the index of ids is damaged in note 1");
+  });
+});
