@@ -7,11 +7,14 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Case, Ratio, Suite } from "../suite.js";
-import { endToEnd, idling, inLog, type Spread, WINDOW } from "./scaling/loads.js";
+import { amongIds, endToEnd, idling, inLog, type Spread, WINDOW } from "./scaling/loads.js";
 
 /** `--long` */
 const LONG = process.env.PROMETHEAN_BENCH_LONG === "1";
 const SIZES = [10_000, 100_000, 1_000_000, ...(LONG ? [10_000_000] : [])];
+const IDS = SIZES.slice(1);
+/** Enough that work on their index, which comes in lumps, is among it. */
+const ID_EVENTS = 200_000;
 const TOPICS = [1, 10, 1_000];
 const PARTITIONS = [1, 8, 64];
 const GROUPS = [1, 10];
@@ -27,6 +30,7 @@ const shown = (n: number): string => n.toLocaleString("en");
 const PUBLISHED = "publish";
 const CONSUMED = "consume";
 const inLogOf = (kind: string, events: number): string => `${kind}, by events in the log: ${shown(events)}`;
+const amongRandom = (n: number): string => `publish under random ids, by ids in the store: ${shown(n)}`;
 const amongTopics = (n: number): string => `publish to handled, by topics: ${shown(n)}`;
 const inRuns = (n: number): string =>
   `publish to handled, by topics, ${shown(WINDOW)} events of one after the other: ${shown(n)}`;
@@ -71,6 +75,7 @@ export const suite: Suite = {
   name: "scaling",
   cases: [
     ...SIZES.map(sizeCase),
+    ...IDS.map((ids) => cost(amongRandom(ids), () => amongIds(folder, ids, ID_EVENTS))),
     ...TOPICS.map((topics) => spreadCase(amongTopics(topics), { topics })),
     spreadCase(inRuns(MANY), { topics: MANY, run: WINDOW }),
     ...PARTITIONS.map((partitions) => spreadCase(amongPartitions(partitions), { partitions })),
@@ -81,6 +86,7 @@ export const suite: Suite = {
   ratios: [
     growth((n) => inLogOf(PUBLISHED, n), 10_000, SIZES.at(-1) ?? 0, 1.15),
     growth((n) => inLogOf(CONSUMED, n), 10_000, SIZES.at(-1) ?? 0, 1.15),
+    growth(amongRandom, 100_000, IDS.at(-1) ?? 0, 1.15),
     growth(amongTopics, 1, 1_000, 1.15),
     { name: `${inRuns(MANY)} / 1`, of: inRuns(MANY), to: amongTopics(1), atMost: 1.15 },
     growth(amongPartitions, 1, 64, 1.15),

@@ -215,6 +215,15 @@ export function pack(
   };
 }
 
+/** The event that a cursor of the batch stands on, alone and dense. */
+export function packOne({ ids }: Batch, cursor: BatchCursor): Pick<Batch, "ids" | "data"> {
+  const { uuidAt } = cursor;
+  return {
+    ids: uuidAt < 0 ? Buffer.alloc(0) : Buffer.from(ids.subarray(uuidAt, uuidAt + ID_BYTES)),
+    data: Buffer.concat([Buffer.of(VERSION), cursor.entry("dense")]),
+  };
+}
+
 /** Checksum of a batch's bytes and of where it belongs. */
 export function checksum(part: number, lastSeq: Seq, count: number, { firstSeq, ids, data }: Batch): number {
   const place = crc32(`${part}:${firstSeq}:${lastSeq}:${count}`);

@@ -17,7 +17,7 @@ import { WriteEngine } from "../../src/stores/embedded/write-engine.js";
 
 export const PARTITIONS = 10;
 /** So few that what takes many otherwise is seen. */
-export const ID_SIZES = { notes: 6, chunk: 2, fanout: 3, mergedPerNew: 1 };
+export const ID_SIZES = { notes: 6, chunk: 2, fanout: 3, slice: 16, mergedPerNew: 1 };
 const OPTIONS = {
   durability: "os",
   busyTimeoutMs: 1_000,

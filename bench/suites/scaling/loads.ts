@@ -1,4 +1,5 @@
 /** The loads of the scaling suite: what an event costs in a log, among topics, partitions and groups; what idling costs. */
+import { randomUUID } from "node:crypto";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -6,7 +7,7 @@ import type { Bus } from "../../../src/bus/bus.js";
 import { createBus } from "../../../src/bus/create-bus.js";
 import { embeddedStore } from "../../../src/stores/embedded/index.js";
 import { countdown, keyOf, milliseconds, payloadOf, timed, windowed } from "../../events.js";
-import { publish, storeSink, TOPIC } from "../embedded/sinks.js";
+import { type Ids, publish, storeSink, TOPIC } from "../embedded/sinks.js";
 
 export const WINDOW = 1_024;
 /**
@@ -16,6 +17,7 @@ export const WINDOW = 1_024;
 const WARM = 120_000;
 /** Where an append carries 16 events, or one, an event costs what it will cost after about 250,000: until then, up to half as much again. */
 const SPREAD_WARM = 250_000;
+const ID_WARM = 60_000;
 const WARM_TOPIC = "bench.warm";
 /** Longer ones are filled once and grow a little with each measurement. */
 const REFILL_UP_TO = 100_000;
@@ -23,16 +25,16 @@ const IDLE_MS = 4_000;
 const SETTLE_MS = 1_000;
 
 let files = 0;
-const filled = new Map<number, string>();
+const filled = new Map<string, string>();
 
-async function fileWith(folder: string, events: number): Promise<string> {
-  const known = filled.get(events);
+async function fileWith(folder: string, events: number, ids: Ids): Promise<string> {
+  const known = filled.get(`${ids} ${events}`);
   if (known !== undefined) return known;
   const path = join(folder, `log-${++files}`);
   const sink = await storeSink(path);
-  await publish(sink, { events, window: WINDOW, ids: "fresh" });
+  await publish(sink, { events, window: WINDOW, ids });
   await sink.close();
-  if (events > REFILL_UP_TO) filled.set(events, path);
+  if (events > REFILL_UP_TO) filled.set(`${ids} ${events}`, path);
   return path;
 }
 
@@ -45,7 +47,7 @@ const send = (bus: Bus, topic: string, events: number): Promise<void> =>
 
 /** Processor time of an event that is published at the end of such a log, and of one that is consumed there. */
 export async function inLog(folder: string, size: number, events: number): Promise<readonly number[]> {
-  const path = await fileWith(folder, size);
+  const path = await fileWith(folder, size, "fresh");
   const bus = await createBus({ store: embeddedStore({ path }) });
   try {
     // In another topic, so that the log keeps its size.
@@ -53,7 +55,23 @@ export async function inLog(folder: string, size: number, events: number): Promi
     return await publishAndConsume(bus, TOPIC, events);
   } finally {
     await bus.close();
-    if (!filled.has(size)) remove(path);
+    if (size <= REFILL_UP_TO) remove(path);
+  }
+}
+
+/** Processor time of an event that is published under an id that is nothing but chance, in a store with so many of them. */
+export async function amongIds(folder: string, size: number, events: number): Promise<number> {
+  const path = await fileWith(folder, size, "random");
+  const bus = await createBus({ store: embeddedStore({ path }) });
+  const sendRandom = (count: number): Promise<void> =>
+    windowed(count, WINDOW, (n) => bus.publish(TOPIC, payloadOf(n), { key: keyOf(n), id: randomUUID() }));
+  try {
+    await sendRandom(ID_WARM);
+    const [, cost = Number.NaN] = await timed(events, () => sendRandom(events));
+    return cost;
+  } finally {
+    await bus.close();
+    if (size <= REFILL_UP_TO) remove(path);
   }
 }
 

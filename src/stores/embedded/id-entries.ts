@@ -11,7 +11,7 @@ import { crc32 } from "node:zlib";
 import { BusError } from "../../model/errors.js";
 
 /** What filters are made for. */
-export const MAX_CHUNK = 1_024;
+export const MAX_CHUNK = 256;
 
 const HEAD_BYTES = 8;
 const ENTRY_BYTES = 20;

@@ -14,6 +14,7 @@
 import type { Batch, BatchCursor } from "../batch-codec.js";
 import { ID_BYTES, textIndexKey, uuidIndexKey, uuidTimeMs, writeUuid } from "../id-key.js";
 import { type Batches, type BatchHead, FIRST_SEQ, PART } from "./batches.js";
+import { EventFinder } from "./event-finder.js";
 import type { IdIndex, Place } from "./id-index.js";
 import { seqOfUuid } from "./sheets.js";
 import type { Connection } from "./sqlite.js";
@@ -57,7 +58,7 @@ export function locate({ connection, batches, index }: IdSources, id: string): P
   if (timeMs < 0) {
     index.refresh();
     const hash = isUuid ? index.hash.ofUuid(uuid, 0) : index.hash.ofText(id);
-    return placeOf(batches, index.places(hash), id) ?? indexed(connection, batches, key, id);
+    return placeOf(new EventFinder(batches), index.places(hash), id) ?? indexed(connection, batches, key, id);
   }
   return (
     spanned(connection, batches, uuid, timeMs) ??
@@ -106,10 +107,10 @@ function indexed(
   const row = connection
     .sql(`SELECT part, seq FROM ${index} WHERE id = ?`)
     .get<[part: number, seq: number]>(key);
-  return row && placeOf(batches, [{ part: row[0], seq: row[1] }], id);
+  return row && placeOf(new EventFinder(batches), [{ part: row[0], seq: row[1] }], id);
 }
 
 /** Which of the places an index tells of is that of the id: some may lead nowhere, or to another event. */
-export function placeOf(batches: Batches, places: readonly Place[], id: string): Place | undefined {
-  return places.find(({ part, seq }) => batches.event(part, seq)?.id === id);
+export function placeOf(finder: EventFinder, places: readonly Place[], id: string): Place | undefined {
+  return places.find(({ part, seq }) => finder.at(part, seq)?.id === id);
 }

@@ -23,14 +23,19 @@ export interface IdSizes {
   readonly chunk: number;
   /** Runs of about one size that become one, and how much larger the next size is. */
   readonly fanout: number;
-  /** Entries that are merged for each that is new: that much keeps up with as many sizes of runs. */
+  /** Entries that are merged at a time, at least, */
+  readonly slice: number;
+  /** and for each that is new: that much keeps up with as many sizes of runs. */
   readonly mergedPerNew: number;
 }
 
-export const ID_SIZES: IdSizes = { notes: 32_768, chunk: MAX_CHUNK, fanout: 8, mergedPerNew: 4 };
-
-/** Chunks that are merged in one slice at least. */
-const SLICE_CHUNKS = 8;
+export const ID_SIZES: IdSizes = {
+  notes: 32_768,
+  chunk: MAX_CHUNK,
+  fanout: 8,
+  slice: 8_192,
+  mergedPerNew: 4,
+};
 
 export interface IdMergerParts {
   readonly connection: Connection;
@@ -64,8 +69,8 @@ export class IdMerger {
   slice(added: number): void {
     if (this.#isRunDue) this.#makeRun();
     const inputs = this.#toMerge();
-    const { chunk, mergedPerNew } = this.#sizes;
-    const count = Math.max(SLICE_CHUNKS * chunk, mergedPerNew * added);
+    const { slice, mergedPerNew } = this.#sizes;
+    const count = Math.max(slice, mergedPerNew * added);
     if (inputs !== undefined) this.#merge(inputs, count);
   }
 

@@ -7,6 +7,7 @@ import { type Batch, BatchCursor } from "../batch-codec.js";
 import { firstIndexKeyAt, ID_BYTES, uuidTimeMs } from "../id-key.js";
 import type { BatchWriter } from "./batch-writer.js";
 import type { Batches } from "./batches.js";
+import { EventFinder } from "./event-finder.js";
 import type { Place } from "./id-index.js";
 import { IdIndexWriter } from "./id-index-writer.js";
 import { isInSpan, isSpanned, isUuid7, locate, MAX_CLOCK_GAP_MS, placeOf, SPAN_MS } from "./id-lookup.js";
@@ -204,10 +205,11 @@ export class IdWriter {
     this.flush();
     const sources = { connection: this.#connection, batches: this.#batches, index: this.#index.index };
     const { hasOlder } = sources.index;
+    const finder = new EventFinder(this.#batches);
     const places = new Map<number, Place>();
     for (const { index, id, hash } of asked) {
       const place =
-        hash < 0 || hasOlder ? locate(sources, id) : placeOf(this.#batches, sources.index.places(hash), id);
+        hash < 0 || hasOlder ? locate(sources, id) : placeOf(finder, sources.index.places(hash), id);
       if (place !== undefined) places.set(index, place);
     }
     return places;

@@ -8,6 +8,7 @@ import { type Batch, pack } from "../batch-codec.js";
 import { batchesIn, type NewBatch } from "../batch-encoder.js";
 import type { BatchWriter } from "./batch-writer.js";
 import { type Batches, damagedError } from "./batches.js";
+import { EventFinder } from "./event-finder.js";
 import type { FoundDuplicate, IdWriter } from "./id-writer.js";
 import type { KeyIndex } from "./key-index.js";
 import type { LeaseWriter } from "./lease-writer.js";
@@ -49,7 +50,7 @@ export class LogWriter {
     const incoming = batchesIn(request);
     const found = request.check === "none" ? NONE : ids.duplicates(incoming, request.check);
     // Before anything is written: whoever shows a duplicate may find it damaged.
-    const duplicates = found.length === 0 ? NO_DUPLICATES : found.map((one) => this.#duplicate(one));
+    const duplicates = found.length === 0 ? NO_DUPLICATES : this.#shown(found);
     const batches = found.length === 0 ? incoming : without(incoming, found);
     for (const { ids, data, count, maxTs } of batches) {
       const batch = { ids, data, firstSeq: state.head + 1 };
@@ -80,16 +81,19 @@ export class LogWriter {
     state.bytes += bytes;
   }
 
-  /** The first event under the id, packed alone, so that the other thread can show it. */
-  #duplicate({ index, first }: FoundDuplicate): Duplicate {
-    if (typeof first === "number") return { index, sameAs: first };
+  /** With the first event under each id, packed alone, so that the other thread can show it. */
+  #shown(found: readonly FoundDuplicate[]): readonly Duplicate[] {
     const { batches, topics } = this.#parts;
-    const head = batches.holding(first.part, first.seq);
-    const alone =
-      head === undefined ? null : pack(batches.load(head), (cursor) => cursor.seq === first.seq, "dense");
-    if (alone === null) throw new Error(`event ${first.seq} of partition number ${first.part} vanished`);
-    const { ids, data } = alone;
-    return { index, event: { ...topics.owner(first.part), seq: first.seq, ids, data } };
+    const finder = new EventFinder(batches);
+    return found.map(({ index, first }) => {
+      if (typeof first === "number") return { index, sameAs: first };
+      const { part, seq } = first;
+      const alone = finder.alone(part, seq);
+      if (alone === undefined) throw new Error(`event ${seq} of partition number ${part} vanished`);
+      const { topic, partition } = topics.owner(part);
+      const { ids, data } = alone;
+      return { index, event: { topic, partition, seq, ids, data } };
+    });
   }
 }
 
