@@ -9,7 +9,7 @@
 import { type CancelTimer, pause } from "../model/clock.js";
 import { BusError } from "../model/errors.js";
 import type { Seq } from "../model/event.js";
-import type { GroupRef, GroupState, Lease } from "../ports/groups.js";
+import type { Claim, GroupPartition, GroupRef, GroupState, Lease } from "../ports/groups.js";
 import type { Log } from "../ports/log.js";
 import { assignPartitions } from "./assignment.js";
 import { DeliveryShell, type ShellOptions } from "./delivery-shell.js";
@@ -169,10 +169,20 @@ export class GroupRunner implements Participant {
     }
   }
 
-  /** A lease that was granted without our knowing (the reply got lost), or that we could not release. */
-  async #giveBack({ partition, epoch, cursor }: Lease): Promise<void> {
+  /**
+   * A lease that was granted without our knowing (the reply got lost), or that we could not release. More may have been written
+   * under it since the look that tells of it, or still be on its way: claimed anew, it tells what counts (P8).
+   */
+  async #giveBack({ partition }: Lease): Promise<void> {
+    const { groups, clock } = this.#options;
+    const ref = { ...this.ref, partition };
+    const claim = await groups.claim(ref, this.#member, { nowMs: clock.now() });
+    if (claim !== null) await this.#release(ref, claim);
+  }
+
+  async #release(ref: GroupPartition, { epoch, cursor }: Claim): Promise<void> {
     try {
-      await this.#options.groups.release({ ...this.ref, partition }, epoch, cursor);
+      await this.#options.groups.release(ref, epoch, cursor);
     } catch (error) {
       if (!BusError.is(error, "LEASE_LOST")) throw error;
     }
@@ -186,7 +196,7 @@ export class GroupRunner implements Participant {
     if (claim === null) return false;
     const head = claim.clean ? 0 : ((await log.heads(this.ref.topic))[partition]?.head ?? 0);
     if (this.#closing) {
-      await groups.release(ref, claim.epoch, claim.cursor);
+      await this.#release(ref, claim);
       return true;
     }
     const shell = new DeliveryShell(ref, claim, head, this.#shellOptions);

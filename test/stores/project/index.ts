@@ -6,6 +6,7 @@ import { ProjectBench } from "./bench.js";
 import { describeCommitsUnderWay } from "./commits-under-way.js";
 import { describeCompaction } from "./compaction.js";
 import { describeDeadLetters } from "./dead-letters.js";
+import { describeGivingBack } from "./giving-back.js";
 import { describeHeldKeys } from "./held-keys.js";
 import { describeOutboxDrainer } from "./outbox.js";
 import { describeProjectors } from "./projectors.js";
@@ -22,6 +23,7 @@ export function describeProject(fixture: StoreFixture): void {
     const bench = new ProjectBench(fixture);
     describeProjectors(bench);
     describeCommitsUnderWay(bench);
+    describeGivingBack(bench);
     describeDeadLetters(bench);
     describeHeldKeys(bench);
     describeOutboxDrainer(bench);
