@@ -88,8 +88,11 @@ export interface OutboxStore {
   requeueDead(ids?: readonly string[]): Promise<number>;
   /** Removes dead entries for good; returns how many. */
   discardDead(ids: readonly string[]): Promise<number>;
-  /** Removes entries sent before `sentBeforeMs`, by the clocks of those who sent them; returns how many. */
-  purge(sentBeforeMs: number): Promise<number>;
+  /**
+   * Removes entries sent before `sentBeforeMs`; returns how many. By a database's own clock, those that were sent as long before
+   * its now as that is before `nowMs`, the caller's clock.
+   */
+  purge(sentBeforeMs: number, o?: { nowMs?: number }): Promise<number>;
   stats(): Promise<OutboxStats>;
   /** In order of addition; 100 unless told. */
   list(o: { status: OutboxStatus; limit?: number }): Promise<readonly OutboxRow[]>;

@@ -8,6 +8,7 @@ import { BusError } from "../model/errors.js";
 import { checkOptionNames, namesOf } from "../model/known-options.js";
 import type { Handle } from "../model/task.js";
 import { snapshotTopic, type TopicConfig, type TopicRef } from "../model/topic.js";
+import { FirstFailure } from "./first-failure.js";
 import { checkHost, type Host } from "./host.js";
 import { compactPartition, type PartitionCompaction } from "./log-compactor.js";
 import { checkList, checkObject, checkRange } from "./option-checks.js";
@@ -86,7 +87,12 @@ export function startCompactor(host: Host, options: CompactorOptions = {}): Hand
     { kind: "compactor", name, clock, board: tasks, stats: () => ({ ...counts }) },
     {
       everyMs: options.everyMs ?? 60_000,
-      round: (signal) => compactionRound(host, options, counts, signal),
+      round: async (signal) => {
+        const failures = new FirstFailure();
+        const more = await compactionRound(host, { options, counts, signal, failures });
+        failures.throwIfAny();
+        return more;
+      },
     },
   );
 }
@@ -100,7 +106,9 @@ export async function compactNow(
   checkOptions(options);
   const counts = newCounts();
   const signal = options.signal ?? new AbortController().signal;
-  while ((await compactionRound(host, options, counts, signal)) && !signal.aborted);
+  const work = { options, counts, signal, failures: new FirstFailure() };
+  while ((await compactionRound(host, work)) && !signal.aborted);
+  work.failures.throwIfAny();
   return counts;
 }
 
@@ -110,65 +118,61 @@ function newCounts(): Counts {
   return { rounds: 0, scanned: 0, snapshotEntries: 0, removed: 0, tombstonesRemoved: 0 };
 }
 
-/** True if there is more to do at once. A topic that fails does not keep the others from their turn. */
-async function compactionRound(
-  host: Host,
-  options: CompactionOptions,
-  counts: Counts,
-  signal: AbortSignal,
-): Promise<boolean> {
+interface Work {
+  readonly options: CompactionOptions;
+  readonly counts: Counts;
+  readonly signal: AbortSignal;
+  readonly failures: FirstFailure;
+}
+
+/** True if there is more to do at once. */
+async function compactionRound(host: Host, work: Work): Promise<boolean> {
+  const { options, counts, signal, failures } = work;
   let more = false;
-  let failure: unknown;
   const snapshots = options.snapshot !== false;
   const session = snapshots ? await WorkSession.open(host.store.groups, host.clock, "compactor") : null;
   try {
     for (const topic of await chosenTopics(host, options)) {
       if (signal.aborted) break;
-      try {
-        more = (await workOn(host, topic, session, { options, counts, signal })) || more;
-      } catch (error) {
-        failure ??= error;
-      }
+      if (session !== null && !isSnapshotTopic(topic))
+        await failures.note(snapshot(host, topic, session, work));
+      more = (await failures.note(compact(host, topic, work))) === true || more;
     }
   } finally {
     await session?.close();
   }
   counts.rounds++;
-  if (failure !== undefined) throw failure;
   return more;
 }
 
-interface Work {
-  readonly options: CompactionOptions;
-  readonly counts: Counts;
-  readonly signal: AbortSignal;
+function snapshot(host: Host, topic: TopicConfig, session: WorkSession, work: Work): Promise<void> {
+  const { counts, signal } = work;
+  const { pageSize, maxKeys, breathe } = paceOf(host, work);
+  const bounds = { maxKeys: Math.min(maxKeys, 20_000), maxBytes: STRETCH_BYTES };
+  return snapshotTopicOnce(host, topic, session, { ...bounds, pageSize, breathe, signal }, counts);
 }
 
-async function workOn(
-  host: Host,
-  topic: TopicConfig,
-  session: WorkSession | null,
-  { options, counts, signal }: Work,
-): Promise<boolean> {
-  const { pauseMs = 1, batchSize: pageSize = 2_000, maxKeys = 100_000 } = options;
-  const breathe = (): Promise<void> => pause(host.clock, pauseMs, signal);
-  const isSnapshot = isSnapshotTopic(topic);
-  if (!isSnapshot && session !== null) {
-    const bounds = { maxKeys: Math.min(maxKeys, 20_000), maxBytes: STRETCH_BYTES };
-    await snapshotTopicOnce(host, topic, session, { ...bounds, pageSize, breathe, signal }, counts);
-  }
+async function compact(host: Host, topic: TopicConfig, work: Work): Promise<boolean> {
   if (topic.compaction !== true) return false;
-  const keepMs = isSnapshot ? (options.keepSnapshotsMs ?? DAY_MS) : (options.keepHistoryMs ?? 0);
+  const { options, counts, signal } = work;
+  const keepMs = isSnapshotTopic(topic) ? (options.keepSnapshotsMs ?? DAY_MS) : (options.keepHistoryMs ?? 0);
   const { log } = host.store;
   const hasKeyIndex = (await log.hasKeyIndex?.(topic.name)) ?? true;
-  const bounds = { keepMs, pageSize, maxKeys };
-  const compaction: PartitionCompaction = { host, topic, hasKeyIndex, ...bounds, breathe, signal, counts };
+  const pace = paceOf(host, work);
+  const compaction: PartitionCompaction = { host, topic, hasKeyIndex, keepMs, ...pace, signal, counts };
   let more = false;
   for (const head of await log.heads(topic.name)) {
     if (signal.aborted) return false;
     more = (await unlessTaken(compactPartition(compaction, head))) || more;
   }
   return more;
+}
+
+type Pace = Pick<PartitionCompaction, "pageSize" | "maxKeys" | "breathe">;
+
+function paceOf({ clock }: Host, { options, signal }: Work): Pace {
+  const { pauseMs = 1, batchSize = 2_000, maxKeys = 100_000 } = options;
+  return { pageSize: batchSize, maxKeys, breathe: () => pause(clock, pauseMs, signal) };
 }
 
 /** Another compactor that moved the progress on does the rest, too. */

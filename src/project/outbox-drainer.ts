@@ -107,6 +107,7 @@ class Drainer {
   readonly #owner: string;
   /** Keys of which an entry failed in this round. */
   readonly #stuck = new Set<string>();
+  /** On the steady clock. */
   #purgedMs = Number.NEGATIVE_INFINITY;
 
   constructor(outbox: DrainedOutbox, bus: Publisher, options: OutboxDrainerOptions) {
@@ -204,9 +205,11 @@ class Drainer {
   }
 
   async #purge(nowMs: number): Promise<void> {
-    if (nowMs - this.#purgedMs < PURGE_EVERY_MS) return;
-    this.#purgedMs = nowMs;
-    this.stats.purged += (await this.#outbox.purge?.(nowMs - (this.#options.keepSentMs ?? 86_400_000))) ?? 0;
+    const steadyMs = this.#clock.steady();
+    if (steadyMs - this.#purgedMs < PURGE_EVERY_MS) return;
+    this.#purgedMs = steadyMs;
+    const { keepSentMs = 86_400_000 } = this.#options;
+    this.stats.purged += (await this.#outbox.purge?.(nowMs - keepSentMs, { nowMs })) ?? 0;
   }
 }
 

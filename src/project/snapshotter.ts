@@ -5,11 +5,17 @@
  *
  * A stretch is folded in memory up to a bound of keys and bytes; then its entries are appended under the lease, the
  * mark is kept, and the cursor moves, in this order: a crash anywhere repeats the stretch and loses nothing.
+ *
+ * An entry is a little larger than its event. Before one that the store will not have, the snapshot of its partition
+ * waits: passing it over would leave an older value as the newest of its key. It goes on once the key has another event.
  */
 import { chunkEnd } from "../model/chunk-end.js";
-import type { Seq, StoredEvent } from "../model/event.js";
+import { BusError, inBrief } from "../model/errors.js";
+import type { EventDraft, Seq, StoredEvent } from "../model/event.js";
 import { isForOneGroup } from "../model/redrive.js";
 import { snapshotTopic, type TopicConfig } from "../model/topic.js";
+import type { AppendResult } from "../ports/log.js";
+import { FirstFailure } from "./first-failure.js";
 import type { Host } from "./host.js";
 import { scanPages } from "./log-scan.js";
 import type { PartitionLease, WorkSession } from "./partition-lease.js";
@@ -54,16 +60,18 @@ export async function snapshotTopicOnce(
     ref,
     heads.map(({ low }) => low - 1),
   );
+  const failures = new FirstFailure();
   for (const { partition, head } of heads) {
     if (options.signal.aborted) return;
     const lease = await session.claim({ ...ref, partition });
     if (lease === null) continue;
     try {
-      await snapshotPartition(host, topic, lease, head, { session, options, counts });
+      await failures.note(snapshotPartition(host, topic, lease, head, { session, options, counts }));
     } finally {
       await lease.release();
     }
   }
+  failures.throwIfAny();
 }
 
 interface Run {
@@ -87,24 +95,66 @@ async function snapshotPartition(
   // A run that ended between its mark and its cursor is taken up at the mark.
   let after = Math.max(lease.floor, last?.position ?? 0);
   while (after < head && !run.options.signal.aborted) {
-    const folded = await fold(host, topic, { partition, after, head }, run);
-    if (folded.through === after) return;
-    await appendEntries(host, topic, lease, folded.newest, run);
+    const { folded, tooLarge } = await writeStretch(host, topic, lease, { partition, after, head }, run);
+    if (folded.through === after) return throwIfPresent(tooLarge);
     maxTs = Math.max(maxTs, folded.maxTs);
     const entry = (await store.log.heads(snapshotTopic(topic.name)))[partition]?.head ?? 0;
     const mark = { ts: maxTs, position: folded.through, entry };
     known = await addMark(store, topic.name, partition, known, mark);
     await lease.advance(folded.through);
     after = folded.through;
+    throwIfPresent(tooLarge);
   }
   if (lease.floor < after) await lease.advance(after);
+}
+
+function throwIfPresent(error: BusError | undefined): void {
+  if (error !== undefined) throw error;
+}
+
+interface Stretch {
+  readonly partition: number;
+  readonly after: Seq;
+  readonly head: Seq;
+}
+
+/** Folds a stretch and writes its entries. It ends before the first event that is too large for one. */
+async function writeStretch(
+  host: Host,
+  topic: TopicConfig,
+  lease: PartitionLease,
+  stretch: Stretch,
+  run: Run,
+): Promise<{ readonly folded: FoldedStretch; readonly tooLarge?: BusError }> {
+  let tooLarge: TooLarge | undefined;
+  for (;;) {
+    const head = tooLarge === undefined ? stretch.head : tooLarge.event.seq - 1;
+    const folded = await fold(host, topic, { ...stretch, head }, run);
+    const failed = await appendEntries(host, topic, lease, folded.newest, run);
+    if (failed === undefined) return { folded, ...(tooLarge && { tooLarge: waitsBefore(tooLarge) }) };
+    tooLarge = failed;
+  }
+}
+
+/** An event, and what the store said to its entry. */
+interface TooLarge {
+  readonly event: StoredEvent;
+  readonly cause: BusError;
+}
+
+function waitsBefore({ event: { topic, partition, seq, key }, cause }: TooLarge): BusError {
+  return new BusError(
+    "PAYLOAD_TOO_LARGE",
+    `the snapshot of "${topic}" waits before seq ${seq} of partition ${partition} (key ${inBrief(JSON.stringify(key))}), which is too large to be copied, until that key has a smaller event: ${cause.message}`,
+    { cause, details: { topic, partition, seq } },
+  );
 }
 
 /** The newest event of each key in a stretch that begins after `after` and is cut where the bounds are reached. */
 async function fold(
   host: Host,
   topic: TopicConfig,
-  at: { readonly partition: number; readonly after: Seq; readonly head: Seq },
+  at: Stretch,
   { session, options, counts }: Run,
 ): Promise<FoldedStretch> {
   const newest = new Map<string, StoredEvent>();
@@ -136,13 +186,14 @@ export function isRepeat(event: StoredEvent, topic: TopicConfig): boolean {
   return topic.compaction !== true && isForOneGroup(event.meta?.headers);
 }
 
+/** Tells of the first event whose entry the store will not have; those before it are written. */
 async function appendEntries(
   host: Host,
   topic: TopicConfig,
   lease: PartitionLease,
   newest: ReadonlyMap<string, StoredEvent>,
   { session, options, counts }: Run,
-): Promise<void> {
+): Promise<TooLarge | undefined> {
   const events = [...newest.values()].sort((a, b) => a.seq - b.seq);
   for (let start = 0; start < events.length; ) {
     const chunk = events.slice(
@@ -150,12 +201,29 @@ async function appendEntries(
       chunkEnd(events, start, CHUNK, ({ size }) => size),
     );
     const drafts = chunk.map((event) => entryOf(event, lease.fence.epoch, host.clock.now()));
-    const { partition } = lease.fence.ref;
-    const result = await host.store.log.append(snapshotTopic(topic.name), partition, drafts, lease.fence);
-    if (result.error !== undefined) throw result.error;
-    counts.snapshotEntries += drafts.length - result.duplicates.size;
+    const { events: written, duplicates, error } = await append(host, topic, lease, drafts);
+    counts.snapshotEntries += written.length - duplicates.size;
+    const event = chunk[written.length];
+    if (event !== undefined && BusError.is(error, "PAYLOAD_TOO_LARGE")) return { event, cause: error };
+    if (error !== undefined) throw error;
     start += chunk.length;
     await session.renew();
     await options.breathe();
+  }
+  return undefined;
+}
+
+/** A store that refuses all drafts because one is too large says so in the same way as one that takes those before it. */
+async function append(
+  { store }: Host,
+  { name }: TopicConfig,
+  { fence }: PartitionLease,
+  drafts: readonly EventDraft[],
+): Promise<AppendResult> {
+  try {
+    return await store.log.append(snapshotTopic(name), fence.ref.partition, drafts, fence);
+  } catch (error) {
+    if (drafts.length > 1 || !BusError.is(error, "PAYLOAD_TOO_LARGE")) throw error;
+    return { events: [], duplicates: new Set(), error };
   }
 }

@@ -7,10 +7,15 @@ import { bsonText, plainText } from "./bson-json.js";
 import type { OutboxDocument } from "./collections.js";
 import { metaDocument, metaOf } from "./event-document.js";
 
-const NOW_MS = { $toLong: "$$NOW" };
+export const NOW_MS = { $toLong: "$$NOW" };
 /** Its lease or its wait is over. */
 export const IS_DUE = { $expr: { $lte: ["$dueMs", NOW_MS] } } as const;
 export const IS_NOT_DUE = { $expr: { $gt: ["$dueMs", NOW_MS] } } as const;
+
+/** Sent longer ago than that. */
+export function sentBefore(ageMs: number): Document {
+  return { status: "sent", $expr: { $lt: ["$dueMs", { $subtract: [NOW_MS, { $literal: ageMs }] }] } };
+}
 
 /** The time so much later than now. */
 export function inMs(lengthMs: number): Document {

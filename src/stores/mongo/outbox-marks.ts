@@ -5,15 +5,12 @@ import { addToList } from "../../model/add-to-list.js";
 import { AskedTogether } from "./asked-together.js";
 import { bsonText, plainText } from "./bson-json.js";
 import type { OutboxDocument, Text } from "./collections.js";
+import { NOW_MS } from "./outbox-document.js";
 import { answerOf, type Told, tellApart } from "./told-apart.js";
 
 interface Claim {
   readonly _id: Text;
   readonly token: string;
-}
-
-interface SentMark extends Claim {
-  readonly sentMs: number;
 }
 
 /** A batch is claimed under one token; each entry has its own by its id. */
@@ -24,31 +21,30 @@ export function claimOf(id: string, token: unknown): Claim | null {
 
 export class SentMarks {
   readonly #rows: Collection<OutboxDocument>;
-  readonly #together = new AskedTogether((marks: readonly SentMark[]) => this.#markAll(marks));
+  readonly #together = new AskedTogether((marks: readonly Claim[]) => this.#markAll(marks));
 
   constructor(rows: Collection<OutboxDocument>) {
     this.#rows = rows;
   }
 
   /** Whether the claim still held. */
-  async mark(mark: SentMark): Promise<boolean> {
+  async mark(mark: Claim): Promise<boolean> {
     return answerOf(await this.#together.ask(mark));
   }
 
-  #markAll(marks: readonly SentMark[]): Promise<readonly Told<boolean>[]> {
+  #markAll(marks: readonly Claim[]): Promise<readonly Told<boolean>[]> {
     // Those that were marked by a command that failed are known by it.
     const by = randomUUID();
     return tellApart(marks, (some) => this.#markTogether(some, by));
   }
 
-  async #markTogether(marks: readonly SentMark[], by: string): Promise<readonly boolean[]> {
-    const alike = new Map<string, SentMark[]>();
-    for (const mark of marks) addToList(alike, `${mark.sentMs} ${mark.token}`, mark);
-    const updates = [...alike.values()].map((some) => {
-      const { token, sentMs } = some[0] as SentMark;
-      const filter = { _id: { $in: some.map(({ _id }) => _id) }, token, status: "claimed" as const };
-      const $set = { status: "sent" as const, dueMs: sentMs, token: sentToken(token, by) };
-      return { updateMany: { filter, update: { $set } } };
+  async #markTogether(marks: readonly Claim[], by: string): Promise<readonly boolean[]> {
+    const alike = new Map<string, Text[]>();
+    for (const { _id, token } of marks) addToList(alike, token, _id);
+    const updates = [...alike].map(([token, ids]) => {
+      const filter = { _id: { $in: ids }, token, status: "claimed" as const };
+      const $set = { status: "sent", dueMs: NOW_MS, token: { $literal: sentToken(token, by) } };
+      return { updateMany: { filter, update: [{ $set }] } };
     });
     const { matchedCount } = await this.#rows.bulkWrite(updates, { ordered: false });
     if (matchedCount === marks.length) return marks.map(() => true);

@@ -1,8 +1,8 @@
 /**
  * The outbox in MongoDB (P10). An entry is added in the caller's transaction: no counter is touched, so that callers do
  * not wait for each other. Its place in the order is the server's logical time, which a transaction that begins after
- * another's commit always finds higher, and within one transaction the adder's own count. Leases and waits go by the
- * server's clock, so that those of the drainers do not matter.
+ * another's commit always finds higher, and within one transaction the adder's own count. Leases, waits and how long ago an
+ * entry was sent go by the server's clock, so that those of the drainers do not matter.
  */
 import type { ClientSession, Collection, Db, Document, Filter } from "mongodb";
 import { v7 } from "uuid";
@@ -23,7 +23,7 @@ import { ensureOutboxIndexes, type OutboxDocument } from "./collections.js";
 import { freeEndedSockets } from "./ended-sockets.js";
 import { Gate } from "./gate.js";
 import { IN_ORDER, OutboxClaims } from "./outbox-claims.js";
-import { entryFields, IS_DUE, inMs, rowOf, saysTheSame } from "./outbox-document.js";
+import { entryFields, IS_DUE, inMs, rowOf, saysTheSame, sentBefore } from "./outbox-document.js";
 import { claimOf, SentMarks } from "./outbox-marks.js";
 import { type OutboxWatch, watchOutbox } from "./outbox-watch.js";
 
@@ -120,10 +120,10 @@ export class MongoOutbox implements OutboxStore {
     });
   }
 
-  markSent(id: string, token: string, o: { nowMs?: number } = {}): Promise<boolean> {
+  markSent(id: string, token: string, _o: { nowMs?: number } = {}): Promise<boolean> {
     return this.#gate.write(async () => {
       const claim = claimOf(id, token);
-      return claim !== null && (await this.#marks.mark({ ...claim, sentMs: o.nowMs ?? Date.now() }));
+      return claim !== null && (await this.#marks.mark(claim));
     });
   }
 
@@ -168,9 +168,9 @@ export class MongoOutbox implements OutboxStore {
     return this.#gate.write(async () => (await this.#rows.deleteMany(dead(ids))).deletedCount);
   }
 
-  purge(sentBeforeMs: number): Promise<number> {
+  purge(sentBeforeMs: number, { nowMs = Date.now() }: { nowMs?: number } = {}): Promise<number> {
     return this.#gate.write(async () => {
-      return (await this.#rows.deleteMany({ status: "sent", dueMs: { $lt: sentBeforeMs } })).deletedCount;
+      return (await this.#rows.deleteMany(sentBefore(nowMs - sentBeforeMs))).deletedCount;
     });
   }
 

@@ -5,7 +5,7 @@ import type { Store } from "../../ports/store.js";
 import type { Harness } from "./harness.js";
 import { entry, eventually, now, range, T0 } from "./samples.js";
 
-const HOUR_MS = 3_600_000;
+export const HOUR_MS = 3_600_000;
 
 export function describeClaims(harness: Harness): void {
   describe("claimBatch", () => {

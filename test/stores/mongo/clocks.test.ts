@@ -142,4 +142,31 @@ describe("an outbox that is drained by processes whose clocks differ", () => {
     await eventually(() => drainer.stats().sent === 1, "it was sent", 15_000);
     await drainer.stop();
   });
+
+  async function send(bus: Bus): Promise<void> {
+    await outboxOf(bus).add({ id: "a", topic: "orders", payload: 1, key: "k" });
+    const drainer = runOutboxDrainer(outboxOf(bus), bus, { everyMs: 5 });
+    await eventually(() => drainer.stats().sent === 1, "it was sent", 15_000);
+    await drainer.stop();
+  }
+
+  function purge({ clock, store }: Bus, keepMs: number): Promise<number> {
+    const nowMs = clock.now();
+    return store.outbox.purge(nowMs - keepMs, { nowMs });
+  }
+
+  it.each([
+    ["one whose clock is an hour ahead removes what is old", 0, HOUR_MS],
+    ["it was sent by one whose clock is an hour behind", -HOUR_MS, 0],
+  ])("P10: what was sent stays as long as it is to, also if %s", async (_, senderMs, otherMs) => {
+    const [sender, other] = [await busOff(senderMs), await busOff(otherMs)];
+    await send(sender);
+    expect(await purge(other, HOUR_MS / 2)).toBe(0);
+  });
+
+  it("P10: what was sent under a clock an hour ahead goes in time", async () => {
+    const [sender, other] = [await busOff(HOUR_MS), await busOff(0)];
+    await send(sender);
+    await eventually(async () => (await purge(other, 1)) === 1, "it goes", 15_000);
+  });
 });

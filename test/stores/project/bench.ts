@@ -40,7 +40,11 @@ export class ProjectBench {
 
   /** A bus of another process, or, where the store has none, a second one on the same handle. */
   async secondBus(): Promise<Bus> {
-    const store = (await this.#subject?.another?.()) ?? this.store;
+    return this.busOn((await this.#subject?.another?.()) ?? this.store);
+  }
+
+  /** A bus of its own, closed when all cases are over: it may close the store with it. */
+  async busOn(store: Store): Promise<Bus> {
     const bus = await createBus({ store });
     this.#others.push(bus);
     return bus;
