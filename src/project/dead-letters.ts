@@ -56,29 +56,39 @@ export interface LetterSummary {
 
 type DiscardOptions = LetterQuery & { readonly reason: string; readonly actor?: string };
 
-const DISCARD_OPTIONS = namesOf<DiscardOptions>({
+const QUERY_OPTIONS = namesOf<LetterQuery>({
   group: true,
   key: true,
   errorClass: true,
   ids: true,
   filter: true,
   status: true,
-  reason: true,
-  actor: true,
 });
+const DISCARD_OPTIONS = [
+  ...QUERY_OPTIONS,
+  ...namesOf<Omit<DiscardOptions, keyof LetterQuery>>({ reason: true, actor: true }),
+];
 
 const PAGE = 200;
 
-/** The letters of a topic that fit, in log order within a partition. Pages through; memory stays flat. */
+/**
+ * The letters of a topic that fit, in log order within a partition. Pages through; memory stays flat. NOT_FOUND if there is no
+ * such topic.
+ */
 export async function* deadLetters(
   host: Host,
   of: TopicRef,
   query: LetterQuery = {},
 ): AsyncGenerator<Letter> {
   checkHost(host);
-  const topic = topicName(of);
-  checkTopicName(topic);
+  checkOptionNames("deadLetters", query, QUERY_OPTIONS);
   checkFunctions({ filter: query.filter });
+  const topic = topicName(of);
+  await checkKnown(host, topic);
+  yield* fitting(host, topic, query);
+}
+
+async function* fitting(host: Host, topic: string, query: LetterQuery): AsyncGenerator<Letter> {
   for await (const letter of lettersBehind(host, topic, new Map())) if (fits(letter, query)) yield letter;
 }
 
@@ -108,7 +118,7 @@ export async function* lettersBehind(
   }
 }
 
-/** How many there are, of which kinds. */
+/** How many there are, of which kinds. NOT_FOUND if there is no such topic. */
 export async function summarizeDeadLetters(host: Host, topic: TopicRef): Promise<LetterSummary> {
   const counts = { open: 0, redriven: 0, discarded: 0 };
   const byErrorClass = new Map<string, number>();
@@ -147,7 +157,7 @@ export async function discardDeadLetters(host: Host, of: TopicRef, query: Discar
   await checkKnown(host, topic);
   let discarded = 0;
   const held = new Set<string>();
-  for await (const letters of inLots(deadLetters(host, topic, query))) {
+  for await (const letters of inLots(fitting(host, topic, query))) {
     await settleLetters(
       host,
       topic,
@@ -185,7 +195,7 @@ export async function endChains(
   wanted: (letter: Letter) => boolean,
 ): Promise<void> {
   const chains = new Chains();
-  for await (const letter of deadLetters(host, topic, { status: "any", filter: wanted })) chains.add(letter);
+  for await (const letter of fitting(host, topic, { status: "any", filter: wanted })) chains.add(letter);
   for (const chain of chains.all()) {
     const end = endOf(chain);
     const last = chain.letters.at(-1);

@@ -10,7 +10,7 @@ import { memoryStore } from "../stores/memory/index.js";
 import { startChangefeed } from "./changefeed/changefeed.js";
 import { startChangelogProjector } from "./changelog.js";
 import { compactNow, startCompactor } from "./compactor.js";
-import { deadLetters, discardDeadLetters } from "./dead-letters.js";
+import { deadLetters, discardDeadLetters, summarizeDeadLetters } from "./dead-letters.js";
 import { exportEvents } from "./export-events.js";
 import { importEvents } from "./import-events.js";
 import { runOutboxDrainer } from "./outbox-drainer.js";
@@ -50,6 +50,7 @@ const tend = (): never => {
 it.each<[string, () => unknown]>([
   ["redrive", () => redrive(bus, { topic: "orders", ...misspelt })],
   ["discardDeadLetters", () => discardDeadLetters(bus, "orders", { reason: "old", ...misspelt })],
+  ["deadLetters", () => deadLetters(bus, "orders", misspelt).next()],
   ["replay of a topic", () => replay(bus, { from: "orders", to: "orders-again", ...misspelt })],
   ["replay of a group", () => replay(bus, { topic: "orders", group: "mailer", to: "earliest", ...misspelt })],
   [
@@ -93,6 +94,8 @@ it.each<[string, () => unknown]>([
   ["redrive", () => redrive(bus, { topic: "ordres" })],
   ["a dry run of redrive", () => redrive(bus, { topic: "ordres", dryRun: true })],
   ["discardDeadLetters", () => discardDeadLetters(bus, "ordres", { reason: "old" })],
+  ["deadLetters", () => deadLetters(bus, "ordres").next()],
+  ["summarizeDeadLetters", () => summarizeDeadLetters(bus, "ordres")],
 ])("%s of a topic that does not exist says so, and leaves nothing in the audit", async (_, call) => {
   const audited = async () => (await bus.store.registry.audits({ limit: 100 })).length;
   const before = await audited();
@@ -100,8 +103,9 @@ it.each<[string, () => unknown]>([
   expect(await audited()).toBe(before);
 });
 
-it("nothing to redrive or to discard is no failure", async () => {
+it("nothing to look at, to redrive or to discard is no failure", async () => {
   await bus.publish("calm", 1);
+  expect(await summarizeDeadLetters(bus, "calm")).toMatchObject({ open: 0 });
   expect(await redrive(bus, { topic: "calm" })).toMatchObject({ redriven: 0 });
   expect(await discardDeadLetters(bus, "calm", { reason: "old" })).toBe(0);
 });
