@@ -90,9 +90,7 @@ export function problemOf(error: unknown): Problem {
   const code: HubCode = known ? error.code : "INTERNAL";
   const status = STATUS[code];
   const detail =
-    known && code !== "INTERNAL"
-      ? error.message.replace(TAKEN_ELSEWHERE, " exists with ")
-      : "something went wrong inside the hub; its log says what";
+    known && code !== "INTERNAL" ? error.message : "something went wrong inside the hub; its log says what";
   return {
     type: `urn:promethean:problem:${code.toLowerCase().replaceAll("_", "-")}`,
     title: TITLES[status] ?? "Error",
@@ -111,11 +109,7 @@ export function retryAfterSeconds(error: unknown): number | undefined {
   return status === 503 || status === 429 ? 1 : undefined;
 }
 
-/**
- * Ids are unique in a store, and whoever meets one that is taken may not be allowed to know of the topic in which it is. Those who may
- * find it by its id.
- */
-const TAKEN_ELSEWHERE = / exists in \S+ with (?=another topic, key or payload)/;
+/** Where an id is taken is for those to know who may read there: they find it by its id. */
 const PLACE: ReadonlySet<string> = new Set(["topic", "partition", "seq"]);
 
 function safeDetails(

@@ -3,9 +3,11 @@
  * `compaction: true` (P11). It works in bounded pieces with a pause after each page, keeps its place in the store, and
  * can be stopped or killed after any of them: what it has removed was superseded, what it has not is found again.
  */
+
 import { pause } from "../model/clock.js";
 import { BusError } from "../model/errors.js";
 import { checkOptionNames, namesOf } from "../model/known-options.js";
+import type { Mutable } from "../model/mutable.js";
 import type { Handle } from "../model/task.js";
 import { snapshotTopic, type TopicConfig, type TopicRef } from "../model/topic.js";
 import { FirstFailure } from "./first-failure.js";
@@ -112,7 +114,7 @@ export async function compactNow(
   return counts;
 }
 
-type Counts = { -readonly [N in keyof CompactorStats]: CompactorStats[N] };
+type Counts = Mutable<CompactorStats>;
 
 function newCounts(): Counts {
   return { rounds: 0, scanned: 0, snapshotEntries: 0, removed: 0, tombstonesRemoved: 0 };

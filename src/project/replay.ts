@@ -12,6 +12,7 @@ import { BusError } from "../model/errors.js";
 import type { EventRecord, Seq } from "../model/event.js";
 import type { PublishItem } from "../model/event-bus.js";
 import { checkOptionNames, namesOf } from "../model/known-options.js";
+import type { Mutable } from "../model/mutable.js";
 import { withoutRedrive } from "../model/redrive.js";
 import { checkTopicName, type TopicConfig, type TopicRef, topicName } from "../model/topic.js";
 import { type MovedGroup, type MoveGroupOptions, moveGroup } from "./group-move.js";
@@ -71,7 +72,6 @@ const COPY_OPTIONS = namesOf<CopyOptions>({
   onProgress: true,
 });
 
-type Mutable<T> = { -readonly [N in keyof T]: T[N] };
 type Place = { readonly from: string; readonly to: string; readonly floors: readonly Seq[] };
 
 const BATCH = 500;

@@ -319,6 +319,8 @@ describe("the same id", () => {
       expect(error).toMatchObject({
         code: "ID_CONFLICT",
         retryable: false,
+        // Its words may reach somebody who may not know of the topic.
+        message: "event a exists with another topic, key or payload",
         details: { id: "a", topic: "t.a", seq: 1 },
       });
     }

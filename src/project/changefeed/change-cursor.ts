@@ -3,6 +3,7 @@
  * when it is empty: a feed on a quiet collection must move its resume point too, or a busy neighbour pushes it out of
  * the server's log (P12).
  */
+
 import {
   type BSONSerializeOptions,
   type ChangeStreamDocument,
@@ -15,9 +16,9 @@ import {
   type ResumeToken,
   Timestamp,
 } from "mongodb";
-
 import { isErrorNamed } from "../../model/error-named.js";
 import { BusError } from "../../model/errors.js";
+import { NO_NAMES } from "../../model/no-names.js";
 
 /** What a stream begins behind: a token, or a time of the server's own clock. */
 export type StreamStart = { readonly after: ResumeToken } | { readonly at: Timestamp };
@@ -47,8 +48,7 @@ const READING: BSONSerializeOptions = {
   useBigInt64: false,
   bsonRegExp: false,
   raw: false,
-  // The driver's own is an object of the usual kind: lists under "constructor" and its like would come with bytes for documents.
-  fieldsAsRaw: Object.create(null),
+  fieldsAsRaw: NO_NAMES,
 };
 
 /** The collection, for looking at its documents beside the stream. */

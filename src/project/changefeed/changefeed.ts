@@ -10,10 +10,12 @@
  * The place is lost when the server's log no longer reaches back to it (ChangeStreamHistoryLost), and when the
  * collection was dropped or renamed (invalidate).
  */
+
 import type { ChangeStreamDocument, Db, MongoClient } from "mongodb";
 import { BusError } from "../../model/errors.js";
 import type { PublishItem } from "../../model/event-bus.js";
 import type { JsonObject } from "../../model/json.js";
+import type { Mutable } from "../../model/mutable.js";
 import type { Handle } from "../../model/task.js";
 import { checkTopicName } from "../../model/topic.js";
 import { checkRange } from "../option-checks.js";
@@ -65,7 +67,7 @@ export function startChangefeed(
 class Changefeed {
   readonly name: string;
   readonly topic: string;
-  readonly stats: { -readonly [N in keyof ChangefeedStats]: ChangefeedStats[N] } & {
+  readonly stats: Mutable<ChangefeedStats> & {
     changes: number;
     published: number;
     filtered: number;

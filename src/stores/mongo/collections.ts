@@ -1,6 +1,8 @@
 /** The collections of a store, what their documents look like, and the indexes they need. */
+
 import type { Binary, Collection, Db, Document, ObjectId, Timestamp } from "mongodb";
 import type { Seq } from "../../model/event.js";
+import { NO_NAMES } from "../../model/no-names.js";
 import type { TopicLayout } from "../../model/topic.js";
 import type { Cursor } from "../../ports/groups.js";
 import type { OutboxStatus } from "../../ports/outbox.js";
@@ -169,9 +171,6 @@ export interface AuditDocument {
   readonly details?: string;
 }
 
-/** The driver's own is an object of the usual kind: lists under "constructor" and its like would come with bytes for documents. */
-const NONE: Record<string, boolean> = Object.create(null);
-
 /** The handles of one store's collections in one database. */
 export class Collections {
   readonly db: Db;
@@ -205,7 +204,7 @@ export class Collections {
   view(name: string): Collection<ViewRow> {
     // "%" is in no view's name; MongoDB keeps "system." for itself.
     return this.db.collection(this.#viewPrefix + name.replaceAll("system.", "%system."), {
-      fieldsAsRaw: NONE,
+      fieldsAsRaw: NO_NAMES,
     });
   }
 

@@ -5,9 +5,11 @@
  * and long numbers included), one string costs less to write and far less to read than a tree, and nobody parses it
  * before somebody looks. A store with `queryablePayloads` adds the payload as a document, for queries by hand.
  */
+
 import type { Binary, Document, Timestamp } from "mongodb";
 import { type EventDraft, type EventMeta, type Seq, StoredEvent } from "../../model/event.js";
 import { freezeJson, JsonBody, type JsonValue } from "../../model/json.js";
+import type { Mutable } from "../../model/mutable.js";
 import { bsonText, fromBson, plainText, toBson } from "./bson-json.js";
 import type { EventDocument } from "./collections.js";
 
@@ -46,7 +48,7 @@ export function documentAfter(
   { queryable, keyed }: DocumentExtras,
 ): EventDocument {
   const payload = draft.body.text;
-  const document: { -readonly [K in keyof EventDocument]: EventDocument[K] } = {
+  const document: Mutable<EventDocument> = {
     _id: bsonText(draft.id),
     topic: place.topic,
     partition: place.partition,
