@@ -40,6 +40,20 @@ describe("tables", () => {
     expect(tableLines(rows, columns, undefined)[1]).toContain("t".repeat(200));
   });
 
+  it("leave out what can be spared, and no more than they must, before anything wraps", () => {
+    const rows = [{ id: "0123456789abcdef", group: "mailer", key: "customer-42", error: "e".repeat(40) }];
+    const columns = [
+      { title: "LETTER", whole: true as const, cell: ({ id }: (typeof rows)[0]) => id },
+      { title: "GROUP", spare: 1, cell: ({ group }: (typeof rows)[0]) => group },
+      { title: "KEY", spare: 2, cell: ({ key }: (typeof rows)[0]) => key },
+      { title: "ERROR", cell: ({ error }: (typeof rows)[0]) => error },
+    ];
+    const at = (room: number): string | undefined => tableLines(rows, columns, room)[1];
+    expect(at(48)).toBe("0123456789abcdef  mailer  customer-…  eeeeeeeee…");
+    expect(at(47)).toBe("0123456789abcdef  mailer  eeeeeeeeeeeeeeeeeeee…");
+    expect(at(28)).toBe("0123456789abcdef  eeeeeeeee…");
+  });
+
   it("of facts leave out what is not known", () => {
     expect(factLines({ a: 1, longer: "x", gone: undefined })).toBe("a       1\nlonger  x");
   });

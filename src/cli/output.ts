@@ -9,6 +9,8 @@ export interface Column<T> {
   readonly align?: "left" | "right";
   /** Never cut: an id that people copy. */
   readonly whole?: true;
+  /** Left out where the terminal has no room for it, the highest first. */
+  readonly spare?: number;
   cell(row: T): Cell;
 }
 
@@ -44,43 +46,67 @@ export class Output {
   }
 }
 
-/** As wide as its cells, or as the terminal: there, the longest texts are cut. Nothing in them moves the cursor. */
+interface Measured<T> {
+  readonly column: Column<T>;
+  readonly texts: readonly string[];
+  readonly wanted: number;
+  /** Cut to this, it still tells something; what people count by or copy is not cut. */
+  readonly least: number;
+}
+
+/**
+ * As wide as its cells, or as the terminal: there, columns that can be spared go if need be, and the longest texts are cut.
+ * Nothing in them moves the cursor.
+ */
 export function tableLines<T>(
   rows: readonly T[],
   columns: readonly Column<T>[],
   room = terminalColumns(),
 ): string[] {
-  const texts = rows.map((row) => columns.map((column) => printableText(String(column.cell(row) ?? "–"))));
-  const wanted = columns.map(({ title }, i) =>
-    Math.max(textWidth(title), ...texts.map((cells) => textWidth(cells[i] ?? ""))),
-  );
-  const widths = room === undefined ? wanted : fittingWidths(columns, wanted, room);
-  const line = (cells: readonly string[]): string =>
-    cells
-      .map((cell, i) => fitText(cell, widths[i] ?? 0, columns[i]?.align ?? "left"))
+  const all = columns.map((column, i) => measured(rows, column, i === 0 ? FIRST_NARROWEST : NARROWEST));
+  const shown = room === undefined ? all : withoutSpare(all, room);
+  const widths = room === undefined ? shown.map(({ wanted }) => wanted) : fittingWidths(shown, room);
+  const line = (cellOf: (column: Measured<T>) => string): string =>
+    shown
+      .map((column, i) => fitText(cellOf(column), widths[i] ?? 0, column.column.align ?? "left"))
       .join(GAP)
       .trimEnd();
-  return [line(columns.map(({ title }) => title)), ...texts.map(line)];
+  return [line(({ column }) => column.title), ...rows.map((_, row) => line(({ texts }) => texts[row] ?? ""))];
 }
 
 const NARROWEST = 10;
+const FIRST_NARROWEST = 16;
 
-/** The widest columns give way, down to where a text still tells something; numbers and ids stay. What cannot fit wraps. */
-function fittingWidths<T>(columns: readonly Column<T>[], wanted: readonly number[], room: number): number[] {
-  const widths = [...wanted];
-  const least = columns.map(({ title, align, whole }, i) =>
-    align === "right" || whole
-      ? Number.POSITIVE_INFINITY
-      : Math.max(textWidth(title), NARROWEST, i === 0 ? 16 : 0),
-  );
-  let over = widths.reduce((sum, width) => sum + width + GAP.length, -GAP.length) - room;
-  while (over > 0) {
+function measured<T>(rows: readonly T[], column: Column<T>, narrowest: number): Measured<T> {
+  const texts = rows.map((row) => printableText(String(column.cell(row) ?? "–")));
+  const wanted = Math.max(textWidth(column.title), ...texts.map(textWidth));
+  const least = Math.min(wanted, Math.max(textWidth(column.title), narrowest));
+  return { column, texts, wanted, least: isCut(column) ? least : wanted };
+}
+
+function withoutSpare<T>(columns: readonly Measured<T>[], room: number): readonly Measured<T>[] {
+  let shown = columns;
+  while (widthOf(shown.map(({ least }) => least)) > room) {
+    const spare = Math.max(...shown.map(({ column }) => column.spare ?? 0));
+    if (spare === 0) break;
+    shown = shown.filter(({ column }) => column.spare !== spare);
+  }
+  return shown;
+}
+
+function widthOf(widths: readonly number[]): number {
+  return widths.reduce((sum, width) => sum + width + GAP.length, -GAP.length);
+}
+
+/** The widest columns give way, down to where a text still tells something. What cannot fit wraps. */
+function fittingWidths<T>(columns: readonly Measured<T>[], room: number): number[] {
+  const least = columns.map((column) => column.least);
+  if (widthOf(least) > room)
+    return columns.map(({ column, wanted }) => (isCut(column) ? Math.min(wanted, room) : wanted));
+  const widths = columns.map(({ wanted }) => wanted);
+  for (let over = widthOf(widths) - room; over > 0; ) {
     const spare = widths.map((width, i) => (width > (least[i] ?? 0) ? width : 0));
     const widest = Math.max(...spare);
-    if (widest === 0)
-      return wanted.map((width, i) =>
-        least[i] === Number.POSITIVE_INFINITY ? width : Math.min(width, room),
-      );
     const at = spare.indexOf(widest);
     const next = Math.max(least[at] ?? 0, ...spare.filter((_, i) => i !== at));
     const cut = Math.min(over, Math.max(1, widest - next));
@@ -88,6 +114,11 @@ function fittingWidths<T>(columns: readonly Column<T>[], wanted: readonly number
     over -= cut;
   }
   return widths;
+}
+
+/** Numbers and ids stay as they are. */
+function isCut<T>({ align, whole }: Column<T>): boolean {
+  return align !== "right" && whole !== true;
 }
 
 /** "key: value" lines, aligned. */

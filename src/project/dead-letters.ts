@@ -6,13 +6,13 @@
 import type { DeadLetter } from "../model/dead-letter.js";
 import { derivedId } from "../model/derived-id.js";
 import { BusError } from "../model/errors.js";
-import type { Seq, StoredEvent } from "../model/event.js";
+import type { Seq } from "../model/event.js";
 import { checkOptionNames, namesOf } from "../model/known-options.js";
 import { type Redriven, redriveHeaders, withoutRedrive } from "../model/redrive.js";
 import { checkTopicName, deadLetterTopic, type TopicRef, topicName } from "../model/topic.js";
-import type { Documents, ViewDocument } from "../ports/documents.js";
 import { Chains, endOf } from "./held-letters.js";
 import { checkHost, type Host } from "./host.js";
+import { letterAt, lettersBehind, newestLetters, outcomesView } from "./letter-reading.js";
 import { checkFunctions } from "./option-checks.js";
 
 export type LetterStatus = "open" | "redriven" | "discarded";
@@ -42,6 +42,8 @@ export interface LetterQuery {
   readonly filter?: (letter: Letter) => boolean;
   /** Default "open". */
   readonly status?: LetterStatus | "any";
+  /** By the time at which they were given up, the newest first. Default false: partition by partition, each in log order. */
+  readonly newestFirst?: boolean;
 }
 
 /** How many dead letters a topic has; the open ones by error class, group and key. */
@@ -54,26 +56,16 @@ export interface LetterSummary {
   readonly byKey: Readonly<Record<string, number>>;
 }
 
-type DiscardOptions = LetterQuery & { readonly reason: string; readonly actor?: string };
+type DiscardOptions = Omit<LetterQuery, "newestFirst"> & { readonly reason: string; readonly actor?: string };
 
-const QUERY_OPTIONS = namesOf<LetterQuery>({
-  group: true,
-  key: true,
-  errorClass: true,
-  ids: true,
-  filter: true,
-  status: true,
-});
-const DISCARD_OPTIONS = [
-  ...QUERY_OPTIONS,
-  ...namesOf<Omit<DiscardOptions, keyof LetterQuery>>({ reason: true, actor: true }),
-];
+const CHOICE = { group: true, key: true, errorClass: true, ids: true, filter: true, status: true } as const;
+const QUERY_OPTIONS = namesOf<LetterQuery>({ ...CHOICE, newestFirst: true });
+const DISCARD_OPTIONS = namesOf<DiscardOptions>({ ...CHOICE, reason: true, actor: true });
 
 const PAGE = 200;
 
 /**
- * The letters of a topic that fit, in log order within a partition. Pages through; memory stays flat. NOT_FOUND if there is no
- * such topic.
+ * The letters of a topic that fit. Pages through; memory stays flat. NOT_FOUND if there is no such topic.
  */
 export async function* deadLetters(
   host: Host,
@@ -89,33 +81,8 @@ export async function* deadLetters(
 }
 
 async function* fitting(host: Host, topic: string, query: LetterQuery): AsyncGenerator<Letter> {
-  for await (const letter of lettersBehind(host, topic, new Map())) if (fits(letter, query)) yield letter;
-}
-
-/** All letters behind these places, by partition; the places move on with them. */
-export async function* lettersBehind(
-  host: Host,
-  topic: string,
-  places: Map<number, Seq>,
-): AsyncGenerator<Letter> {
-  const name = deadLetterTopic(topic);
-  const { log, registry, documents } = host.store;
-  if ((await registry.topic(name)) === null) return;
-  for (const { partition, head } of await log.heads(name)) {
-    for (let after = places.get(partition) ?? 0; after < head; ) {
-      const page = await log.read(name, partition, { after, limit: PAGE });
-      after = Math.max(page.through, after + 1);
-      places.set(partition, after);
-      const outcomes = await documents.get(
-        outcomesView(topic),
-        page.events.map(({ id }) => id),
-      );
-      for (const event of page.events) {
-        const letter = letterOf(event, outcomes.get(event.id));
-        if (letter !== null) yield await completed(host, letter);
-      }
-    }
-  }
+  const letters = query.newestFirst ? newestLetters(host, topic) : lettersBehind(host, topic, new Map());
+  for await (const letter of letters) if (fits(letter, query)) yield letter;
 }
 
 /** How many there are, of which kinds. NOT_FOUND if there is no such topic. */
@@ -214,30 +181,6 @@ async function publishEnd(host: Host, topic: string, letter: Letter, end: Redriv
   });
 }
 
-/** The letter at this place, if it is still there. */
-export async function letterAt(
-  host: Host,
-  topic: string,
-  { partition, seq }: { readonly partition: number; readonly seq: Seq },
-): Promise<Letter | null> {
-  const page = await host.store.log.read(deadLetterTopic(topic), partition, { after: seq - 1, limit: 1 });
-  const event = page.events.find((candidate) => candidate.seq === seq);
-  if (event === undefined) return null;
-  const outcome = (await host.store.documents.get(outcomesView(topic), [event.id])).get(event.id);
-  const letter = letterOf(event, outcome);
-  return letter && completed(host, letter);
-}
-
-/** With all of its event, if the log has that still. */
-async function completed(host: Host, letter: Letter): Promise<Letter> {
-  const { incomplete, ...rest } = letter;
-  if (incomplete === undefined) return letter;
-  const { topic, partition, seq, id } = letter.origin;
-  const { events } = await host.store.log.read(topic, partition, { after: seq - 1, limit: 1 });
-  const event = events.find((candidate) => candidate.seq === seq && candidate.id === id);
-  return event === undefined ? letter : { ...rest, event: event.record };
-}
-
 export function keyName(letter: Letter): string {
   return `${letter.origin.group}\n${letter.key}`;
 }
@@ -259,33 +202,6 @@ export async function settleLetters(host: Host, topic: string, settled: readonly
     fields: { status, outcome },
   }));
   await host.store.documents.write(outcomesView(topic), writes);
-}
-
-function outcomesView(topic: string): Parameters<Documents["get"]>[0] {
-  return deadLetterTopic(topic).slice(0, 120);
-}
-
-function letterOf(event: StoredEvent, outcome: ViewDocument | undefined): Letter | null {
-  const payload = event.record.payload as Partial<DeadLetter> | null;
-  // Whatever else somebody published into the topic is not a letter.
-  if (typeof payload?.origin?.id !== "string" || typeof payload.error?.message !== "string") return null;
-  const letter = payload as DeadLetter;
-  return {
-    ...letter,
-    id: event.id,
-    ts: event.ts,
-    partition: event.partition,
-    seq: event.seq,
-    ...(event.key === undefined ? undefined : { key: event.key }),
-    status: (outcome?.fields["status"] as LetterStatus | undefined) ?? "open",
-    errorClass: classOf(letter.error),
-    ...(outcome === undefined ? undefined : { outcome: String(outcome.fields["outcome"]) }),
-  };
-}
-
-function classOf(error: DeadLetter["error"]): string {
-  const text = error.message.replace(/"[^"]*"|'[^']*'|`[^`]*`/g, "…").replace(/[0-9a-f-]{8,}|\d+/g, "#");
-  return `${error.code ?? error.name ?? "Error"}: ${text.slice(0, 120)}`;
 }
 
 export function fits(letter: Letter, query: LetterQuery): boolean {

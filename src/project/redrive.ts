@@ -15,24 +15,16 @@ import { checkOptionNames, namesOf } from "../model/known-options.js";
 import type { Redriven } from "../model/redrive.js";
 import { checkTopicName, type TopicRef, topicName } from "../model/topic.js";
 import { Comebacks } from "./comebacks.js";
-import {
-  checkKnown,
-  endChains,
-  fits,
-  keyName,
-  type Letter,
-  type LetterQuery,
-  letterAt,
-  lettersBehind,
-} from "./dead-letters.js";
+import { checkKnown, endChains, fits, keyName, type Letter, type LetterQuery } from "./dead-letters.js";
 import { type BroughtBack, type Chain, Chains, standingOf, turnsOf } from "./held-letters.js";
 import { checkHost, type Host } from "./host.js";
+import { letterAt, lettersBehind } from "./letter-reading.js";
 import { checkFunctions, checkObject, checkRange } from "./option-checks.js";
 import { GatheredWrites, type Transaction } from "./transaction.js";
 import { ViewPointers } from "./view-pointer.js";
 
 /** Which dead letters to bring back, where to, and how fast. */
-export interface RedriveOptions extends Omit<LetterQuery, "status"> {
+export interface RedriveOptions extends Omit<LetterQuery, "status" | "newestFirst"> {
   /** The topic that the letters came from. */
   readonly topic: TopicRef;
   /** Where to; default: the topic it came from. In another one every group gets the event. */

@@ -5,7 +5,7 @@ import type { Command } from "commander";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { COMMANDS } from "../../src/cli/command-table.js";
 import { examplesOf } from "../../src/cli/own-command.js";
-import { ensureBuilt, type Running, shell } from "../support/cli.js";
+import { type Ended, ensureBuilt, type Running, shell } from "../support/cli.js";
 import { cliScene, type Scene } from "../support/cli-scene.js";
 import { eventually } from "../support/eventually.js";
 import { type DatabaseAddress, newDatabaseAddress } from "../support/mongo/address.js";
@@ -54,7 +54,7 @@ async function filledIn(example: string): Promise<string> {
     .replaceAll(/~\/[^ ]+/g, "completion.txt");
 }
 
-async function runExample(example: string): Promise<{ code: number | null; err: string }> {
+async function runExample(example: string): Promise<Ended> {
   const line = await filledIn(example);
   const { folder: cwd, env, bin } = scene;
   const started = shell(
@@ -72,10 +72,13 @@ async function runExample(example: string): Promise<{ code: number | null; err: 
       );
     started.child.kill(quiet ? "SIGTERM" : "SIGINT");
   }
-  const { code, err } = await started.ended;
+  const ended = await started.ended;
   running.delete(started);
-  return { code, err };
+  return ended;
 }
+
+/** What moves the cursor or colors the text of a terminal. */
+const FOR_TERMINALS = /(?![\t\n])\p{Cc}/u;
 
 describe("the examples of the command line", () => {
   it("are there for every command", () => {
@@ -94,12 +97,16 @@ describe("the examples of the command line", () => {
     );
     expect((await minted.ended).code).toBe(0);
     const failed: string[] = [];
+    const colored: string[] = [];
     for (const example of new Set(commands.flatMap((command) => [...examplesOf(command)]))) {
-      const { code, err } = await runExample(example);
+      const { code, out, err } = await runExample(example);
       const expected = ENDLESS.test(example) ? [0, 130, 143, null] : [0];
       if (!expected.includes(code)) failed.push(`${example} => ${code} ${err.trim()}`);
+      if (FOR_TERMINALS.test(out + err)) colored.push(`${example} => ${JSON.stringify(out + err)}`);
     }
     expect(failed).toEqual([]);
+    // None of them speaks to a terminal here.
+    expect(colored).toEqual([]);
     expect(await fixture.bus.topics()).not.toEqual([]);
   }, 300_000);
 });

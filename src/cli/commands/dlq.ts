@@ -5,6 +5,7 @@ import type { RedriveResult } from "../../project/redrive.js";
 import { gather, positiveNumber, wholeNumber } from "../arguments.js";
 import type { Backend } from "../backend.js";
 import { demandConsent } from "../consent.js";
+import { stoppedOr } from "../exit.js";
 import { factLines } from "../output.js";
 import { newCommand } from "../own-command.js";
 import { count, counted } from "../quantities.js";
@@ -38,6 +39,7 @@ interface DiscardOptions extends Choice {
 }
 
 const PAGE = 1_000;
+const GOES_ON = "and the same command goes on with the rest";
 
 export function dlqCommand(): Command {
   return newCommand("dlq", "Dead letters: events that a group gave up.", [
@@ -91,10 +93,10 @@ async function list(session: Session<ListOptions>, topic?: string): Promise<void
     page.items,
     [
       { title: "LETTER", whole: true, cell: ({ id }) => id },
-      { title: "GROUP", cell: ({ origin }) => origin.group },
-      { title: "KEY", cell: ({ key: of }) => of },
-      { title: "TRIES", align: "right", cell: ({ attempts }) => count(attempts) },
-      { title: "STATUS", cell: (letter) => letter.status },
+      { title: "GROUP", spare: 1, cell: ({ origin }) => origin.group },
+      { title: "KEY", spare: 2, cell: ({ key: of }) => of },
+      { title: "TRIES", spare: 3, align: "right", cell: ({ attempts }) => count(attempts) },
+      { title: "STATUS", spare: 4, cell: (letter) => letter.status },
       { title: "ERROR", cell: ({ error }) => error.message.slice(0, 80) },
     ],
     `${topic} has no such dead letters.`,
@@ -179,7 +181,9 @@ async function redriveLetters(session: Session<RedriveOptions>, topic: string): 
   if (preview.redriven === 0)
     return out.value(preview, `There is no such letter to redrive${superseded(preview)}.`);
   await demandConsent(`${would} Go on?`, { yes: options.yes ?? false, signal });
-  const done = await backend.post<RedriveResult>(path, body);
+  const done = await backend.post<RedriveResult>(path, body).catch((error: unknown) => {
+    throw stoppedOr(error, signal, `stopped; what was redriven stays so, ${GOES_ON}`);
+  });
   out.value(done, `${counted(done.redriven, "letter")} redriven to ${to ?? topic}${superseded(done)}.`);
 }
 
@@ -210,9 +214,9 @@ async function discard(session: Session<DiscardOptions>, topic: string): Promise
   if (found === 0) return out.value({ discarded: 0 }, "There is no such letter to discard.");
   await demandConsent(`${would} Go on?`, { yes: options.yes ?? false, signal });
   const path = `/dlq/${encodeURIComponent(topic)}/discard`;
-  const done = await backend.post<{ discarded: number }>(path, {
-    ...choiceOf(options),
-    reason: options.reason,
+  const body = { ...choiceOf(options), reason: options.reason };
+  const done = await backend.post<{ discarded: number }>(path, body).catch((error: unknown) => {
+    throw stoppedOr(error, signal, `stopped; what was discarded stays so, ${GOES_ON}`);
   });
   out.value(done, `${counted(done.discarded, "letter")} discarded.`);
 }

@@ -25,6 +25,10 @@ const List = z.object({
   key: z.string().optional(),
   errorClass: z.string().optional(),
   status: z.enum(["open", "redriven", "discarded", "any"]).optional(),
+  order: z.enum(["newest", "oldest"]).optional().openapi({
+    description:
+      "`newest`: by the time at which they were given up, whatever the partition. Default `oldest`: partition by partition",
+  }),
   limit: Count(1_000).optional(),
   after: z.string().optional().openapi({ description: "`next` of the page before" }),
 });
@@ -66,8 +70,9 @@ export function deadLetterRoutes(app: HubApp, hub: HubContext): void {
     },
     async (c, { params, query }) => {
       const { name } = await readableTopic(c, hub, params.topic);
-      const { limit = 50, after, ...choice } = query;
-      return c.json(await pageOf(deadLetters(bus, name, present(choice)), limit, after));
+      const { limit = 50, after, order, ...choice } = query;
+      const newestFirst = order === "newest";
+      return c.json(await pageOf(deadLetters(bus, name, { ...present(choice), newestFirst }), limit, after));
     },
   );
   addRoute(

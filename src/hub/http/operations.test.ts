@@ -42,6 +42,9 @@ describe("dead letters, export, import and replay over HTTP", () => {
     const second = await json<Letters>(`/dlq/orders?limit=10&after=${first.next}`);
     expect([...first.items, ...second.items].map(({ event }) => event.payload)).toEqual([0, 1, 2, 3, 4]);
     expect(second.next).toBeNull();
+    const newest = await json<Letters>("/dlq/orders?order=newest&limit=2");
+    const older = await json<Letters>(`/dlq/orders?order=newest&after=${newest.next}`);
+    expect([...newest.items, ...older.items].map(({ event }) => event.payload)).toEqual([4, 3, 2, 1, 0]);
     const [letter] = first.items;
     expect(await json(`/dlq/orders/${letter?.id}`)).toMatchObject({
       status: "open",

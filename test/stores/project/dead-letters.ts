@@ -56,6 +56,33 @@ export function describeDeadLetters(bench: ProjectBench): void {
   };
 
   describe("dead letters", () => {
+    it("come newest first if that is asked for, whatever their partition, and none is left out", async () => {
+      const topic = await bench.topic({ partitions: 3 });
+      const giveUp = (): never => {
+        throw new Fatal("no use");
+      };
+      const stop = await bench.bus.subscribe(topic, "g", giveUp, { from: "earliest" });
+      // Of the last partition more than are read at once, twice over.
+      const items = Array.from({ length: 70 }, (_, n) => ({
+        payload: n,
+        partition: n % 10 === 0 ? n % 3 : 2,
+      }));
+      for (let start = 0; start < items.length; start += 10) {
+        await bench.publish(topic, items.slice(start, start + 10));
+        await bench.drained(topic, "g");
+      }
+      await stop();
+      const letters: Letter[] = [];
+      for await (const letter of deadLetters(bench.bus, topic, { newestFirst: true })) letters.push(letter);
+      expect(letters.map(({ ts }) => ts)).toEqual(letters.map(({ ts }) => ts).sort((a, b) => b - a));
+      for (const partition of [0, 1, 2]) {
+        const seqs = letters.filter((letter) => letter.partition === partition).map(({ seq }) => seq);
+        expect(seqs).toEqual(seqs.toSorted((a, b) => b - a));
+      }
+      const payloads = letters.map(({ event }) => Number(event.payload)).sort((a, b) => a - b);
+      expect(payloads).toEqual(items.map(({ payload }) => payload));
+    });
+
     it("P8: redrive brings them back in key order, to the group that gave them up and to no other", async () => {
       const { bus } = bench;
       const { topic, broken, mailed, audited, stop } = await brokenMailer();

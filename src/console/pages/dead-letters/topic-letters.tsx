@@ -29,7 +29,8 @@ const LIMIT = 500;
 export function TopicLetters({ topic }: { readonly topic: string }) {
   const status = query("status") ?? "open";
   const choice = choiceInAddress();
-  const path = withQuery(`/dlq/${seg(topic)}`, { ...choice, ids: null, status, limit: LIMIT });
+  const order = query("order") ?? "newest";
+  const path = withQuery(`/dlq/${seg(topic)}`, { ...choice, ids: null, status, order, limit: LIMIT });
   const live = useLive<Page>(path, 4_000);
   const later = useLater(path);
   const summaries = useLive<Items<LetterSummary>>("/dlq", 4_000);
@@ -72,6 +73,7 @@ export function TopicLetters({ topic }: { readonly topic: string }) {
         <Section>
           <LetterBar
             status={status}
+            order={order}
             shown={`${count(items.length)}${next === null ? "" : " and more"} shown`}
           />
           <Loaded live={live} rows={8}>
@@ -91,7 +93,7 @@ export function TopicLetters({ topic }: { readonly topic: string }) {
           </Loaded>
           {next !== null && (
             <div class="flex justify-end border-t border-line px-4 py-2">
-              <Button busy={later.busy} onClick={() => later.load(next)}>
+              <Button busy={later.busy} onClick={() => later.load(next, items)}>
                 Load more
               </Button>
             </div>
@@ -105,17 +107,20 @@ export function TopicLetters({ topic }: { readonly topic: string }) {
   );
 }
 
-/** The pages after the first one, which alone is asked for again and again. Forgotten when the choice changes. */
+/**
+ * What was shown when more was asked for, and the pages after it: the first page alone is asked for again and again, and letters that
+ * come meanwhile move others out of it. Forgotten when the choice changes.
+ */
 function useLater(path: string) {
   const none = { path, items: [] as readonly Letter[], next: undefined as string | null | undefined };
   const [kept, setKept] = useState(none);
   const [busy, setBusy] = useState(false);
   const { items, next } = kept.path === path ? kept : none;
-  const load = async (after: string): Promise<void> => {
+  const load = async (after: string, shown: readonly Letter[]): Promise<void> => {
     setBusy(true);
     try {
       const page = await call<Page>(`${path}&after=${seg(after)}`);
-      setKept({ path, items: [...items, ...page.items], next: page.next });
+      setKept({ path, items: together(shown, page.items), next: page.next });
     } catch (error) {
       toast("bad", "Could not load more", problemFrom(error).message);
     } finally {
@@ -131,7 +136,8 @@ function together(first: readonly Letter[], later: readonly Letter[]): readonly 
   return [...first, ...later.filter(({ id }) => !there.has(id))];
 }
 
-function LetterBar({ status, shown }: { readonly status: string; readonly shown: string }) {
+function LetterBar(props: { readonly status: string; readonly order: string; readonly shown: string }) {
+  const { status, order, shown } = props;
   return (
     <div class="flex flex-wrap items-center gap-2 border-b border-line px-4 py-2">
       <FilterBox name="key" placeholder="Key" />
@@ -141,6 +147,16 @@ function LetterBar({ status, shown }: { readonly status: string; readonly shown:
         value={status}
         choices={["open", "redriven", "discarded", "any"].map((value) => ({ value, label: value }))}
         onChange={(value) => setQuery({ status: value === "open" ? null : value })}
+      />
+      <SelectField
+        bare
+        label="Order"
+        value={order}
+        choices={[
+          { value: "newest", label: "newest first" },
+          { value: "oldest", label: "by partition, oldest first" },
+        ]}
+        onChange={(value) => setQuery({ order: value === "newest" ? null : value })}
       />
       <span class="ml-auto text-xs text-faint">{shown}</span>
     </div>

@@ -1,0 +1,134 @@
+/**
+ * Reads letters out of a dead-letter topic, each with what became of it: from the oldest on, partition by partition, or from
+ * the newest back, whichever partition that is in. Page by page, so that memory stays flat.
+ */
+import type { DeadLetter } from "../model/dead-letter.js";
+import type { Seq, StoredEvent } from "../model/event.js";
+import { deadLetterTopic } from "../model/topic.js";
+import type { Documents, ViewDocument } from "../ports/documents.js";
+import type { Letter, LetterStatus } from "./dead-letters.js";
+import type { Host } from "./host.js";
+import { scanPages } from "./log-scan.js";
+
+const PAGE = 200;
+
+/** All letters behind these places, by partition; the places move on with them. */
+export async function* lettersBehind(
+  host: Host,
+  topic: string,
+  places: Map<number, Seq>,
+): AsyncGenerator<Letter> {
+  const name = deadLetterTopic(topic);
+  const { log, registry } = host.store;
+  if ((await registry.topic(name)) === null) return;
+  for (const { partition, head } of await log.heads(name)) {
+    for (let after = places.get(partition) ?? 0; after < head; ) {
+      const page = await log.read(name, partition, { after, limit: PAGE });
+      after = Math.max(page.through, after + 1);
+      places.set(partition, after);
+      for (const letter of await lettersOf(host, topic, page.events)) yield await completed(host, letter);
+    }
+  }
+}
+
+/** All letters by the time at which they were given up, the newest first. */
+export async function* newestLetters(host: Host, topic: string): AsyncGenerator<Letter> {
+  const name = deadLetterTopic(topic);
+  const { log, registry } = host.store;
+  if ((await registry.topic(name)) === null) return;
+  const walks = (await log.heads(name)).map(({ partition, low, head }) =>
+    backwards(host, topic, { partition, low, head }),
+  );
+  const fronts = await Promise.all(walks.map((walk) => walk.next()));
+  for (;;) {
+    const at = newestOf(fronts.map(({ value }) => value as Letter | undefined));
+    const letter = fronts[at]?.value as Letter | undefined;
+    if (letter === undefined) return;
+    yield await completed(host, letter);
+    fronts[at] = (await walks[at]?.next()) as IteratorResult<Letter, undefined>;
+  }
+}
+
+function newestOf(letters: readonly (Letter | undefined)[]): number {
+  return letters.reduce((best, letter, i) => ((letter?.ts ?? -1) > (letters[best]?.ts ?? -1) ? i : best), 0);
+}
+
+const FIRST_BLOCK = 16;
+const MOST_BYTES = 1_048_576;
+
+/** One partition from its end on. Letters may be of any size: where they are large, fewer are held at a time. */
+async function* backwards(
+  host: Host,
+  topic: string,
+  { partition, low, head }: { readonly partition: number; readonly low: Seq; readonly head: Seq },
+): AsyncGenerator<Letter, undefined> {
+  let size = FIRST_BLOCK;
+  for (let through = head; through >= low; ) {
+    const after = Math.max(low - 1, through - size);
+    const events: StoredEvent[] = [];
+    const block = { topic: deadLetterTopic(topic), partition, after, through };
+    for await (const page of scanPages(host.store.log, block)) events.push(...page.events);
+    yield* (await lettersOf(host, topic, events)).reverse();
+    const bytes = events.reduce((sum, event) => sum + event.size, 0);
+    size = bytes > MOST_BYTES ? Math.max(1, size >> 1) : Math.min(PAGE, size * 2);
+    through = after;
+  }
+}
+
+async function lettersOf(host: Host, topic: string, events: readonly StoredEvent[]): Promise<Letter[]> {
+  const ids = events.map(({ id }) => id);
+  const outcomes = await host.store.documents.get(outcomesView(topic), ids);
+  return events.flatMap((event) => letterOf(event, outcomes.get(event.id)) ?? []);
+}
+
+/** The letter at this place, if it is still there. */
+export async function letterAt(
+  host: Host,
+  topic: string,
+  { partition, seq }: { readonly partition: number; readonly seq: Seq },
+): Promise<Letter | null> {
+  const page = await host.store.log.read(deadLetterTopic(topic), partition, { after: seq - 1, limit: 1 });
+  const event = page.events.find((candidate) => candidate.seq === seq);
+  if (event === undefined) return null;
+  const outcome = (await host.store.documents.get(outcomesView(topic), [event.id])).get(event.id);
+  const letter = letterOf(event, outcome);
+  return letter && completed(host, letter);
+}
+
+/** With all of its event, if the log has that still. */
+async function completed(host: Host, letter: Letter): Promise<Letter> {
+  const { incomplete, ...rest } = letter;
+  if (incomplete === undefined) return letter;
+  const { topic, partition, seq, id } = letter.origin;
+  const { events } = await host.store.log.read(topic, partition, { after: seq - 1, limit: 1 });
+  const event = events.find((candidate) => candidate.seq === seq && candidate.id === id);
+  return event === undefined ? letter : { ...rest, event: event.record };
+}
+
+/** Where it is written down what became of letters. */
+export function outcomesView(topic: string): Parameters<Documents["get"]>[0] {
+  return deadLetterTopic(topic).slice(0, 120);
+}
+
+function letterOf(event: StoredEvent, outcome: ViewDocument | undefined): Letter | null {
+  const payload = event.record.payload as Partial<DeadLetter> | null;
+  // Whatever else somebody published into the topic is not a letter.
+  if (typeof payload?.origin?.id !== "string" || typeof payload.error?.message !== "string") return null;
+  const letter = payload as DeadLetter;
+  return {
+    ...letter,
+    id: event.id,
+    ts: event.ts,
+    partition: event.partition,
+    seq: event.seq,
+    ...(event.key === undefined ? undefined : { key: event.key }),
+    status: (outcome?.fields["status"] as LetterStatus | undefined) ?? "open",
+    errorClass: classOf(letter.error),
+    ...(outcome === undefined ? undefined : { outcome: String(outcome.fields["outcome"]) }),
+  };
+}
+
+function classOf(error: DeadLetter["error"]): string {
+  const text = error.message.replace(/"[^"]*"|'[^']*'|`[^`]*`/g, "…").replace(/[0-9a-f-]{8,}|\d+/g, "#");
+  return `${error.code ?? error.name ?? "Error"}: ${text.slice(0, 120)}`;
+}
