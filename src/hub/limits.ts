@@ -5,7 +5,10 @@ export interface HubLimits {
   readonly maxBodyBytes: number;
   /** One line of NDJSON. */
   readonly maxLineBytes: number;
+  /** WebSockets. */
   readonly maxConnections: number;
+  /** Connections that are no WebSockets, those that wait for a request included. */
+  readonly maxHttpConnections: number;
   readonly maxConnectionsPerSubject: number;
   readonly maxSubscriptionsPerConnection: number;
   /** Frames and publishes a second, sustained; a burst of twice that is let through. */
@@ -16,6 +19,10 @@ export interface HubLimits {
   /** How long a reader may stay behind before it is cut off; it has as long again to read why. */
   readonly slowConsumerMs: number;
   readonly authTimeoutMs: number;
+  /** How long the head of a request may take. */
+  readonly headTimeoutMs: number;
+  /** How long a connection over HTTP is kept for the next request. */
+  readonly keepAliveMs: number;
   readonly maxInFlightPerSubscription: number;
 }
 
@@ -24,6 +31,7 @@ export const DEFAULT_HUB_LIMITS: HubLimits = {
   maxBodyBytes: 1_048_576,
   maxLineBytes: 1_048_576,
   maxConnections: 10_000,
+  maxHttpConnections: 10_000,
   maxConnectionsPerSubject: 2_000,
   maxSubscriptionsPerConnection: 100,
   framesPerSecond: 200_000,
@@ -31,6 +39,8 @@ export const DEFAULT_HUB_LIMITS: HubLimits = {
   maxSendBufferBytes: 1_048_576,
   slowConsumerMs: 30_000,
   authTimeoutMs: 5_000,
+  headTimeoutMs: 15_000,
+  keepAliveMs: 5_000,
   maxInFlightPerSubscription: 1_000,
 };
 

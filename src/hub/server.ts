@@ -18,6 +18,7 @@ import { authenticatorOf } from "./authenticator.js";
 import type { HubContext } from "./context.js";
 import { Feeders } from "./feeders.js";
 import { createHttp } from "./http/app.js";
+import { boundConnections, refuse } from "./http/connection-room.js";
 import { PublishConnections } from "./http/publish-connection.js";
 import { PublishDesk } from "./http/publish-items.js";
 import { checkHubOptions } from "./hub-options.js";
@@ -67,8 +68,8 @@ export interface Hub {
 }
 
 const DEFAULT_DRAIN_MS = 5_000;
-/** How long the head of a request may take. */
-const HEAD_MS = 60_000;
+/** How often it is looked which connections have waited for too long. */
+const CHECK_CONNECTIONS_MS = 5_000;
 const IDLE_SWEEP_MS = 20;
 /** How often a kind of failure is written into the log. */
 const LOG_EVERY_MS = 1_000;
@@ -141,9 +142,15 @@ class Gateway {
     this.#drainMs = options.drainMs ?? DEFAULT_DRAIN_MS;
     const desk = new PublishDesk(this.#context);
     // A stream of lines may go on for hours: body.ts bounds how long a body takes, or is silent.
-    const times = { headersTimeout: HEAD_MS, requestTimeout: 0 };
+    const times = {
+      headersTimeout: limits.headTimeoutMs,
+      requestTimeout: 0,
+      keepAliveTimeout: limits.keepAliveMs,
+      connectionsCheckingInterval: Math.min(CHECK_CONNECTIONS_MS, limits.headTimeoutMs),
+    };
     this.#server = createServer({ maxHeaderSize: 16_384, ...times }, createHttp(this.#context, desk));
     this.#publishers = new PublishConnections(this.#server, this.#context, desk);
+    boundConnections(this.#server, { max: limits.maxHttpConnections, webSockets: connections });
     this.#sockets = new WebSocketServer({
       noServer: true,
       maxPayload: limits.maxBodyBytes * 2,
@@ -277,10 +284,6 @@ class Gateway {
     if (count <= 0) this.#bySubject.delete(subject);
     else this.#bySubject.set(subject, count);
   }
-}
-
-function refuse(socket: Socket, status: number, text: string): void {
-  socket.end(`HTTP/1.1 ${status} ${text}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
 }
 
 function listenError(error: NodeJS.ErrnoException, host: string, port: number): BusError {
