@@ -1,16 +1,12 @@
 /**
- * The shell around a session: one WebSocket, its subscriptions on the bus, its timers. Deliveries are leases that the
- * client settles by frames; a closed socket gives all of them back at once, and nothing is lost.
+ * The shell around a session: one WebSocket, what comes and goes over it, its timers. What its client subscribed to is
+ * in session-feeds.ts.
  */
 import type { WebSocket } from "ws";
 import type { Bus } from "../bus/bus.js";
 import type { Tracing } from "../bus/tracing.js";
-import type { Delivered } from "../consume/context.js";
 import type { CancelTimer } from "../model/clock.js";
-import type { StoredEvent } from "../model/event.js";
-import type { SubscribeOptions } from "../model/event-bus.js";
 import type { Authenticator, Caller } from "./auth.js";
-import { Feed } from "./feed.js";
 import type { Feeders } from "./feeders.js";
 import { checkFrame, isCorr, parseMessage } from "./frames.js";
 import type { HubLimits } from "./limits.js";
@@ -18,28 +14,20 @@ import { onMessage } from "./message-bytes.js";
 import { Outgoing } from "./outgoing.js";
 import { PayloadTexts } from "./payload-text.js";
 import { problemOf, retryAfterSeconds } from "./problem.js";
-import {
-  CloseCode,
-  type Corr,
-  type ModackFrame,
-  type PublishFrame,
-  type SubscribeFrame,
-} from "./protocol.js";
+import { CloseCode, type Corr, type PublishFrame } from "./protocol.js";
 import { publishOptions } from "./publish-frame.js";
 import { type PublishMessage, type ReadPublish, readPublishes } from "./publish-message.js";
 import { Publishes } from "./publishes.js";
 import {
   createSession,
   err,
-  ok,
   type Session,
   type SessionEffect,
   type SessionEvent,
-  type SettleFrame,
   stepSession,
   stopPublish,
 } from "./session.js";
-import { extend, settle } from "./settling.js";
+import { SessionFeeds } from "./session-feeds.js";
 
 export interface SessionOptions {
   readonly bus: Bus;
@@ -58,23 +46,13 @@ export interface SessionOptions {
   readonly tracing?: Tracing | undefined;
 }
 
-interface Held {
-  readonly feed: Feed;
-  readonly lease: number | null;
-  readonly delivery: Delivered;
-}
-
 export class SessionShell {
   readonly #socket: WebSocket;
   readonly #options: SessionOptions;
   readonly #session: Session;
   readonly #out: Outgoing;
   readonly #publishes: Publishes;
-  readonly #feeds = new Map<string, Feed>();
-  /** Handed out while there was no room to send: sent, in order, as room comes (P13). Events are shared, texts are not. */
-  #held: Held[] = [];
-  /** The highest number that a lease of a subscription had that is over: none is used twice (P6). */
-  #lastLease = 0;
+  readonly #feeds: SessionFeeds;
   #isTokenLookedAt = false;
   #cancelLate: CancelTimer | null = null;
   #cancelExpiry: CancelTimer | null = null;
@@ -97,6 +75,17 @@ export class SessionShell {
       takesPlaced: () => this.#session.takes.has("placed"),
       complain: (error, corr) => this.#complain(error, corr),
     });
+    this.#feeds = new SessionFeeds({
+      bus,
+      limits,
+      feeders: options.feeders,
+      tracing: options.tracing,
+      out: this.#out,
+      session: this.#session,
+      send: (event) => this.#send(event),
+      answer: (effect) => this.#perform(effect),
+      complain: (error, corr) => this.#complain(error, corr),
+    });
     onMessage(socket, (data, isBinary) => this.#receive(data, isBinary));
     socket.on("ping", (data) => this.#out.pong(data));
     socket.on("close", () => this.#ended());
@@ -117,7 +106,7 @@ export class SessionShell {
   /** Takes on nothing new; resolves when what it holds is settled or given back, and every publish is answered. */
   async drain(): Promise<void> {
     this.#session.leaving = true;
-    await Promise.all([...this.#feeds.values()].map((feed) => feed.subscription?.stop()));
+    await this.#feeds.stop();
     await this.#publishes.answered();
   }
 
@@ -196,19 +185,19 @@ export class SessionShell {
         this.#publishes.hand(effect.frame, publishOptions(effect.frame), effect.text);
         return;
       case "subscribe":
-        void this.#subscribe(effect.key, effect.frame);
+        void this.#feeds.subscribe(effect.key, effect.frame);
         return;
       case "unsubscribe":
-        void this.#unsubscribe(effect.key, effect.corr);
+        void this.#feeds.unsubscribe(effect.key, effect.corr);
         return;
       case "settle":
-        this.#settle(effect.key, effect.frame);
+        this.#feeds.settle(effect.key, effect.frame);
         return;
       case "extend":
-        this.#extend(effect.key, effect.frame);
+        this.#feeds.extend(effect.key, effect.frame);
         return;
       case "pause":
-        this.#pause(effect.keys, effect.paused, effect.corr);
+        this.#feeds.pause(effect.keys, effect.paused, effect.corr);
         return;
       case "close":
         this.#out.flush();
@@ -252,102 +241,9 @@ export class SessionShell {
     );
   }
 
-  async #subscribe(key: string, frame: SubscribeFrame): Promise<void> {
-    const { topic, group, opts, corr } = frame;
-    const inRuns = this.#session.takes.has("events");
-    if (inRuns) this.#out.takeArrays();
-    const feed = new Feed(frame, inRuns, this.#lastLease);
-    this.#feeds.set(key, feed);
-    const maxInFlight = Math.min(opts?.maxInFlight ?? 100, this.#options.limits.maxInFlightPerSubscription);
-    const options = { ...opts, maxInFlight, manualAck: true } as SubscribeOptions;
-    const handler = (_event: StoredEvent, delivery: Delivered): void => this.#deliver(feed, delivery);
-    try {
-      await this.#options.feeders.refuse(topic, group);
-      feed.subscription = await this.#options.bus.attach(topic, {
-        group,
-        work: { kind: "raw", handler },
-        options,
-      });
-      feed.subscription.onStopped(() => this.#stopped(feed));
-      if (feed.ended) await feed.subscription.abandon("its subscriber left");
-      this.#perform(ok(corr, { topic, group }));
-      this.#applyPause(feed);
-    } catch (error) {
-      // Not if it was left meanwhile: what stands under its key then is another one.
-      if (!feed.ended) {
-        this.#feeds.delete(key);
-        this.#end(feed);
-        this.#send({ type: "unsubscribed", key });
-      }
-      this.#complain(error, corr);
-    }
-  }
-
-  #end(feed: Feed): void {
-    feed.ended = true;
-    this.#lastLease = Math.max(this.#lastLease, feed.leases.last);
-  }
-
-  /** Nobody here asked for it: the bus closes, or was stopped from outside. */
-  #stopped(feed: Feed): void {
-    if (!feed.ended && !this.#session.leaving) this.#send({ type: "fenced" });
-  }
-
-  #deliver(feed: Feed, delivery: Delivered): void {
-    // It goes back with all others as the subscription ends. A number given to it now could be another's (P6).
-    if (feed.ended) return;
-    const lease = feed.lease(delivery);
-    if (feed.leases.size > 2 * this.#options.limits.maxInFlightPerSubscription) feed.dropOver();
-    const { tracing } = this.#options;
-    if (tracing !== undefined) feed.trace(tracing, delivery.event);
-    if (this.#out.full || this.#held.length > 0) this.#held.push({ feed, lease, delivery });
-    else this.#out.sendEvent(feed.around(delivery), lease, delivery.event);
-  }
-
-  /** All that can be is settled; whoever asked for an answer gets one. */
-  #settle(key: string, frame: SettleFrame): void {
-    const { corr } = frame;
-    const lost = settle(this.#feeds.get(key), frame);
-    if (lost !== null) this.#perform(err("LEASE_LOST", lost, corr));
-    else if (corr !== undefined) this.#perform(ok(corr));
-  }
-
-  #extend(key: string, frame: ModackFrame): void {
-    const { corr } = frame;
-    const lost = extend(this.#feeds.get(key), frame);
-    if (lost !== null) this.#perform(err("LEASE_LOST", lost, corr));
-    else if (corr !== undefined) this.#perform(ok(corr));
-  }
-
-  async #unsubscribe(key: string, corr: Corr | undefined): Promise<void> {
-    const feed = this.#feeds.get(key);
-    this.#feeds.delete(key);
-    if (feed !== undefined) {
-      this.#end(feed);
-      feed.endSpans("its subscriber left");
-      await feed.subscription?.abandon("its subscriber left");
-      this.#send({ type: "unsubscribed", key });
-    }
-    this.#perform(ok(corr));
-  }
-
-  #pause(keys: readonly string[], paused: boolean, corr: Corr | undefined): void {
-    for (const key of keys) {
-      const feed = this.#feeds.get(key);
-      if (feed === undefined) continue;
-      feed.paused = paused;
-      this.#applyPause(feed);
-    }
-    this.#perform(ok(corr));
-  }
-
-  #applyPause(feed: Feed): void {
-    feed.subscription?.setPaused(feed.paused || this.#out.full || this.#held.length > 0);
-  }
-
   /** The client does not read: nothing more is handed to it, and if that lasts it is cut off. */
   #holdBack(): void {
-    for (const feed of this.#feeds.values()) this.#applyPause(feed);
+    this.#feeds.applyPauses();
     const { bus, limits } = this.#options;
     this.#cancelSlow ??= bus.clock.setTimer(limits.slowConsumerMs, () => this.#cutOff());
   }
@@ -355,7 +251,7 @@ export class SessionShell {
   /** Its leases go back at once. The close frame waits behind what it has not read; `ws` cuts the line in the end. */
   #cutOff(): void {
     this.#send({ type: "slow" });
-    this.#giveBack("its reader is too slow");
+    this.#feeds.giveBack("its reader is too slow");
     this.#options.onCutOff();
   }
 
@@ -364,13 +260,7 @@ export class SessionShell {
     if (this.#session.phase === "ended") return;
     this.#cancelSlow?.();
     this.#cancelSlow = null;
-    let sent = 0;
-    for (; sent < this.#held.length && !this.#out.full; sent++) {
-      const { feed, lease, delivery } = this.#held[sent] as Held;
-      if (delivery.live) this.#out.sendEvent(feed.around(delivery), lease, delivery.event);
-    }
-    this.#held = this.#held.slice(sent);
-    for (const feed of this.#feeds.values()) this.#applyPause(feed);
+    this.#feeds.sendHeld();
   }
 
   #complain(error: unknown, corr: Corr | undefined): void {
@@ -388,17 +278,7 @@ export class SessionShell {
     this.#cancelLate?.();
     this.#cancelExpiry?.();
     this.#cancelSlow?.();
-    this.#giveBack("its connection closed");
+    this.#feeds.giveBack("its connection closed");
     this.#options.onEnded();
-  }
-
-  #giveBack(reason: string): void {
-    this.#held = [];
-    for (const feed of this.#feeds.values()) {
-      this.#end(feed);
-      feed.endSpans(reason);
-      void feed.subscription?.abandon(reason);
-    }
-    this.#feeds.clear();
   }
 }

@@ -1,0 +1,141 @@
+/** Change feeds (P12) that lose their place in the log of a real server, or its connection. */
+import { type Collection, type Document, Long, MongoClient } from "mongodb";
+import { describe, expect, it } from "vitest";
+import { startMongoChangefeed } from "../../../src/mongo.js";
+import { ChangefeedBench, following } from "../../support/mongo/changefeed-bench.js";
+import { ReplicaSet } from "../../support/mongo/replica-set.js";
+
+const bench = new ChangefeedBench();
+
+describe("losing the place", () => {
+  it("P12: after ChangeStreamHistoryLost, adds, changes and deletes are found by a scan and told in the audit", async () => {
+    await bench.orders.insertMany([1, 2, 3].map((_id) => ({ _id, n: 0 })));
+    const first = await bench.start();
+    await bench.orders.insertOne({ _id: 4, n: 0 });
+    await expect.poll(() => first.stats().published).toBe(1);
+    await first.stop();
+    await bench.orders.updateOne({ _id: 2 }, { $set: { n: 1 } });
+    await bench.orders.deleteOne({ _id: 3 });
+    await bench.orders.insertOne({ _id: 5, n: 0 });
+    await bench.failNext(["aggregate"], 286);
+    const second = await bench.start();
+    await expect.poll(() => second.stats().reconciliations).toBe(1);
+    expect(await bench.told()).toEqual(["insert 4", "replace 2", "insert 5", "delete 3"]);
+    expect((await bench.published()).at(-1)?.payload).toMatchObject({ reconciled: true, _deleted: true });
+    expect(await bench.reconciliations()).toMatchObject([
+      { reason: "ChangeStreamHistoryLost", added: 1, changed: 1, deleted: 1, scanned: 4 },
+    ]);
+    await bench.orders.deleteOne({ _id: 1 });
+    await expect.poll(() => bench.told()).toContain("delete 1");
+    await second.stop();
+  });
+
+  it("P12: ids beyond the numbers of JavaScript are told apart, and documents that are there are not told gone", async () => {
+    const [one, other, gone] = [0, 1, 2].map((i) => Long.fromString("9007199254740992").add(i)) as Long[];
+    const ids = bench.orders as unknown as Collection<Document>;
+    await ids.insertMany([{ _id: one }, { _id: other }, { _id: gone }] as never);
+    await (await bench.start({ from: "earliest" })).stop();
+    await ids.deleteOne({ _id: gone } as never);
+    await bench.failNext(["aggregate"], 286);
+    const feed = await bench.start();
+    await expect
+      .poll(() => bench.reconciliations())
+      .toMatchObject([{ added: 0, changed: 0, deleted: 1, scanned: 2 }]);
+    await feed.stop();
+    expect(await bench.told()).toEqual([
+      `insert ${one}`,
+      `insert ${other}`,
+      `insert ${gone}`,
+      `delete ${gone}`,
+    ]);
+  });
+
+  it("P12: a place lost in the middle is made good, and nothing that was published is published again", async () => {
+    const feed = await bench.start();
+    await bench.orders.insertMany([1, 2, 3].map((_id) => ({ _id })));
+    await expect.poll(() => feed.stats().published).toBe(3);
+    await bench.failNext(["getMore"], 286);
+    await expect.poll(() => feed.stats().reconciliations).toBe(1);
+    await bench.orders.insertOne({ _id: 4 });
+    await expect.poll(() => bench.told()).toEqual(["insert 1", "insert 2", "insert 3", "insert 4"]);
+    expect(await bench.reconciliations()).toMatchObject([{ added: 0, changed: 0, deleted: 0 }]);
+    await feed.stop();
+  });
+
+  it("P12: a dropped collection means a delete for each document; one made anew is followed", async () => {
+    await bench.orders.insertOne({ _id: 1 });
+    const feed = await bench.start({ from: "earliest" });
+    await bench.orders.insertOne({ _id: 2 });
+    await expect.poll(() => feed.stats().published).toBe(2);
+    await bench.orders.drop();
+    await expect.poll(() => feed.stats().reconciliations).toBe(1);
+    expect(await bench.told()).toEqual(["insert 1", "insert 2", "delete 1", "delete 2"]);
+    expect(await bench.reconciliations()).toMatchObject([{ reason: "invalidate", deleted: 2 }]);
+    await following(feed);
+    await bench.orders.insertOne({ _id: 3 });
+    await expect.poll(async () => (await bench.told()).at(-1)).toBe("insert 3");
+    await feed.stop();
+  });
+
+  it("a lost connection is no lost place", async () => {
+    const feed = await bench.start();
+    await bench.orders.insertOne({ _id: 1 });
+    await expect.poll(() => feed.stats().published).toBe(1);
+    await bench.client.db("admin").command({
+      configureFailPoint: "failCommand",
+      mode: { times: 2 },
+      data: { failCommands: ["getMore", "aggregate"], closeConnection: true, appName: bench.database.name },
+    });
+    await bench.orders.insertOne({ _id: 2 });
+    await expect.poll(() => bench.told()).toEqual(["insert 1", "insert 2"]);
+    expect(feed.stats().reconciliations).toBe(0);
+    await feed.stop();
+  });
+
+  it("P12: a log of the server's that is too small to reach back is found out and made good", async () => {
+    await using server = await ReplicaSet.start({ oplogMb: 1 });
+    const source = new MongoClient(server.url);
+    const db = source.db("shop");
+    const collection = db.collection<Document & { _id: number }>("orders");
+    try {
+      await collection.insertMany([
+        { _id: 1, n: 0 },
+        { _id: 2, n: 0 },
+      ]);
+      const first = startMongoChangefeed(db, bench.bus, { collection: "orders", from: "earliest" });
+      await expect.poll(() => first.stats().published).toBe(2);
+      await following(first);
+      await first.stop();
+      await collection.updateOne({ _id: 1 }, { $set: { n: 1 } });
+      await collection.deleteOne({ _id: 2 });
+      await collection.insertOne({ _id: 3, n: 0 });
+      await overwriteLog(source);
+      const second = startMongoChangefeed(db, bench.bus, { collection: "orders" });
+      await expect.poll(() => second.stats().reconciliations, { timeout: 60_000 }).toBe(1);
+      expect(await bench.told()).toEqual(["insert 1", "insert 2", "replace 1", "insert 3", "delete 2"]);
+      expect(await bench.reconciliations()).toMatchObject([
+        { reason: "ChangeStreamHistoryLost", added: 1, changed: 1, deleted: 1 },
+      ]);
+      await second.stop();
+    } finally {
+      await source.close();
+    }
+  });
+});
+
+/** Writes until the server has forgotten what it knew when this began. */
+async function overwriteLog(source: MongoClient): Promise<void> {
+  const log = source.db("local").collection("oplog.rs");
+  const last = await log.find().sort({ $natural: -1 }).limit(1).next();
+  const noise = source.db("shop").collection("noise");
+  await expect
+    .poll(
+      async () => {
+        const documents = Array.from({ length: 100 }, () => ({ text: "x".repeat(100_000) }));
+        await noise.insertMany(documents, { writeConcern: { w: 1, journal: false } });
+        return await log.findOne({ ts: last?.ts });
+      },
+      { timeout: 90_000, interval: 200 },
+    )
+    .toBe(null);
+}
