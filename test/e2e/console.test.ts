@@ -203,6 +203,17 @@ describe("the pages", () => {
     await sees(page, "dead-letters.discard");
   });
 
+  it("dead letters: shows the newest first, and by partition if asked to", async () => {
+    const page = await at("/ui/dead-letters/orders.placed");
+    const rows = page.locator("[data-row]");
+    await expect.poll(() => rows.count(), SOON).toBe(4);
+    await shop.bus.publish(Orders, { order: 999, customer: "cust-999" }, { key: "cust-999" });
+    await expect.poll(() => rows.first().textContent(), SOON).toContain("order 999");
+    await page.getByLabel("Order").selectOption("by partition");
+    await expect.poll(() => rows.first().textContent(), SOON).not.toContain("order 999");
+    expect(page.url()).toContain("order=oldest");
+  });
+
   it("views: searches, shows a document as it was and what changed, rebuilds and compares", async () => {
     const page = await at("/ui/views/orders");
     await page.getByLabel("status=paid total>100").fill("status=shipped");

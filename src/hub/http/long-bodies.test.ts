@@ -35,7 +35,7 @@ describe("a stream of lines", () => {
     diagnostics.subscribe("http.server.request.start", note);
     await f.get("/healthz");
     diagnostics.unsubscribe("http.server.request.start", note);
-    expect(servers[0]).toMatchObject({ requestTimeout: 0, headersTimeout: 60_000 });
+    expect(servers[0]).toMatchObject({ requestTimeout: 0, headersTimeout: 15_000 });
   });
 
   it.each(["/publish", "/import"])(

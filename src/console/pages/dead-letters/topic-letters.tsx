@@ -154,7 +154,7 @@ function LetterBar(props: { readonly status: string; readonly order: string; rea
         value={order}
         choices={[
           { value: "newest", label: "newest first" },
-          { value: "oldest", label: "by partition, oldest first" },
+          { value: "oldest", label: "by partition" },
         ]}
         onChange={(value) => setQuery({ order: value === "newest" ? null : value })}
       />
