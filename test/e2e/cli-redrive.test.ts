@@ -16,6 +16,10 @@ it("a redrive that is interrupted says what became of it, and the next one goes 
     (await summarizeDeadLetters(bus, "orders.placed")).byGroup["printer"] ?? 0;
   await eventually(async () => (await printed()) === 4, "all are dead letters");
   await stop();
+  const listed = await cli("dlq", "ls", "orders.placed", "--group", "printer", "--newest", "--json");
+  const seqs = (JSON.parse(listed.out) as { seq: number }[]).map(({ seq }) => seq);
+  expect(seqs).toEqual(seqs.toSorted((a, b) => b - a));
+  expect(seqs).toHaveLength(4);
   const args = ["dlq", "redrive", "orders.placed", "--group", "printer", "--yes"];
   const slow = start([...args, "--rate", "1"], { env: scene().env });
   await eventually(async () => (await printed()) < 4, "the first goes");

@@ -21,6 +21,7 @@ interface Choice {
 interface ListOptions extends Choice {
   readonly status: string;
   readonly limit: number;
+  readonly newest?: boolean;
 }
 
 interface RedriveOptions extends Choice {
@@ -64,12 +65,13 @@ function withChoice(command: Command): Command {
 function lsCommand(): Command {
   const command = newCommand("ls", "Counts dead letters by topic, or lists those of a topic.", [
     "promethean dlq ls",
-    "promethean dlq ls orders.placed --group mailer",
+    "promethean dlq ls orders.placed --group mailer --newest",
     "promethean dlq ls orders.placed --status any --json",
   ])
     .argument("[topic]", "the topic they come from")
     .option("--status <status>", "open, redriven, discarded or any", "open")
     .option("-n, --limit <n>", "at most so many", wholeNumber(1, PAGE), 50)
+    .option("--newest", "the newest first, not partition by partition")
     .option("-g, --group <group>", "only those that this group gave up")
     .option("-k, --key <key>", "only those of this key")
     .option("--error-class <class>", "only those of this class of errors");
@@ -80,13 +82,14 @@ async function list(session: Session<ListOptions>, topic?: string): Promise<void
   const { out, options } = session;
   const backend = await session.connect();
   if (topic === undefined) return summarize(session, backend);
-  const { group, key, errorClass, status, limit } = options;
+  const { group, key, errorClass, status, limit, newest } = options;
   const path = `/dlq/${encodeURIComponent(topic)}`;
   const page = await backend.get<{ items: Letter[]; next: string | null }>(path, {
     group,
     key,
     errorClass,
     status,
+    order: newest ? "newest" : undefined,
     limit,
   });
   out.table(

@@ -3,7 +3,9 @@ import { z } from "@hono/zod-openapi";
 import {
   deadLetters,
   discardDeadLetters,
+  fits,
   type Letter,
+  type LetterQuery,
   summarizeDeadLetters,
 } from "../../project/dead-letters.js";
 import { redrive } from "../../project/redrive.js";
@@ -71,8 +73,8 @@ export function deadLetterRoutes(app: HubApp, hub: HubContext): void {
     async (c, { params, query }) => {
       const { name } = await readableTopic(c, hub, params.topic);
       const { limit = 50, after, order, ...choice } = query;
-      const newestFirst = order === "newest";
-      return c.json(await pageOf(deadLetters(bus, name, { ...present(choice), newestFirst }), limit, after));
+      const letters = deadLetters(bus, name, { status: "any", newestFirst: order === "newest" });
+      return c.json(await pageOf(letters, present(choice), limit, after));
     },
   );
   addRoute(
@@ -159,8 +161,10 @@ function settlingRoutes(app: HubApp, hub: HubContext): void {
   );
 }
 
+/** The letters that fit, behind `after`, which need not fit any more: it may have been settled since. */
 async function pageOf(
   letters: AsyncGenerator<Letter>,
+  query: LetterQuery,
   limit: number,
   after: string | undefined,
 ): Promise<{ items: Letter[]; next: string | null }> {
@@ -168,6 +172,7 @@ async function pageOf(
   let reached = after === undefined;
   for await (const letter of letters) {
     if (!reached) reached = letter.id === after;
+    else if (!fits(letter, query)) continue;
     else if (items.length === limit) return { items, next: items.at(-1)?.id ?? null };
     else items.push(letter);
   }

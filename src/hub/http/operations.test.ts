@@ -57,6 +57,8 @@ describe("dead letters, export, import and replay over HTTP", () => {
     expect(await dry.json()).toMatchObject({ redriven: 1, preview: [{ letter: letter?.id }] });
     expect(await (await f.post("/dlq/orders/redrive", choice)).json()).toMatchObject({ redriven: 1 });
     expect(await (await f.post("/dlq/orders/redrive", choice)).json()).toMatchObject({ redriven: 0 });
+    const rest = await json<Letters>(`/dlq/orders?after=${letter?.id}`);
+    expect(rest.items.map(({ event }) => event.payload)).toEqual([1, 2, 3, 4]);
     expect((await json<{ events: number }>("/topics/orders")).events).toBe(6);
     expect((await f.post("/dlq/orders/discard", {})).status).toBe(400);
     const discarded = await f.post("/dlq/orders/discard", { reason: "test data", key: "k4" });

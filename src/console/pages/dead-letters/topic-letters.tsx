@@ -52,7 +52,9 @@ export function TopicLetters({ topic }: { readonly topic: string }) {
         badges={summary && summary.open > 0 && <Badge tone="bad">{count(summary.open)} open</Badge>}
         actions={
           <>
-            <CopyCommand command={`promethean dlq ls ${shellWord(topic)}${choiceFlags(choice)}`} />
+            <CopyCommand
+              command={`promethean dlq ls ${shellWord(topic)}${choiceFlags(choice)}${order === "newest" ? " --newest" : ""}`}
+            />
             {may("ops", "discard") && (
               <Button icon={Trash2} disabled={!isOpen} onClick={() => setOpen("discard")}>
                 Discard…
