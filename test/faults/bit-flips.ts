@@ -101,7 +101,13 @@ class FlipReader {
     const { child, lines } = this.#start();
     child.stdin?.write(`${path}\n`);
     const { value, done } = await lines.next();
-    if (done !== true) return JSON.parse(value) as Answers;
+    if (done !== true) {
+      const answers = JSON.parse(value) as Answers;
+      // A connection lingers in its process until it is collected, and shares what it knows with the next one of the same path:
+      // after a file that could not be opened, and was left as it was, that would be wrong.
+      if (answers[0]?.[0] === "open") await this.close();
+      return answers;
+    }
     this.#child = undefined;
     return this.#errors.slice(0, 300);
   }
@@ -109,6 +115,7 @@ class FlipReader {
   async close(): Promise<void> {
     const child = this.#child;
     if (child === undefined) return;
+    this.#child = undefined;
     const ended = once(child, "close");
     child.stdin?.end();
     await ended;

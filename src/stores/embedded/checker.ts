@@ -59,11 +59,11 @@ export class Checker {
 
   #unreadableIds(): string[] {
     this.#index.refresh();
-    const { notes, runs } = this.#index;
+    const { damage, runs } = this.#index;
     const damaged = [...runs.all()].flatMap(({ id, firsts }) =>
       firsts.flatMap((first) => damageIn(() => loadChunk(this.#connection, id, first))),
     );
-    return [...damageIn(() => notes.find(0, () => undefined)), ...damaged];
+    return [...(damage === undefined ? [] : [damage.message]), ...damaged];
   }
 
   /** Those of now, and those that were set aside under a negative number. */

@@ -75,8 +75,10 @@ export function encodeEntries({ hashes, seqs, parts }: Entries, from: number, to
 
 /** `where`: for the error, if they are damaged. */
 export function decodeEntries(stored: Buffer, where: string): Entries {
-  const count = stored.length < HEAD_BYTES ? -1 : stored.readUInt32LE(4);
+  // A row whose shape is damaged may hold anything.
+  const count = Buffer.isBuffer(stored) && stored.length >= HEAD_BYTES ? stored.readUInt32LE(4) : -1;
   if (
+    count < 0 ||
     stored.length !== HEAD_BYTES + count * ENTRY_BYTES ||
     stored.readUInt32LE(0) !== crc32(stored.subarray(4))
   )

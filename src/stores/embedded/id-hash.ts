@@ -4,6 +4,7 @@
  */
 import { ID_BYTES } from "../id-key.js";
 
+export const KEY_BYTES = 8;
 /** Hashes are integers from 0 to below this. */
 export const HASHES = 2 ** 53;
 

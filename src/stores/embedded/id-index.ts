@@ -10,9 +10,11 @@
  * An entry only tells where to look: whoever follows it compares the id. So one may lead to an event that is gone, or two ids share
  * a hash.
  */
+import { BusError } from "../../model/errors.js";
 import type { Seq } from "../../model/event.js";
 import type { Batch, BatchCursor } from "../batch-codec.js";
-import { IdHash } from "./id-hash.js";
+import { busError } from "./errors.js";
+import { IdHash, KEY_BYTES } from "./id-hash.js";
 import { IdNotes } from "./id-notes.js";
 import { IdRuns } from "./id-runs.js";
 import type { Connection } from "./sqlite.js";
@@ -32,6 +34,8 @@ export class IdIndex {
   readonly runs = new IdRuns();
   /** Whether there are ids in the tree that would stand here today. */
   hasOlder = false;
+  /** Nobody can say what is not in it, then, and it stays as it is; ids that are kept elsewhere go on (P14). */
+  damage: BusError | undefined;
   readonly #connection: Connection;
   #hash: IdHash | undefined;
   /** Counts the changes of runs, by whoever; -1 if nothing is known of them. */
@@ -51,15 +55,27 @@ export class IdIndex {
 
   /** Makes hashes of ids. */
   get hash(): IdHash {
-    if (this.#hash === undefined) this.refresh();
-    return this.#hash as IdHash;
+    if (this.#hash === undefined && this.damage === undefined) this.refresh();
+    if (this.#hash === undefined) throw this.damage ?? notThere();
+    return this.#hash;
   }
 
   /** Brings what is known up to date. To be called in a transaction. */
   refresh(): void {
-    const [key, version, dead, oldestNote, hasOlder] = this.#connection
-      .sql(STATE)
-      .get<StateRow>() as StateRow;
+    try {
+      this.#load();
+      this.damage = undefined;
+    } catch (error) {
+      const fault = busError(error, this.#connection.path);
+      if (fault.code !== "STORE_DAMAGED") throw error;
+      this.damage = fault;
+    }
+  }
+
+  #load(): void {
+    const row = this.#connection.sql(STATE).get<StateRow>();
+    if (row === undefined || !Buffer.isBuffer(row[0]) || row[0].length !== KEY_BYTES) throw notThere();
+    const [key, version, dead, oldestNote, hasOlder] = row;
     this.#hash ??= new IdHash(key);
     this.dead = dead;
     this.hasOlder = hasOlder > 0;
@@ -68,8 +84,9 @@ export class IdIndex {
     this.notes.refresh(this.#connection, oldestNote ?? 0);
   }
 
+  /** Nothing is known, and what there is was not found to be damaged. */
   get isForgotten(): boolean {
-    return this.#version < 0;
+    return this.#version < 0 && this.damage === undefined;
   }
 
   /** Nothing that is known is certain. */
@@ -81,6 +98,7 @@ export class IdIndex {
 
   /** Where the event under a hash may stand. */
   places(hash: number): readonly Place[] {
+    if (this.damage !== undefined) throw this.damage;
     let places = NOWHERE;
     const onEntry = (part: number, seq: number): void => {
       if (seq > 0) places = [...places, { part, seq }];
@@ -92,3 +110,10 @@ export class IdIndex {
 }
 
 const NOWHERE: readonly Place[] = [];
+
+function notThere(): BusError {
+  return new BusError(
+    "STORE_DAMAGED",
+    "the index of ids is damaged: its state is not there; restore a backup",
+  );
+}

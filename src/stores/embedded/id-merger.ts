@@ -58,11 +58,11 @@ export class IdMerger {
   }
 
   get isDue(): boolean {
-    return this.#isRunDue || this.#toMerge() !== undefined;
+    return this.#index.damage === undefined && (this.#isRunDue || this.#toMerge() !== undefined);
   }
 
   get #isRunDue(): boolean {
-    return this.#index.notes.count >= this.#sizes.notes && this.#index.notes.isSound;
+    return this.#index.notes.count >= this.#sizes.notes;
   }
 
   /** `added`: how many entries are new since the last one. */

@@ -2,7 +2,6 @@
  * The newest entries of the index of ids, as one connection sees them: in the file a row for those of each commit, in memory a table
  * whose places follow the order of the hashes, so that it is nearly sorted when its entries become a run.
  */
-import { BusError } from "../../model/errors.js";
 import { decodeEntries, type Entries, EntryList } from "./id-entries.js";
 import { HASHES } from "./id-hash.js";
 import type { OnEntry } from "./id-runs.js";
@@ -20,15 +19,9 @@ export class IdNotes {
   /** Number of the last row that is known, and of the first of all. */
   #through = 0;
   #oldest = 0;
-  /** Nobody can say what is not among them, then; and they stay as they are. */
-  #damage: BusError | undefined;
 
   get count(): number {
     return this.#count;
-  }
-
-  get isSound(): boolean {
-    return this.#damage === undefined;
   }
 
   get through(): number {
@@ -55,7 +48,6 @@ export class IdNotes {
   }
 
   find(hash: number, onEntry: OnEntry): void {
-    if (this.#damage !== undefined) throw this.#damage;
     const { hashes, parts, seqs } = this.#table;
     for (let at = this.#placeOf(hash); at < hashes.length; at++) {
       const there = hashes[at] as number;
@@ -102,11 +94,7 @@ export class IdNotes {
       .sql("SELECT id, entries FROM id_note WHERE id > ? ORDER BY id")
       .all<[id: number, entries: Buffer]>(this.#through);
     for (const [id, entries] of rows) {
-      try {
-        this.#addAll(decodeEntries(entries, `note ${id}`));
-      } catch (error) {
-        this.#damage ??= BusError.from(error);
-      }
+      this.#addAll(decodeEntries(entries, `note ${id}`));
       this.#through = id;
     }
   }
@@ -118,7 +106,6 @@ export class IdNotes {
     this.#count = 0;
     this.#through = 0;
     this.#oldest = 0;
-    this.#damage = undefined;
   }
 
   #addAll({ hashes, parts, seqs, length }: Entries): void {

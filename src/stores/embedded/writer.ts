@@ -150,13 +150,14 @@ export class Writer implements Replied {
 
   async #start(events: WriterEvents): Promise<void> {
     let isReady = false;
+    let failure: BusError | undefined;
     await new Promise<void>((resolve, reject) => {
       this.#worker.on("message", (message: FromWriter) => {
         if ("type" in message && message.type === "ready") {
           isReady = true;
           resolve();
           if (message.ahead !== undefined) this.#openLane(message.ahead, events);
-        } else if ("type" in message && message.type === "failed") reject(unpackError(message.error));
+        } else if ("type" in message && message.type === "failed") failure = unpackError(message.error);
         else this.#receive(message, events);
       });
       this.#worker.on("error", (error) => {
@@ -164,9 +165,8 @@ export class Writer implements Replied {
         if (isReady) this.#end(events, error);
       });
       this.#worker.on("exit", () => {
-        reject(
-          new BusError("STORE_UNAVAILABLE", `the writing thread of ${this.#path} ended before it began`),
-        );
+        // Not before: until the thread is over it may have the file open, and whoever tries again would meet that.
+        reject(failure ?? this.#neverBegan());
         if (isReady) this.#end(events, this.#fault ?? new Error("it was ended from outside"));
       });
     });
@@ -322,6 +322,10 @@ export class Writer implements Replied {
     if (this.#state !== "open") return;
     this.#state = "lost";
     events.onLost(cause);
+  }
+
+  #neverBegan(): BusError {
+    return new BusError("STORE_UNAVAILABLE", `the writing thread of ${this.#path} ended before it began`);
   }
 
   #fullError(): BusError {
