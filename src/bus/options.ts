@@ -143,7 +143,7 @@ function guarded(onTrouble: (trouble: Trouble) => void): (trouble: Trouble) => v
     try {
       onTrouble(trouble);
     } catch (thrown) {
-      const leftOut = seldom.admit("", Date.now());
+      const leftOut = seldom.admit("", systemClock.steady());
       if (leftOut === null) return;
       const what = `onTrouble failed: ${describeThrown(thrown)}${leftOutText(leftOut)}`;
       process.emitWarning(what, { type: "PrometheanWarning" });
@@ -155,7 +155,7 @@ function guarded(onTrouble: (trouble: Trouble) => void): (trouble: Trouble) => v
 function warnOfTrouble(): (trouble: Trouble) => void {
   const seldom = new Seldom(WARN_EVERY_MS);
   return ({ error, topic, group }) => {
-    const leftOut = seldom.admit(error.code, Date.now());
+    const leftOut = seldom.admit(error.code, systemClock.steady());
     if (leftOut === null) return;
     const where = topic === undefined ? "" : ` (${topic}${group === undefined ? "" : `, group ${group}`})`;
     process.emitWarning(`${error.message}${where}; trying again${leftOutText(leftOut)}`, {

@@ -278,7 +278,7 @@ export class PromClient {
     const pending = this.#pending.get(frame.corr);
     if (pending === undefined) return;
     if (frame.type === "ERR" && pending.insists && WAIT_AND_RETRY.has(frame.code)) {
-      setTimeout(() => this.#again(pending), frame.retry_after_ms ?? 200);
+      systemClock.setTimer(frame.retry_after_ms ?? 200, () => this.#again(pending));
       return;
     }
     this.#forget(pending);

@@ -6,6 +6,7 @@
  */
 
 import { CLIENT_TAKES, type ClientFrame, CloseCode, type ServerFrame } from "../hub/protocol.js";
+import { type CancelTimer, systemClock } from "../model/clock.js";
 import { BusError, describeThrown } from "../model/errors.js";
 import { backoffMs, type RetryPolicy } from "../model/retry.js";
 import { AckRun, type Leased, type LeaseMark } from "./ack-run.js";
@@ -62,10 +63,11 @@ export class Connection {
   #socket: SocketLike | null = null;
   #status: Status = "offline";
   #failures = 0;
-  #retryTimer: ReturnType<typeof setTimeout> | undefined;
+  #cancelRetry: CancelTimer | undefined;
   #pingTimer: ReturnType<typeof setInterval> | undefined;
-  #wakeTimer: ReturnType<typeof setTimeout> | undefined;
+  #cancelWake: CancelTimer | undefined;
   #stopWaking: (() => void) | undefined;
+  /** Times are those of a clock that nobody sets. */
   #heardMs = 0;
   /** When the PING was sent that nothing followed yet. */
   #pingedMs: number | undefined;
@@ -201,7 +203,7 @@ export class Connection {
   }
 
   #heard(): void {
-    this.#heardMs = Date.now();
+    this.#heardMs = systemClock.steady();
     this.#pingedMs = undefined;
   }
 
@@ -255,7 +257,7 @@ export class Connection {
   /** A line that went dead without a word is noticed by the silence after a PING. */
   #ping(): void {
     const { pingMs } = this.#options;
-    const nowMs = Date.now();
+    const nowMs = systemClock.steady();
     const isDead =
       this.#status === "online"
         ? this.#pingedMs !== undefined && nowMs - this.#pingedMs > pingMs * SILENCE_PART
@@ -265,21 +267,21 @@ export class Connection {
   }
 
   #sendPing(): void {
-    this.#pingedMs ??= Date.now();
+    this.#pingedMs ??= systemClock.steady();
     this.send({ type: "PING" });
   }
 
   /** The wait for another connection is over now, and a line that was up has to show soon that it still is. */
   #wake(): void {
     if (this.#status === "offline") {
-      clearTimeout(this.#retryTimer);
+      this.#cancelRetry?.();
       this.open();
     } else if (this.#status === "online") {
-      clearTimeout(this.#wakeTimer);
+      this.#cancelWake?.();
       this.#sendPing();
-      this.#wakeTimer = setTimeout(() => {
+      this.#cancelWake = systemClock.setTimer(this.#options.pingMs * WAKE_PART, () => {
         if (this.#pingedMs !== undefined) this.#drop(4000, "no answer");
-      }, this.#options.pingMs * WAKE_PART);
+      });
     }
   }
 
@@ -291,8 +293,8 @@ export class Connection {
 
   #lost(code: number): void {
     clearInterval(this.#pingTimer);
-    clearTimeout(this.#retryTimer);
-    clearTimeout(this.#wakeTimer);
+    this.#cancelRetry?.();
+    this.#cancelWake?.();
     this.#socket = null;
     this.#outgoing = [];
     this.#outgoingChars = 0;
@@ -312,7 +314,7 @@ export class Connection {
     this.#setStatus("offline");
     if (++this.#failures === FAILURES_TOLD) this.#options.onUnreachable(this.#hindrance);
     const waitMs = backoffMs(this.#options.retry, this.#failures, Math.random());
-    this.#retryTimer = setTimeout(() => this.open(), waitMs);
+    this.#cancelRetry = systemClock.setTimer(waitMs, () => this.open());
   }
 
   #setStatus(status: Status, error?: BusError): void {
