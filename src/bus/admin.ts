@@ -9,6 +9,7 @@ import { restingGroups } from "../project/resting-groups.js";
 import { SNAPSHOT_GROUP } from "../project/snapshot.js";
 import type { BusCore } from "./core.js";
 import { partitionPositions } from "./cursors.js";
+import { countUnsettled, type RemovedGroup, refuseFeeder, refuseInUse } from "./group-removal.js";
 
 export interface PartitionLag {
   readonly partition: number;
@@ -83,13 +84,41 @@ export class Admin {
     return this.#setPaused(ref, actor, false);
   }
 
+  /**
+   * Forgets where a group stands on a topic; its dead letters stay. WRITE_CONFLICT while somebody is subscribed with it, in whatever
+   * process, or if it feeds a view. Whoever subscribes under its name afterwards begins anew.
+   */
+  async remove(ref: GroupRef, o: { actor?: string; dryRun?: boolean } = {}): Promise<RemovedGroup> {
+    await this.#core.ready();
+    const { topic, group } = ref;
+    const { store, clock } = this.#core.settings;
+    const state = await this.#stateOf(ref);
+    refuseInUse(state);
+    await refuseFeeder(store.registry, ref);
+    const unsettled = await countUnsettled(store.log, state);
+    if (o.dryRun) return { topic, group, removed: false, unsettled };
+    await store.groups.remove(ref);
+    await this.#core.pauses.set(ref, null);
+    const { actor = "bus" } = o;
+    const details = { topic, unsettled, floors: state.leases.map(({ cursor }) => cursor.floor) };
+    await store.registry.audit({ atMs: clock.now(), actor, action: "group.remove", target: group, details });
+    return { topic, group, removed: true, unsettled };
+  }
+
+  /** NOT_FOUND if it has no cursor. */
+  async #stateOf(ref: GroupRef): Promise<GroupState> {
+    const { store, clock } = this.#core.settings;
+    const state = await store.groups.state(ref, { nowMs: clock.now() });
+    if (state === null) throw new BusError("NOT_FOUND", `${ref.topic} has no group ${ref.group}`);
+    return state;
+  }
+
   async #setPaused(ref: GroupRef, actor: string, paused: boolean): Promise<boolean> {
     await this.#core.ready();
     const { topic, group } = ref;
     const { store, clock } = this.#core.settings;
     const nowMs = clock.now();
-    if ((await store.groups.state(ref, { nowMs })) === null)
-      throw new BusError("NOT_FOUND", `${topic} has no group ${group}`);
+    await this.#stateOf(ref);
     const pause = paused ? { topic, group, by: actor, sinceMs: nowMs } : null;
     const changed = await this.#core.pauses.set(ref, pause);
     const action = paused ? "group.pause" : "group.resume";

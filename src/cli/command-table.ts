@@ -48,7 +48,7 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     load: async () => (await import("./commands/verify.js")).verifyCommand(),
   },
   cursor: {
-    summary: "move a group to another place",
+    summary: "move a group to another place, or remove it",
     load: async () => (await import("./commands/cursor.js")).cursorCommand(),
   },
   dlq: {

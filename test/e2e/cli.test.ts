@@ -298,6 +298,18 @@ describe("promethean, before what cannot be taken back", () => {
     expect(yes.out).toContain("mailer was moved on orders.placed");
     expect(await json("lag", "--group", "mailer")).toMatchObject({ lag: 4 });
   });
+
+  it("removes a group for good, after telling what it has not settled", async () => {
+    const rm = ["cursor", "rm", "mailer", "--topic", "orders.placed"];
+    const preview = await cli(...rm, "--dry-run");
+    expect(preview.out).toBe("4 events have not been settled by mailer. Nothing was changed.\n");
+    expect((await cli(...rm)).code).toBe(2);
+    expect(await json(...rm, "--yes")).toEqual({
+      ...{ topic: "orders.placed", group: "mailer" },
+      ...{ removed: true, unsettled: 4 },
+    });
+    expect((await cli("lag", "--group", "mailer")).code).toBe(3);
+  });
 });
 
 describe("promethean --store mongodb://…", () => {

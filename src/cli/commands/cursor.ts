@@ -1,5 +1,6 @@
-/** `promethean cursor set`: moves a group, after saying what that means. */
+/** `promethean cursor`: moves a group, or removes it, after saying what that means. */
 import type { Command } from "commander";
+import type { RemovedGroup } from "../../bus/group-removal.js";
 import type { MovedGroup } from "../../project/group-move.js";
 import { PLACES, type Place, place } from "../arguments.js";
 import { demandConsent } from "../consent.js";
@@ -26,9 +27,22 @@ export function cursorCommand(): Command {
     .argument("<group>", "the group")
     .argument("<place>", PLACES, place)
     .requiredOption("--topic <topic>", "the topic");
-  return newCommand("cursor", "Moves a group to another place.", [
+  const rm = newCommand(
+    "rm",
+    "Removes a group that nobody is subscribed with: its place is forgotten, its dead letters stay.",
+    [
+      "promethean cursor rm mailer --topic orders.placed --dry-run",
+      "promethean cursor rm mailer --topic orders.placed --yes",
+    ],
+  )
+    .argument("<group>", "the group")
+    .requiredOption("--topic <topic>", "the topic");
+  return newCommand("cursor", "Moves a group to another place, or removes it.", [
     "promethean cursor set mailer earliest --topic orders.placed --dry-run",
-  ]).addCommand(withConsent(withConnection(set)).action(perform<CursorOptions, [string, Place]>(move)));
+    "promethean cursor rm mailer --topic orders.placed --dry-run",
+  ])
+    .addCommand(withConsent(withConnection(set)).action(perform<CursorOptions, [string, Place]>(move)))
+    .addCommand(withConsent(withConnection(rm)).action(perform<CursorOptions, [string]>(remove)));
 }
 
 async function move(session: Session<CursorOptions>, group: string, to: Place): Promise<void> {
@@ -48,4 +62,22 @@ function meaning({ redelivered, skipped, events }: MovedGroup): string {
   const lie = events === 1 ? "lies" : "lie";
   const come = (n: number): string => (n === 1 ? "comes" : "come");
   return `${counted(redelivered, "settled event")} ${come(redelivered)} again, ${counted(skipped, "unsettled event")} never ${come(skipped)}, ${counted(events, "event")} ${lie} ahead.`;
+}
+
+async function remove(session: Session<CursorOptions>, group: string): Promise<void> {
+  const { out, options, signal } = session;
+  const { topic } = options;
+  const backend = await session.connect();
+  const ask = (dryRun: boolean): Promise<RemovedGroup> =>
+    backend.post(`/groups/${encodeURIComponent(group)}/remove`, { topic, dryRun });
+  const preview = await ask(true);
+  if (options.dryRun) return out.value(preview, `${lossOf(preview)} Nothing was changed.`);
+  await demandConsent(`${lossOf(preview)} Remove it?`, { yes: options.yes ?? false, signal });
+  const removed = await ask(false);
+  out.value(removed, `${group} was removed from ${topic}. ${lossOf(removed)}`);
+}
+
+function lossOf({ group, unsettled }: RemovedGroup): string {
+  const has = unsettled === 1 ? "has" : "have";
+  return `${counted(unsettled, "event")} ${has} not been settled by ${group}.`;
 }

@@ -116,6 +116,26 @@ export function groupRoutes(app: HubApp, hub: HubContext): void {
       return c.json(moved);
     },
   );
+  addRoute(
+    app,
+    hub,
+    {
+      method: "post",
+      path: "/groups/{group}/remove",
+      tag,
+      summary: "Forgets where a group stands on a topic, or says what that would mean (dryRun)",
+      rights: "ops:cursor and read:<topic>",
+      params: Group,
+      body: z.strictObject({ topic: z.string(), dryRun: z.boolean().optional() }),
+    },
+    async (c, { params, body }) => {
+      demand(c, "ops", "cursor");
+      const { name: topic } = await readableTopic(c, hub, body.topic);
+      const ref = { topic, group: params.group };
+      const { dryRun = false } = body;
+      return c.json(await bus.admin.remove(ref, { dryRun, actor: c.get("caller").subject }));
+    },
+  );
   pauseRoutes(app, hub);
   cursorRoutes(app, hub);
 }

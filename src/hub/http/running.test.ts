@@ -85,6 +85,21 @@ describe("running a hub over HTTP", () => {
     ]);
   });
 
+  it("removes a group once nobody is subscribed with it; the audit says who did", async () => {
+    const stop = await f.bus.subscribe("orders", "mailer", () => undefined, { from: "earliest" });
+    const remove = (o: object = {}, init?: RequestInit): Promise<Response> =>
+      f.post("/groups/mailer/remove", { topic: "orders", ...o }, init);
+    expect((await remove()).status).toBe(409);
+    await stop();
+    await f.bus.publish("orders", 1);
+    expect((await remove({}, as("reader"))).status).toBe(403);
+    expect(await (await remove({ dryRun: true })).json()).toMatchObject({ removed: false, unsettled: 1 });
+    expect(await (await remove()).json()).toMatchObject({ removed: true, unsettled: 1 });
+    expect((await remove()).status).toBe(404);
+    expect(await json("/groups")).toEqual({ items: [] });
+    expect(await json("/audit")).toMatchObject({ items: [{ action: "group.remove", actor: "token-1" }] });
+  });
+
   it("P8: redrives in the background, and tells how that goes", async () => {
     for (let n = 0; n < 5; n++) await f.bus.publish("orders", n, { key: `k${n}` });
     const fail = (): never => {

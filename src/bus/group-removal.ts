@@ -1,0 +1,57 @@
+/**
+ * Removing a group that nobody needs any more: a group that stands still keeps tombstones, is told of by retention, and shows as
+ * behind for ever. Whoever subscribes under its name later begins anew.
+ *
+ * Not one that somebody is subscribed with: it would wait for events that never come. Nor one that feeds a view, which would get
+ * all events once more.
+ */
+import { BusError } from "../model/errors.js";
+import type { GroupRef, GroupState } from "../ports/groups.js";
+import type { Log } from "../ports/log.js";
+import type { Registry } from "../ports/registry.js";
+import { feedersOf, isBuildOf } from "../project/feeders.js";
+import { restingGroups } from "../project/resting-groups.js";
+import { unsettled } from "../project/retention-cut.js";
+
+/** What the removal of a group means, or meant. */
+export interface RemovedGroup extends GroupRef {
+  readonly removed: boolean;
+  /** Events of the log that it has not settled, and that nobody gets in its name. */
+  readonly unsettled: number;
+}
+
+/** Throws if somebody is subscribed with it. */
+export function refuseInUse({ topic, group, members, leases }: GroupState): void {
+  const owners = leases.flatMap(({ owner, alive }) => (owner !== null && alive ? [owner] : []));
+  const [one, ...others] = new Set([...members, ...owners]);
+  if (one === undefined) return;
+  const more = others.length === 0 ? "" : ` and ${others.length} more`;
+  throw new BusError(
+    "WRITE_CONFLICT",
+    `group ${group} is in use on ${topic}, by ${one}${more}: stop its subscribers first`,
+    { retryable: false, details: { topic, group, members: [one, ...others] } },
+  );
+}
+
+/** Throws if it feeds a view, unless that is a build that no longer counts. */
+export async function refuseFeeder(registry: Registry, { topic, group }: GroupRef): Promise<void> {
+  const feeds = (await feedersOf(registry)).some(
+    (feeder) => feeder.topic === topic && isBuildOf(group, feeder.group),
+  );
+  if (!feeds) return;
+  const resting = await restingGroups(registry);
+  const why = resting.some((ref) => ref.topic === topic && ref.group === group)
+    ? "is kept for the way back to the build before: the next rebuild removes it"
+    : "feeds a view, which would get all events once more";
+  throw new BusError("WRITE_CONFLICT", `group ${group} of ${topic} ${why}`, { retryable: false });
+}
+
+/** Events that are there still, by their seqs: those that were compacted away count too. */
+export async function countUnsettled(log: Log, { topic, leases }: GroupState): Promise<number> {
+  const cursors = new Map(leases.map(({ partition, cursor }) => [partition, cursor]));
+  const heads = await log.heads(topic);
+  return heads.reduce(
+    (sum, { partition, low, head }) => sum + unsettled(cursors.get(partition), low, head),
+    0,
+  );
+}
