@@ -1,10 +1,13 @@
 /**
  * What goes on in this hub's process: counts, rates over the last seconds, and how long things take, for each topic and
  * group; with a short past, so that a chart has something to show at once. The one meter of a hub: /stats and /metrics both
- * read it. Bounded: beyond MAX_SERIES names nothing more is followed one by one, and the snapshot says so (P13).
+ * read it. Bounded: beyond MAX_SERIES names nothing more is followed one by one, and the snapshot says so (P13). Names that nothing
+ * happened under for long make room then, and groups that were removed go anyway: a hub lives longer than many of them. What comes
+ * back counts from 0, as after a restart.
  */
 import type { CancelTimer, Clock } from "../model/clock.js";
 import type { Meter, ValidationOutcome } from "../model/meter.js";
+import { type GroupRef, groupKey } from "../ports/groups.js";
 import { Buckets } from "./buckets.js";
 import { bucketOf, DurationSketch } from "./duration-sketch.js";
 import { SchemaSeries } from "./schema-series.js";
@@ -14,6 +17,10 @@ const SAMPLE_MS = 1_000;
 const RATE_SAMPLES = 5;
 const KEPT_SAMPLES = 120;
 const MAX_SERIES = 2_000;
+/** Silent for so long, a name makes room for others. */
+const SILENT_MS = 600_000;
+/** So long after its last event a group that is not in the store was removed, and is not only about to begin. */
+const GONE_MS = 60_000;
 
 export interface TopicStats {
   readonly topic: string;
@@ -205,10 +212,40 @@ export class LiveStats implements Meter {
     return false;
   }
 
+  /** The groups that there are in the store: those that are not among them any more are forgotten. */
+  keepGroups(there: Iterable<GroupRef>): void {
+    const known = new Set<string>();
+    for (const ref of there) known.add(groupKey(ref));
+    const nowMs = this.#clock.steady();
+    this.#forgetGroups((series) => series.silentMs(nowMs) > GONE_MS && !known.has(groupKey(series)));
+    this.schemas.forgetGroups((ref) => !known.has(groupKey(ref)));
+  }
+
+  /** Once something found no room. */
+  #makeRoom(nowMs: number): void {
+    this.#untracked = false;
+    for (const [topic, series] of this.#topics)
+      if (series.silentMs(nowMs) > SILENT_MS) this.#topics.delete(topic);
+    this.#forgetGroups((series) => series.silentMs(nowMs) > SILENT_MS);
+  }
+
+  #forgetGroups(isOver: (series: GroupSeries) => boolean): void {
+    this.#lastGroup = undefined;
+    for (const [topic, groups] of this.#groups) {
+      for (const [group, series] of groups) {
+        if (!isOver(series)) continue;
+        groups.delete(group);
+        this.#groupCount--;
+      }
+      if (groups.size === 0) this.#groups.delete(topic);
+    }
+  }
+
   #schedule(): CancelTimer {
     return this.#clock.setTimer(SAMPLE_MS, () => {
       const nowMs = this.#clock.steady();
       for (const series of [this.#all, ...this.topics, ...this.groups()]) series.sample(nowMs);
+      if (this.#untracked) this.#makeRoom(nowMs);
       this.#past.push(sampleOf(this.#all, this.#clock.now()));
       if (this.#past.length > KEPT_SAMPLES) this.#past.shift();
       this.#cancel = this.#schedule();
@@ -221,8 +258,16 @@ class Series {
   readonly counts: Counts = { published: 0, delivered: 0, acked: 0, nacked: 0, deadLettered: 0 };
   readonly durations = new DurationSketch();
   readonly #samples: { readonly atMs: number; readonly counts: Counts }[] = [];
+  /** When it was last seen to have grown, by the samples; Infinity before the first of them. */
+  #grewMs = Number.POSITIVE_INFINITY;
+
+  silentMs(nowMs: number): number {
+    return nowMs - this.#grewMs;
+  }
 
   sample(atMs: number): void {
+    const last = this.#samples.at(-1)?.counts;
+    if (last === undefined || COUNTS.some((count) => this.counts[count] !== last[count])) this.#grewMs = atMs;
     this.#samples.push({ atMs, counts: { ...this.counts } });
     if (this.#samples.length > RATE_SAMPLES + 1) this.#samples.shift();
     this.durations.tick(atMs);

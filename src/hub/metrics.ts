@@ -86,7 +86,7 @@ export function createMetrics({ live, connections, cutOff, watch }: Measured): H
     },
   });
   addHistograms(registry, live);
-  addLagGauges(registers, watch);
+  addLagGauges(registers, watch, live);
   addSchemaCounters(registers, live.schemas);
   return { text: () => registry.metrics(), contentType: registry.contentType };
 }
@@ -141,9 +141,11 @@ function valuesOf(name: string, { labels, buckets }: Labelled): object[] {
 }
 
 /** Worked out when a scraper asks. If the store is away they are left out, and the rest is told all the same. */
-function addLagGauges(registers: Registry[], watch: Watch): void {
+function addLagGauges(registers: Registry[], watch: Watch, live: LiveStats): void {
   const lags = async (): Promise<readonly GroupLag[]> => {
-    const all = await watch.lag().catch(() => []);
+    const all = await watch.lag().catch(() => null);
+    if (all === null) return [];
+    live.keepGroups(all);
     return all.filter(({ resting }) => resting !== true);
   };
   new Gauge({

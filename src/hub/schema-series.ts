@@ -1,5 +1,6 @@
 /** Counts per version of a schema: which versions are still written, and which are still read. */
 import type { ValidationOutcome } from "../model/meter.js";
+import type { GroupRef } from "../ports/groups.js";
 
 export interface ValidatedCount {
   readonly topic: string;
@@ -38,6 +39,10 @@ export class SchemaSeries {
   addNormalized(topic: string, group: string, version: number | undefined): void {
     const series = { topic, group, version: String(version ?? "none"), count: 0 };
     add(this.#normalized, `${topic} ${series.version} ${group}`, series);
+  }
+
+  forgetGroups(isOver: (ref: GroupRef) => boolean): void {
+    for (const [key, series] of this.#normalized) if (isOver(series)) this.#normalized.delete(key);
   }
 }
 
