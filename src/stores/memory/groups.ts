@@ -2,7 +2,8 @@
  * Sessions, leases and cursors in memory. No call waits inside, so each is atomic; what stays to be right is the
  * fencing (P7): a cursor is written only under the epoch that owns it.
  *
- * Invariant: the epoch of a partition never falls, not even when its group is removed and started again.
+ * Invariant: the epoch of a partition never falls, not even when its group is removed and started again. Of those that were removed
+ * the last are remembered one by one; of all before them one number, the highest epoch that any of them had: what starts later begins there.
  */
 import { BusError } from "../../model/errors.js";
 import type { Seq } from "../../model/event.js";
@@ -28,6 +29,9 @@ import { compareText } from "./text-order.js";
 
 /** Sessions silent for this long beyond their end are forgotten: their bus is not coming back. */
 const SWEEP_AFTER_MS = 3_600_000;
+
+/** Groups that were removed, or left without ever having begun, of which it is remembered which they were. */
+const MAX_UNUSED = 1_000;
 
 interface Living {
   readonly session: Session;
@@ -58,6 +62,10 @@ export class MemoryGroups implements Groups {
   readonly #sessions = new Map<string, Living>();
   readonly #groups = new Map<string, Group>();
   #version = 0;
+  /** Without members and cursors, the oldest first. */
+  readonly #unused = new Set<Group>();
+  /** No group that was forgotten had a higher one. */
+  #goneEpoch: Epoch = 0;
 
   constructor(lifetime: Lifetime, signals: Signals) {
     this.#lifetime = lifetime;
@@ -104,7 +112,9 @@ export class MemoryGroups implements Groups {
   async leave(ref: GroupRef, member: string): Promise<void> {
     this.#lifetime.check();
     const group = this.#groups.get(nameOf(ref));
-    if (group?.members.delete(member)) this.#touch(group);
+    if (!group?.members.delete(member)) return;
+    this.#touch(group);
+    this.#retire(group);
   }
 
   async start(ref: GroupRef, floors: readonly Seq[]): Promise<void> {
@@ -198,6 +208,18 @@ export class MemoryGroups implements Groups {
       held.clean = true;
     }
     this.#touch(group);
+    this.#retire(group);
+  }
+
+  #retire(group: Group): void {
+    if (group.members.size > 0 || hasCursor(group)) return;
+    this.#unused.add(group);
+    if (this.#unused.size <= MAX_UNUSED) return;
+    const [oldest] = this.#unused;
+    if (oldest === undefined) return;
+    this.#unused.delete(oldest);
+    this.#groups.delete(nameOf(oldest.ref));
+    this.#goneEpoch = Math.max(this.#goneEpoch, ...oldest.partitions.map(({ epoch }) => epoch));
   }
 
   /** Throws LEASE_LOST unless the epoch owns the partition. */
@@ -241,6 +263,7 @@ export class MemoryGroups implements Groups {
     for (const group of this.#groups.values()) {
       const joined = group.members.delete(member);
       if (joined || group.partitions.some((held) => held.owner === member)) this.#touch(group);
+      if (joined) this.#retire(group);
     }
   }
 
@@ -262,12 +285,13 @@ export class MemoryGroups implements Groups {
       };
       this.#groups.set(name, group);
     }
+    this.#unused.delete(group);
     return group;
   }
 
   #held(group: Group, partition: number): Held {
     while (group.partitions.length <= partition) {
-      group.partitions.push({ epoch: 0, owner: null, clean: true, cursor: undefined });
+      group.partitions.push({ epoch: this.#goneEpoch, owner: null, clean: true, cursor: undefined });
     }
     return group.partitions[partition] as Held;
   }

@@ -1,4 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
+import { collectGarbage } from "../../../test/support/collect-garbage.js";
 import { ManualClock } from "../../model/manual-clock.js";
 import type { Signal, Store } from "../../ports/store.js";
 import { describeStore } from "../../testing/conformance/index.js";
@@ -47,6 +48,31 @@ describe("memoryStore", () => {
     expect([[...again.duplicates], again.error]).toEqual([[0], undefined]);
     await log.trim("t", 0, 2);
     expect((await log.append("t", 1, drafts(2))).error).toBeUndefined();
+  });
+
+  it("P13: keeps nothing of groups that were removed long ago; P7: their epochs grow on all the same", async () => {
+    const { groups } = await opened();
+    const nowMs = 1;
+    await groups.open(session("m"), { nowMs, ttlMs: 1_000 });
+    const ref = { topic: "t", group: "g", partition: 0 };
+    await groups.start(ref, [0]);
+    const epoch = (await groups.claim(ref, "m", { nowMs }))?.epoch ?? 0;
+    await groups.remove(ref);
+    const comeAndGo = async (name: string): Promise<number> => {
+      for (let n = 0; n < 10_000; n++) {
+        const one = { topic: "t", group: `${name}${n}` };
+        await groups.start(one, [0]);
+        await groups.join(one, "m");
+        await groups.leave(one, "m");
+        await groups.remove(one);
+      }
+      collectGarbage();
+      return process.memoryUsage().heapUsed;
+    };
+    const before = await comeAndGo("warm");
+    expect(((await comeAndGo("cold")) - before) / 10_000).toBeLessThan(50);
+    await groups.start(ref, [0]);
+    expect((await groups.claim(ref, "m", { nowMs }))?.epoch).toBeGreaterThan(epoch);
   });
 
   it("keeps the very value it was given: no text is made", async () => {
