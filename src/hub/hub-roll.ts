@@ -1,6 +1,6 @@
 /**
  * The hubs on one store: each writes down where it is and that it is there, and takes its entry away when it goes. One that
- * was killed is no longer listed once it has been silent for a while, and its entry is removed by whoever looks later.
+ * was killed is no longer listed once it has been silent for a while, and its entry is removed by whoever looks, or begins, later.
  */
 import { hostname } from "node:os";
 import type { Bus } from "../bus/bus.js";
@@ -38,7 +38,7 @@ export class HubRoll {
   }
 
   start(): void {
-    this.#writing = this.#enter();
+    this.#writing = this.#begin();
     this.#schedule();
   }
 
@@ -69,6 +69,12 @@ export class HubRoll {
       this.#writing = this.#enter();
       this.#schedule();
     });
+  }
+
+  /** Where nobody ever looks, each hub that was killed would leave its entry for good. */
+  async #begin(): Promise<void> {
+    await this.#enter();
+    await this.list().catch(() => undefined);
   }
 
   #enter(): Promise<void> {

@@ -51,6 +51,17 @@ describe("jobs, as two hubs on one store see them", () => {
     expect((await there.list()).map((job) => job.id)).toEqual([failing.id, id]);
   });
 
+  it("P13: the last hundred that ended are told of, and all that run", async () => {
+    const { id } = await here.start(asked, endless);
+    for (let n = 0; n < 110; n++) {
+      const quick = await here.start(asked, async () => n);
+      await expect.poll(() => state(quick.id)).toBe("done");
+    }
+    expect((await there.list()).length).toBeLessThanOrEqual(102);
+    expect(await there.stop(id)).toMatchObject({ state: "running", stopping: true });
+    await expect.poll(() => state(id)).toBe("stopped");
+  });
+
   it("are stopped by any hub, and tell what they had done", async () => {
     const { id } = await here.start(asked, endless);
     expect(await there.stop(id)).toMatchObject({ state: "running", stopping: true });

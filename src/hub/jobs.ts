@@ -123,10 +123,11 @@ export class Jobs {
     return job.state === "running" && silentMs > LOST_MS ? { ...job, state: "lost" } : job;
   }
 
+  /** One that runs stays, however many came after it: it is still to be told of, and stopped. */
   async #forgetOld(): Promise<void> {
     const { registry } = this.#bus.store;
-    const jobs = await this.list();
-    for (const { id } of jobs.slice(KEPT)) {
+    const ended = (await this.list()).filter(({ state }) => state !== "running");
+    for (const { id } of ended.slice(KEPT)) {
       const token = await registry.token(PREFIX + id);
       if (token !== null)
         await registry.putToken(PREFIX + id, null, { expected: token.revision }).catch(() => 0);
