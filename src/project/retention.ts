@@ -1,7 +1,7 @@
 /**
  * Retention: topics lose their oldest events by age (`retentionMs`) and by size (`retentionBytes`, over all partitions,
  * oldest first). A group that has not settled what is about to go is told of first, when it comes near and again when it
- * happens: an audit entry, a callback, the statistics. With `holdForGroups` nothing goes before every group is past it.
+ * happens: an audit entry (once an hour while it goes on), a callback, the statistics. With `holdForGroups` nothing goes before every group is past it.
  */
 import { BusError } from "../model/errors.js";
 import type { Seq } from "../model/event.js";
@@ -15,6 +15,7 @@ import { checkFunctions, checkList, checkObject, checkRange } from "./option-che
 import { cutByAge, cutsByBytes, unsettled } from "./retention-cut.js";
 import { roundsTask } from "./running-task.js";
 import { namedTopics } from "./topic-choice.js";
+import { UnreadReports } from "./unread-reports.js";
 
 /** A group that has not settled events which retention takes. */
 export interface UnreadEvents {
@@ -103,8 +104,7 @@ class Retention {
   readonly #host: Host;
   readonly #options: RetentionRun;
   readonly #counts = { rounds: 0, trimmed: 0, reports: 0, lost: 0, held: 0 };
-  /** What was last said of each (topic, partition, group), so that it is not said every minute. */
-  readonly #told = new Map<string, UnreadEvents["stage"]>();
+  readonly #reports = new UnreadReports();
 
   constructor(host: Host, options: RetentionRun) {
     checkHost(host);
@@ -202,19 +202,12 @@ class Retention {
     { group, cursor }: GroupCursor,
     cuts: { readonly wished: Seq; readonly cut: Seq; readonly soon: Seq },
   ): Promise<void> {
-    const told = `${topic.name} ${partition} ${group}`;
+    const name = `${topic.name} ${partition} ${group}`;
     const now = unsettled(cursor, low, cuts.wished);
     const events = now > 0 ? now : unsettled(cursor, low, cuts.soon);
-    if (events === 0) {
-      this.#told.delete(told);
-      return;
-    }
     const stage = now === 0 ? "soon" : this.#options.holdForGroups ? "held" : "now";
-    if (stage === "now") this.#counts.lost += events;
-    else if (this.#told.get(told) === stage) return;
-    this.#told.set(told, stage);
     const through = now === 0 ? cuts.soon : cuts.wished;
-    await this.#tell({
+    const unread = {
       topic: topic.name,
       partition,
       group,
@@ -222,11 +215,25 @@ class Retention {
       events,
       floor: cursor?.floor ?? 0,
       through,
-    });
+    } as const;
+    if (events === 0) {
+      const gone = this.#reports.end(name);
+      if (gone > 0) await this.#audit({ ...unread, stage: "now", events: gone });
+      return;
+    }
+    if (stage === "now") this.#counts.lost += events;
+    else if (this.#reports.isTold(name, stage)) return;
+    await this.#tell(name, unread);
   }
 
-  async #tell(unread: UnreadEvents): Promise<void> {
+  async #tell(name: string, unread: UnreadEvents): Promise<void> {
     this.#counts.reports++;
+    const events = this.#reports.tell(name, unread, this.#host.clock.steady());
+    if (events > 0) await this.#audit({ ...unread, events });
+    await this.#options.onWouldLose?.(unread);
+  }
+
+  async #audit(unread: UnreadEvents): Promise<void> {
     const { topic, group, ...details } = unread;
     await this.#host.store.registry.audit({
       atMs: this.#host.clock.now(),
@@ -235,6 +242,5 @@ class Retention {
       target: `${topic} ${group}`,
       details: { topic, group, ...details },
     });
-    await this.#options.onWouldLose?.(unread);
   }
 }
