@@ -11,6 +11,7 @@ import type { TopicConfig, TopicRef } from "../model/topic.js";
 import type { PartitionHead } from "../ports/log.js";
 import { cursorsAt, type GroupCursor, slowestFloor } from "./group-floors.js";
 import { checkHost, type Host } from "./host.js";
+import { AllLetterOutcomes } from "./letter-outcomes.js";
 import { checkFunctions, checkList, checkObject, checkRange } from "./option-checks.js";
 import { cutByAge, cutsByBytes, unsettled } from "./retention-cut.js";
 import { roundsTask } from "./running-task.js";
@@ -105,6 +106,7 @@ class Retention {
   readonly #options: RetentionRun;
   readonly #counts = { rounds: 0, trimmed: 0, reports: 0, lost: 0, held: 0 };
   readonly #reports = new UnreadReports();
+  readonly #outcomes: AllLetterOutcomes;
 
   constructor(host: Host, options: RetentionRun) {
     checkHost(host);
@@ -115,6 +117,7 @@ class Retention {
     checkFunctions({ onWouldLose: options.onWouldLose });
     this.#host = host;
     this.#options = options;
+    this.#outcomes = new AllLetterOutcomes(host);
   }
 
   get stats(): RetentionStats {
@@ -130,6 +133,7 @@ class Retention {
       try {
         await this.#byAge(topic, signal);
         await this.#byBytes(topic, signal);
+        await this.#outcomes.of(topic.name)?.tidy(signal);
       } catch (error) {
         failure ??= error;
       }
@@ -191,7 +195,10 @@ class Retention {
     if (cut < wished) this.#counts.held++;
     for (const cursor of cursors) await this.#look(topic, head, cursor, { wished, cut, soon });
     if (cut < head.low) return 0;
-    const trimmed = await store.log.trim(topic.name, head.partition, cut);
+    const outcomes = this.#outcomes.of(topic.name);
+    const trimmed = await (outcomes === undefined
+      ? store.log.trim(topic.name, head.partition, cut)
+      : outcomes.trim(head, topic.name, cut));
     this.#counts.trimmed += trimmed;
     return trimmed;
   }

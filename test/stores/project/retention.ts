@@ -1,5 +1,7 @@
 /** Retention on every store: by age, by size, and never in silence. */
 import { describe, expect, it } from "vitest";
+import { Fatal } from "../../../src/model/errors.js";
+import { discardDeadLetters, summarizeDeadLetters } from "../../../src/project/dead-letters.js";
 import { retainNow, startRetention, type UnreadEvents } from "../../../src/project/retention.js";
 import type { ProjectBench } from "./bench.js";
 
@@ -122,6 +124,52 @@ export function describeRetention(bench: ProjectBench): void {
       await bench.drained(topic, "late");
       expect(seen).toEqual([4]);
       await stop();
+    });
+
+    describe("of dead letters", () => {
+      /** Three letters that were discarded, in a topic that keeps none. */
+      const discarded = async (): Promise<{ topic: string; letters: string; open(): Promise<number> }> => {
+        const topic = await bench.topic();
+        const letters = `dlq.${topic}`;
+        await bench.bus.defineTopic({ name: letters, partitions: 1, retentionBytes: 1 });
+        await bench.publish(
+          topic,
+          [1, 2, 3].map((payload) => ({ payload })),
+        );
+        await giveUpAll(topic);
+        expect(await discardDeadLetters(bench.bus, topic, { reason: "too old" })).toBe(3);
+        return { topic, letters, open: async () => (await summarizeDeadLetters(bench.bus, topic)).open };
+      };
+      const giveUpAll = async (topic: string): Promise<void> => {
+        const fail = (): never => {
+          throw new Fatal("no");
+        };
+        const stop = await bench.bus.subscribe(topic, "fails", fail, { from: "earliest" });
+        await bench.drained(topic, "fails");
+        await stop();
+      };
+      const outcomes = async (letters: string): Promise<number | undefined> =>
+        (await bench.store.documents.views()).find(({ view }) => view === letters)?.documents;
+
+      it("P8: takes what became of them along: the same event, given up again, is open", async () => {
+        const { topic, letters, open } = await discarded();
+        expect(await outcomes(letters)).toBe(3);
+        expect(await retainNow(bench.bus, { topics: [letters] })).toMatchObject({ trimmed: 3 });
+        expect(await outcomes(letters)).toBe(0);
+        await bench.bus.setCursor(topic, "fails", "earliest");
+        await giveUpAll(topic);
+        expect(await open()).toBe(3);
+        expect(await discardDeadLetters(bench.bus, topic, { reason: "again" })).toBe(3);
+        expect(await open()).toBe(0);
+      });
+
+      it("finds what became of letters that are gone already, and leaves the rest alone", async () => {
+        const { letters } = await discarded();
+        await bench.store.log.trim(letters, 0, 2);
+        await bench.bus.defineTopic({ name: letters, partitions: 1, retentionMs: HOUR_MS });
+        await retainNow(bench.bus, { topics: [letters] });
+        expect(await outcomes(letters)).toBe(1);
+      });
     });
 
     it("shows on the board while it runs, and stops", async () => {
