@@ -105,6 +105,7 @@ export { type VerifiedGroup, verifyGroup } from "./project/verify.js";
 export type { FindOptions, View, ViewPage, ViewRecord } from "./project/view.js";
 export type { ViewSource } from "./project/view-definitions.js";
 export type { ViewConditions, ViewField } from "./project/view-fields.js";
+export { type RemovedView, type RemoveViewOptions, removeView } from "./project/view-removal.js";
 export { type Warmed, type WarmOptions, warmView } from "./project/warm.js";
 export * from "./schema/index.js";
 export { memoryStore } from "./stores/memory/index.js";

@@ -5,11 +5,12 @@ import type { GroupPosition } from "../model/event-bus.js";
 import { mapInTurns } from "../model/map-in-turns.js";
 import { type GroupRef, type GroupState, groupKey, type Lease } from "../ports/groups.js";
 import type { PartitionHead } from "../ports/log.js";
+import { refuseInUse } from "../project/group-in-use.js";
 import { restingGroups } from "../project/resting-groups.js";
 import { SNAPSHOT_GROUP } from "../project/snapshot.js";
 import type { BusCore } from "./core.js";
 import { partitionPositions } from "./cursors.js";
-import { countUnsettled, type RemovedGroup, refuseFeeder, refuseInUse } from "./group-removal.js";
+import { countUnsettled, type RemovedGroup, refuseFeeder } from "./group-removal.js";
 
 export interface PartitionLag {
   readonly partition: number;

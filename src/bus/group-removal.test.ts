@@ -94,7 +94,7 @@ describe("a group that is needed", () => {
     );
     expect(words).toEqual([
       "group changelog:totals of orders is kept for the way back to the build before: the next rebuild removes it",
-      "group changelog:totals__2 of orders feeds a view, which would get all events once more",
+      "group changelog:totals__2 of orders feeds a view, which would get all events once more; it goes with the view",
     ]);
   });
 });

@@ -20,19 +20,6 @@ export interface RemovedGroup extends GroupRef {
   readonly unsettled: number;
 }
 
-/** Throws if somebody is subscribed with it. */
-export function refuseInUse({ topic, group, members, leases }: GroupState): void {
-  const owners = leases.flatMap(({ owner, alive }) => (owner !== null && alive ? [owner] : []));
-  const [one, ...others] = new Set([...members, ...owners]);
-  if (one === undefined) return;
-  const more = others.length === 0 ? "" : ` and ${others.length} more`;
-  throw new BusError(
-    "WRITE_CONFLICT",
-    `group ${group} is in use on ${topic}, by ${one}${more}: stop its subscribers first`,
-    { retryable: false, details: { topic, group, members: [one, ...others] } },
-  );
-}
-
 /** Throws if it feeds a view, unless that is a build that no longer counts. */
 export async function refuseFeeder(registry: Registry, { topic, group }: GroupRef): Promise<void> {
   const feeds = (await feedersOf(registry)).some(
@@ -42,7 +29,7 @@ export async function refuseFeeder(registry: Registry, { topic, group }: GroupRe
   const resting = await restingGroups(registry);
   const why = resting.some((ref) => ref.topic === topic && ref.group === group)
     ? "is kept for the way back to the build before: the next rebuild removes it"
-    : "feeds a view, which would get all events once more";
+    : "feeds a view, which would get all events once more; it goes with the view";
   throw new BusError("WRITE_CONFLICT", `group ${group} of ${topic} ${why}`, { retryable: false });
 }
 

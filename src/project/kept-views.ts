@@ -9,7 +9,7 @@ import type { Registry } from "../ports/registry.js";
 import type { Host } from "./host.js";
 import type { TableOf } from "./transaction.js";
 import type { TransactionalOptions } from "./transactional.js";
-import { sharePointer, suffixOf, ViewPointers } from "./view-pointer.js";
+import { removeToken, sharePointer, suffixOf, ViewPointers } from "./view-pointer.js";
 
 /** A transactional projector, by what it is known to every process. */
 export interface Keeper {
@@ -60,6 +60,11 @@ export async function viewsOf(registry: Registry, keeper: Keeper): Promise<strin
     .filter(([, { value }]) => isSame(value as unknown as Keeper, keeper))
     .map(([name]) => name.slice(PREFIX.length))
     .sort();
+}
+
+/** The view belongs to nobody any more. */
+export function forgetKeeper(registry: Registry, view: string): Promise<void> {
+  return removeToken(registry, PREFIX + view);
 }
 
 function isSame(a: Keeper, b: Keeper): boolean {

@@ -8,6 +8,7 @@ import type { Registry } from "../ports/registry.js";
 import type { ChangelogOptions } from "./changelog.js";
 import type { Host } from "./host.js";
 import { keeperOf } from "./kept-views.js";
+import { removeToken } from "./view-pointer.js";
 
 const PREFIX = "view:";
 
@@ -64,6 +65,11 @@ export async function viewSource<T>(host: Host, view: string): Promise<ViewSourc
 export async function notedViews(registry: Registry): Promise<(Noted & { readonly view: string })[]> {
   const tokens = await registry.tokens(PREFIX);
   return [...tokens].map(([name, { value }]) => ({ ...(value as Noted), view: name.slice(PREFIX.length) }));
+}
+
+/** No projector makes it any more. */
+export function forgetView(registry: Registry, view: string): Promise<void> {
+  return removeToken(registry, tokenName(view));
 }
 
 async function unknownSource(host: Host, view: string): Promise<BusError> {

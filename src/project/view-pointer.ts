@@ -97,6 +97,18 @@ export async function sharePointer(registry: Registry, view: string, owner: stri
   }
 }
 
+/** The pointer of a view, or of a projector, that is no more. */
+export async function removePointer(registry: Registry, owner: string): Promise<void> {
+  await removeToken(registry, tokenName(owner));
+  noteMove(registry);
+}
+
+/** Whoever writes it at the same time is last. */
+export async function removeToken(registry: Registry, name: string): Promise<void> {
+  const token = await registry.token(name);
+  if (token !== null) await registry.putToken(name, null, { expected: token.revision });
+}
+
 /** The name of the `number`-th build. */
 export function buildName(view: string, number: number): string {
   return number === 1 ? view : `${view}__${number}`;

@@ -355,6 +355,16 @@ describe("promethean view", () => {
     const past = await cli("view", "at", "totals", "2020-01-01T00:00:00Z", "--json");
     expect(JSON.parse(past.out)).toEqual([]);
   });
+
+  it("removes a view that no projector feeds any more, after telling what goes", async () => {
+    const inUse = await cli("view", "rm", "totals", "--yes");
+    expect(inUse).toMatchObject({ code: 1, err: expect.stringContaining("in use") as string });
+    expect((await cli("view", "rm", "old-totals", "--dry-run")).out).toBe(
+      "old-totals: 4 documents, in all builds. Nothing was changed.\n",
+    );
+    expect(await json("view", "rm", "old-totals", "--yes")).toMatchObject({ removed: true, documents: 4 });
+    expect((await cli("view", "rm", "old-totals", "--yes")).code).toBe(3);
+  });
 });
 
 describe("promethean token and context", () => {

@@ -67,7 +67,10 @@ export function sceneOfFile(): { scene(): Scene; cli(...args: string[]): Promise
   };
 }
 
-/** Orders of two customers; the group "mailer" gives up number 13, and the view "totals" has the newest of each. */
+/**
+ * Orders of two customers; the group "mailer" gives up number 13, and the view "totals" has the newest of each. Nobody needs the
+ * group "old-mailer" and the view "old-totals" any more.
+ */
 async function placeOrders({ bus }: HubFixture): Promise<void> {
   await bus.defineTopic({ name: "orders.placed", partitions: 1, keyed: true });
   await startChangelogProjector(bus, { topic: "orders.placed", view: "totals" });
@@ -89,6 +92,10 @@ async function placeOrders({ bus }: HubFixture): Promise<void> {
     "orders settled",
   );
   await stop();
+  await bus.store.groups.start({ topic: "orders.placed", group: "old-mailer" }, [4]);
+  const old = await startChangelogProjector(bus, { topic: "orders.placed", view: "old-totals" });
+  await eventually(() => settled("changelog:old-totals"), "the old view filled");
+  await old.stop();
 }
 
 async function writeFiles(folder: string): Promise<void> {

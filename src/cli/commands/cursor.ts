@@ -31,15 +31,15 @@ export function cursorCommand(): Command {
     "rm",
     "Removes a group that nobody is subscribed with: its place is forgotten, its dead letters stay.",
     [
-      "promethean cursor rm mailer --topic orders.placed --dry-run",
-      "promethean cursor rm mailer --topic orders.placed --yes",
+      "promethean cursor rm old-mailer --topic orders.placed --dry-run",
+      "promethean cursor rm old-mailer --topic orders.placed --yes",
     ],
   )
     .argument("<group>", "the group")
     .requiredOption("--topic <topic>", "the topic");
   return newCommand("cursor", "Moves a group to another place, or removes it.", [
     "promethean cursor set mailer earliest --topic orders.placed --dry-run",
-    "promethean cursor rm mailer --topic orders.placed --dry-run",
+    "promethean cursor rm old-mailer --topic orders.placed --dry-run",
   ])
     .addCommand(withConsent(withConnection(set)).action(perform<CursorOptions, [string, Place]>(move)))
     .addCommand(withConsent(withConnection(rm)).action(perform<CursorOptions, [string]>(remove)));

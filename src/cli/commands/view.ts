@@ -4,6 +4,7 @@ import type { Job } from "../../hub/jobs.js";
 import type { ViewInfo } from "../../ports/documents.js";
 import type { RebuildResult } from "../../project/rebuild.js";
 import type { ViewPage, ViewRecord } from "../../project/view.js";
+import type { RemovedView } from "../../project/view-removal.js";
 import { gatherPairs, time, wholeNumber } from "../arguments.js";
 import { demandConsent } from "../consent.js";
 import { finished } from "../jobs.js";
@@ -30,7 +31,8 @@ export function viewCommand(): Command {
     .addCommand(lsCommand())
     .addCommand(atCommand())
     .addCommand(rebuildCommand())
-    .addCommand(rollbackCommand());
+    .addCommand(rollbackCommand())
+    .addCommand(rmCommand());
 }
 
 function getCommand(): Command {
@@ -174,6 +176,29 @@ async function rollback(session: Session<ConsentOptions>, view: string): Promise
   await demandConsent(`${would} Go on?`, { yes: options.yes ?? false, signal });
   const done = await backend.post<object>(`/views/${encodeURIComponent(view)}/rollback`, {});
   out.value(done, `The ${view} of before is in use.`);
+}
+
+function rmCommand(): Command {
+  const command = newCommand(
+    "rm",
+    "Removes a view whose projector does not run: its documents, and where its projector stands.",
+    ["promethean view rm old-totals --dry-run", "promethean view rm old-totals --yes"],
+  ).argument("<view>", "the view");
+  return withConsent(withConnection(command)).action(perform<ConsentOptions, [string]>(remove));
+}
+
+async function remove(session: Session<ConsentOptions>, view: string): Promise<void> {
+  const { out, options, signal } = session;
+  const backend = await session.connect();
+  const ask = (dryRun: boolean): Promise<RemovedView> =>
+    backend.post(`/views/${encodeURIComponent(view)}/remove`, { dryRun });
+  const preview = await ask(true);
+  const along =
+    preview.others.length === 0 ? "" : `, with ${preview.others.join(", ")} of the same projector`;
+  const would = `${view}${along}: ${counted(preview.documents, "document")}, in all builds.`;
+  if (options.dryRun) return out.value(preview, `${would} Nothing was changed.`);
+  await demandConsent(`${would} Remove it?`, { yes: options.yes ?? false, signal });
+  out.value(await ask(false), `${would} It was removed.`);
 }
 
 function words({ view, same, added, removed, changed, switched, samples }: RebuildResult): string {

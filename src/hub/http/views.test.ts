@@ -7,12 +7,13 @@ const Processes = defineTopic("process.state", { keyed: true, partitions: 2 });
 
 describe("views over HTTP", () => {
   let f: HubFixture;
+  let projector: { stop(): Promise<void> };
   beforeEach(async () => {
     f = await hubFixture({
       bus: { topics: [Processes] },
       tokens: { reader: ["read:process.*"], other: ["read:processes", "read:orders.*"] },
     });
-    await startChangelogProjector(f.bus, { topic: Processes, view: "processes" });
+    projector = await startChangelogProjector(f.bus, { topic: Processes, view: "processes" });
     for (let n = 0; n < 5; n++)
       await f.bus.publish(
         Processes,
@@ -22,6 +23,22 @@ describe("views over HTTP", () => {
     await expect.poll(async () => (await f.bus.admin.lag())[0]?.lag).toBe(0);
   });
   afterEach(() => f.close());
+
+  it("removes a view once its projector does not run", async () => {
+    const remove = (o: object = {}, init?: RequestInit): Promise<Response> =>
+      f.post("/views/processes/remove", o, init);
+    expect((await remove()).status).toBe(409);
+    await projector.stop();
+    expect((await remove({}, as("reader"))).status).toBe(403);
+    expect(await (await remove({ dryRun: true })).json()).toMatchObject({ removed: false, documents: 5 });
+    expect((await f.get("/snap/processes/p%2F1")).status).toBe(200);
+    expect(await (await remove()).json()).toEqual({
+      ...{ view: "processes", removed: true },
+      ...{ documents: 5, others: [] },
+    });
+    expect((await f.get("/snap/processes/p%2F1")).status).toBe(404);
+    expect(await (await f.get("/groups")).json()).toEqual({ items: [] });
+  });
 
   it("gives a document with its version as ETag, and 304 to those who have it", async () => {
     const response = await f.get("/snap/processes/p%2F1");

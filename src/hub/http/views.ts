@@ -7,6 +7,7 @@ import type { ViewInfo } from "../../ports/documents.js";
 import { viewAt } from "../../project/past-view.js";
 import { type RebuildHandle, rebuildView, rollbackView } from "../../project/rebuild.js";
 import { checkViewName, type ViewPage, type ViewRecord } from "../../project/view.js";
+import { removeView } from "../../project/view-removal.js";
 import type { HubContext } from "../context.js";
 import type { JobWork } from "../jobs.js";
 import { HubError } from "../problem.js";
@@ -138,6 +139,27 @@ export function rebuildRoutes(app: HubApp, hub: HubContext): void {
       demand(c, "ops", "rebuild");
       await views.demand(c, view);
       return c.json({ view, ...(await rollbackView(hub.bus, view, c.get("caller").subject)) });
+    },
+  );
+  addRoute(
+    app,
+    hub,
+    {
+      method: "post",
+      path: "/views/{view}/remove",
+      tag: "views",
+      summary: "Removes a view and all that belongs to it, or says what that would mean (dryRun)",
+      rights: `ops:rebuild and ${RIGHTS}`,
+      params,
+      body: z.strictObject({ dryRun: z.boolean().optional() }),
+    },
+    async (c, { params: { view }, body }) => {
+      demand(c, "ops", "rebuild");
+      await views.demand(c, view);
+      const preview = await removeView(hub.bus, view, { dryRun: true });
+      for (const other of preview.others) await views.demand(c, other);
+      if (body.dryRun) return c.json(preview);
+      return c.json(await removeView(hub.bus, view, { actor: c.get("caller").subject }));
     },
   );
 }

@@ -11,6 +11,7 @@ import { describeHeldKeys } from "./held-keys.js";
 import { describeOutboxDrainer } from "./outbox.js";
 import { describeProjectors } from "./projectors.js";
 import { describeRebuild } from "./rebuild.js";
+import { describeRemoval } from "./removal.js";
 import { describeReplay } from "./replay.js";
 import { describeRetention } from "./retention.js";
 import { describeSnapshots } from "./snapshots.js";
@@ -28,6 +29,7 @@ export function describeProject(fixture: StoreFixture): void {
     describeHeldKeys(bench);
     describeOutboxDrainer(bench);
     describeRebuild(bench);
+    describeRemoval(bench);
     describeCompaction(bench);
     describeSnapshots(bench);
     describeTimeTravel(bench);

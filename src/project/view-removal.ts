@@ -1,0 +1,113 @@
+/**
+ * Removing a view that nobody needs any more: its documents in all builds, the groups that feed them, and what is written down of
+ * it. Views that one transactional projector keeps go together, as they were made.
+ *
+ * What says that there is a view goes last: after a crash it can be removed again.
+ */
+import { BusError } from "../model/errors.js";
+import { checkOptionNames, namesOf } from "../model/known-options.js";
+import type { Registry } from "../ports/registry.js";
+import { groupOf } from "./changelog.js";
+import { isBuildOf } from "./feeders.js";
+import { refuseInUse } from "./group-in-use.js";
+import { checkHost, type Host } from "./host.js";
+import { forgetKeeper, keeperName, keeperOf, viewsOf } from "./kept-views.js";
+import { checkObject } from "./option-checks.js";
+import { checkViewName } from "./view.js";
+import { forgetView, notedViews } from "./view-definitions.js";
+import { removePointer } from "./view-pointer.js";
+
+/** Whether to remove it, or only to say what that would mean; and who does it, for the audit. */
+export interface RemoveViewOptions {
+  /** The view stays. */
+  readonly dryRun?: boolean;
+  readonly actor?: string;
+}
+
+/** What the removal of a view means, or meant. */
+export interface RemovedView {
+  readonly view: string;
+  readonly removed: boolean;
+  /** In the builds of all of these views. */
+  readonly documents: number;
+  /** Views that the same projector keeps: they go with it. */
+  readonly others: readonly string[];
+}
+
+/** Whatever feeds a view, as the store knows it. */
+interface Feeder {
+  readonly topic: string;
+  /** The first build's, and what those of later builds begin with. */
+  readonly groups: readonly string[];
+  readonly views: readonly string[];
+  /** Whose pointers there are. */
+  readonly pointers: readonly string[];
+}
+
+const OPTIONS = namesOf<RemoveViewOptions>({ dryRun: true, actor: true });
+
+/**
+ * Removes a view with all that belongs to it. NOT_FOUND if no projector made it; WRITE_CONFLICT while its projector runs, or a
+ * rebuild of it, in whatever process.
+ *
+ * @example
+ * await removeView(bus, "processes");
+ */
+export async function removeView(
+  host: Host,
+  view: string,
+  options: RemoveViewOptions = {},
+): Promise<RemovedView> {
+  checkHost(host);
+  checkViewName(view);
+  checkObject("removeView", options);
+  checkOptionNames("removeView", options, OPTIONS);
+  const { store, clock } = host;
+  const feeder = await feederOf(store.registry, view);
+  const groups = await groupsOf(host, feeder);
+  const tables = (await store.documents.views()).filter((table) =>
+    feeder.views.some((one) => isBuildOf(table.view, one)),
+  );
+  const documents = tables.reduce((sum, table) => sum + table.documents, 0);
+  const others = feeder.views.filter((one) => one !== view);
+  if (options.dryRun) return { view, removed: false, documents, others };
+  for (const group of groups) await store.groups.remove({ topic: feeder.topic, group });
+  for (const table of tables) await store.documents.drop(table.view);
+  await forget(store.registry, feeder);
+  const details = { documents, others: [...others], topic: feeder.topic };
+  const actor = options.actor ?? "bus";
+  await store.registry.audit({ atMs: clock.now(), actor, action: "view.remove", target: view, details });
+  return { view, removed: true, documents, others };
+}
+
+async function feederOf(registry: Registry, view: string): Promise<Feeder> {
+  const noted = (await notedViews(registry)).find((one) => one.view === view);
+  if (noted !== undefined) {
+    const groups = [groupOf(view, view), groupOf(view, view, noted.group)];
+    return { topic: noted.topic, groups, views: [view], pointers: [view] };
+  }
+  const keeper = await keeperOf(registry, view);
+  if (keeper === null) throw new BusError("NOT_FOUND", `no projector makes a view ${view}`);
+  const views = await viewsOf(registry, keeper);
+  return { topic: keeper.topic, groups: [keeper.group], views, pointers: [...views, keeperName(keeper)] };
+}
+
+/** Its groups, of all builds; throws if one is in use. */
+async function groupsOf({ store, clock }: Host, { topic, groups }: Feeder): Promise<string[]> {
+  const found = (await store.groups.list(topic))
+    .map(({ group }) => group)
+    .filter((group) => groups.some((first) => isBuildOf(group, first)));
+  for (const group of found) {
+    const state = await store.groups.state({ topic, group }, { nowMs: clock.now() });
+    if (state !== null) refuseInUse(state);
+  }
+  return found;
+}
+
+async function forget(registry: Registry, { views, pointers }: Feeder): Promise<void> {
+  for (const pointer of pointers) await removePointer(registry, pointer);
+  for (const view of views) {
+    await forgetKeeper(registry, view);
+    await forgetView(registry, view);
+  }
+}

@@ -1,0 +1,79 @@
+/** Removing views on every store: nothing of them is left, and they can be made anew. */
+import { describe, expect, it } from "vitest";
+import { startChangelogProjector } from "../../../src/project/changelog.js";
+import { rebuildView } from "../../../src/project/rebuild.js";
+import { startTransactionalProjector } from "../../../src/project/transactional.js";
+import { removeView } from "../../../src/project/view-removal.js";
+import { failure } from "../../support/failure.js";
+import type { ProjectBench } from "./bench.js";
+
+export function describeRemoval(bench: ProjectBench): void {
+  /** Tables, groups and tokens whose names hold this. */
+  const traces = async (topic: string, view: string): Promise<string[]> => {
+    const { documents, groups, registry } = bench.store;
+    const tables = (await documents.views()).map((table) => table.view).filter((name) => name.includes(view));
+    const found = (await groups.list(topic)).map(({ group }) => group);
+    const tokens = [...(await registry.tokens("")).keys()].filter(
+      (name) => name.includes(view) || name.includes(topic),
+    );
+    return [...tables, ...found, ...tokens];
+  };
+  const orders = async (): Promise<string> => {
+    const topic = await bench.topic({ partitions: 2 });
+    await bench.publish(
+      topic,
+      Array.from({ length: 10 }, (_, n) => ({ payload: { n }, key: `k${n % 4}` })),
+    );
+    return topic;
+  };
+
+  describe("a view that nobody needs any more", () => {
+    it("is not removed while its projector runs; then it goes with its builds, and can be made anew", async () => {
+      const topic = await orders();
+      const view = `removed-${topic}`;
+      const start = () => startChangelogProjector(bench.bus, { topic, view });
+      const projector = await start();
+      await (await rebuildView(bench.bus, view)).result;
+      expect(await failure(removeView(bench.bus, view))).toMatchObject({
+        code: "WRITE_CONFLICT",
+        message: expect.stringContaining("stop its subscribers first") as string,
+      });
+      await projector.stop();
+      const dry = await removeView(bench.bus, view, { dryRun: true });
+      expect(dry).toEqual({ view, removed: false, documents: 8, others: [] });
+      expect((await traces(topic, view)).length).toBeGreaterThan(5);
+      expect(await removeView(bench.bus, view, { actor: "eve" })).toEqual({ ...dry, removed: true });
+      expect(await traces(topic, view)).toEqual([]);
+      const [audit] = await bench.store.registry.audits({ limit: 1 });
+      expect(audit).toMatchObject({ actor: "eve", action: "view.remove", target: view });
+      expect(await failure(removeView(bench.bus, view))).toMatchObject({ code: "NOT_FOUND" });
+      const again = await start();
+      await bench.drained(topic, `changelog:${view}`);
+      expect(await bench.bus.view(view).get("k1")).toMatchObject({ n: 9 });
+      await again.stop();
+    });
+
+    it("goes with the others that the same transactional projector keeps", async () => {
+      const topic = await orders();
+      const [sums, counts] = [`sums-${topic}`, `counts-${topic}`];
+      const projector = await startTransactionalProjector<{ n: number }>(bench.bus, {
+        ...{ topic, group: `keeper-${topic}`, from: "earliest" },
+        handler: async (events, tx) => {
+          for (const { key = "", payload } of events) {
+            await tx.view(sums).inc(key, { n: payload.n });
+            await tx.view(counts).inc("all", { n: 1 });
+          }
+        },
+      });
+      await bench.drained(topic, `keeper-${topic}`);
+      await (await rebuildView(bench.bus, sums)).result;
+      await projector.stop();
+      expect(await removeView(bench.bus, sums)).toEqual({
+        ...{ view: sums, removed: true },
+        ...{ documents: 10, others: [counts] },
+      });
+      expect(await traces(topic, sums)).toEqual([]);
+      expect(await traces(topic, counts)).toEqual([]);
+    });
+  });
+}
