@@ -21,16 +21,31 @@ export class TopicCatalog {
     this.#limits = limits;
   }
 
-  /** Makes a definition known and stores what it says. */
+  /** Makes a definition known and stores what it says. One that cannot be stored counts as never given. */
   async define(definition: TopicDefinition): Promise<TopicConfig> {
     const name = definition.name;
     checkTopicName(name);
+    const before = this.#definitions.get(name);
     this.#definitions.set(name, definition);
-    const existing = await this.#registry.topic(name);
+    try {
+      const config = await this.#store(definition);
+      this.#configs.set(name, config);
+      return config;
+    } catch (error) {
+      if (this.#definitions.get(name) === definition) this.#putBack(name, before);
+      throw error;
+    }
+  }
+
+  async #store(definition: TopicDefinition): Promise<TopicConfig> {
+    const existing = await this.#registry.topic(definition.name);
     checkPartitionsKept(definition, existing);
-    const config = await this.#registry.defineTopic(this.#configOf(definition, existing));
-    this.#configs.set(name, config);
-    return config;
+    return this.#registry.defineTopic(this.#configOf(definition, existing));
+  }
+
+  #putBack(name: string, before: TopicDefinition | undefined): void {
+    if (before === undefined) this.#definitions.delete(name);
+    else this.#definitions.set(name, before);
   }
 
   definition(topic: TopicRef): TopicDefinition | undefined {
@@ -62,7 +77,7 @@ export class TopicCatalog {
     const known = this.known(topic);
     if (known !== undefined) return known;
     checkTopicName(name);
-    if (typeof topic !== "string" && !this.#definitions.has(name)) return this.define(topic);
+    if (typeof topic !== "string") return this.define(topic);
     const partitions = model?.partitions ?? this.#defaultPartitions;
     const config =
       (await this.#registry.topic(name)) ??
@@ -82,12 +97,24 @@ export class TopicCatalog {
     if (!Number.isSafeInteger(partitions) || partitions < 1 || partitions > this.#limits.maxPartitions) {
       throw new BusError("INVALID_OPTION", `${name}: partitions must be 1 to ${this.#limits.maxPartitions}`);
     }
+    checkAmounts(definition);
     const retentionMs =
       definition.retentionMs ?? (retentionDays === undefined ? undefined : retentionDays * DAY_MS);
     const kept = { retentionMs, retentionBytes, compaction, tombstoneRetentionMs, keyed };
     return Object.fromEntries(
       Object.entries({ name, partitions, ...kept, layout }).filter(([, value]) => value !== undefined),
     ) as unknown as TopicConfig;
+  }
+}
+
+const AMOUNTS = ["retentionMs", "retentionDays", "retentionBytes", "tombstoneRetentionMs"] as const;
+
+/** Of a time below 0 everything would be too old. */
+function checkAmounts(definition: TopicDefinition): void {
+  for (const option of AMOUNTS) {
+    const amount: unknown = definition[option];
+    if (amount !== undefined && !(Number.isFinite(amount) && (amount as number) >= 0))
+      throw new BusError("INVALID_OPTION", `${definition.name}: ${option} must be a number of 0 or more`);
   }
 }
 
