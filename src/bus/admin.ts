@@ -140,7 +140,7 @@ export class Admin {
     for (const lease of state.leases) blocked.push(...(await this.#blockedIn(ref, lease)));
     blocked.sort((a, b) => b.behind - a.behind || a.seq - b.seq);
     const held = state.leases.flatMap((lease) => this.#heldIn(ref, lease)).sort((a, b) => b.depth - a.depth);
-    return { ...lag, blocked, held, sentence: sentenceOf(lag, blocked, held, clock.now()) };
+    return { ...lag, blocked, held, sentence: sentenceOf(lag, blocked, held, clock.steady()) };
   }
 
   #heldIn(ref: GroupRef, { partition, epoch, cursor }: Lease): HeldKeyReport[] {
@@ -246,6 +246,7 @@ export class Admin {
   }
 }
 
+/** `nowMs`: on the steady clock, by which the next tries are set. */
 function sentenceOf(
   lag: GroupLag,
   blocked: readonly BlockedPartition[],

@@ -40,21 +40,23 @@ export class Arrivals {
   }
 
   async #admit(topic: TopicRef, name: string): Promise<void> {
-    const everyone = (act: (arrival: Arrival) => void): void => {
-      this.#waiting.get(name)?.forEach(act);
-      this.#waiting.delete(name);
-    };
+    let tell: (arrival: Arrival) => void;
     try {
       const config = await this.#resolve(topic);
-      everyone((arrival) => {
-        try {
-          arrival.go(config);
-        } catch (error) {
-          arrival.fail(error);
-        }
-      });
+      tell = (arrival) => goOrFail(arrival, config);
     } catch (error) {
-      everyone(({ fail }) => fail(error));
+      tell = ({ fail }) => fail(error);
     }
+    // Whoever comes while they are told stands behind them, and is told as well.
+    for (const arrival of this.#waiting.get(name) ?? []) tell(arrival);
+    this.#waiting.delete(name);
+  }
+}
+
+function goOrFail(arrival: Arrival, config: TopicConfig): void {
+  try {
+    arrival.go(config);
+  } catch (error) {
+    arrival.fail(error);
   }
 }

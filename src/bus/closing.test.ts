@@ -8,6 +8,7 @@ import { gate, settled } from "../../test/support/eventually.js";
 import { InMemoryEventBus } from "../in-memory.js";
 import { BusError } from "../model/errors.js";
 import { defineTopic } from "../model/topic.js";
+import { runOutboxDrainer } from "../project/outbox-drainer.js";
 import { memoryStore } from "../stores/memory/index.js";
 import { faultyStore } from "../testing/faulty-store/index.js";
 import { interceptStore } from "../testing/store-calls.js";
@@ -129,6 +130,28 @@ describe("closing a bus", () => {
     await bus.close();
     expect(own.clock.nextTimerMs()).toBeUndefined();
     expect(own.troubles).toEqual([]);
+  });
+
+  it("ends everything else when a part of it cannot be stopped, and tells of that one in the end", async () => {
+    const own = new BusBench();
+    const bus = await createBus({ store: own.store, clock: own.clock });
+    await bus.subscribe("t.a", "g", () => undefined);
+    const outbox = {
+      claimBatch: async () => [],
+      markSent: async () => true,
+      markError: async () => true,
+      watch: () => () => {
+        throw new Error("the outbox does not let go");
+      },
+    };
+    const stopped: string[] = [];
+    const early = runOutboxDrainer({ ...outbox, watch: () => () => void stopped.push("early") }, bus);
+    runOutboxDrainer(outbox, bus);
+    await expect(bus.close()).rejects.toThrow("the outbox does not let go");
+    expect(stopped).toEqual(["early"]);
+    await early.stop();
+    expect(own.clock.nextTimerMs()).toBeUndefined();
+    await expect(own.store.registry.topics()).rejects.toMatchObject({ code: "CLOSED" });
   });
 
   it("a bus that could not open gives its store back, so that another may use it", async () => {

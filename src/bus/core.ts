@@ -153,21 +153,25 @@ export class BusCore {
   }
 
   async #close(): Promise<void> {
-    const wasOpen = this.#opening !== null;
     this.#phase = "closing";
-    if (wasOpen) {
+    try {
       await this.#opening?.catch(() => undefined);
       await this.tasks.stopAll();
-      await this.subscriptions.stopAll();
-      const patience = this.settings.clock.setTimer(this.settings.drainMs, () => this.#closing.abort());
-      await this.publisher.drained();
-      patience();
-      this.#closing.abort();
-      this.#watchman.stop();
-      await this.membership.close();
-      if (this.#acquired) await releaseStore(this.settings.store);
+    } finally {
+      if (this.#opening !== null) await this.#closeParts();
+      this.#phase = "closed";
     }
-    this.#phase = "closed";
+  }
+
+  async #closeParts(): Promise<void> {
+    await this.subscriptions.stopAll();
+    const patience = this.settings.clock.setTimer(this.settings.drainMs, () => this.#closing.abort());
+    await this.publisher.drained();
+    patience();
+    this.#closing.abort();
+    this.#watchman.stop();
+    await this.membership.close();
+    if (this.#acquired) await releaseStore(this.settings.store);
   }
 
   async #resolve(topic: TopicRef): Promise<TopicConfig> {

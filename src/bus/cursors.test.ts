@@ -146,7 +146,7 @@ describe("setCursor", () => {
   it("refuses a place that is none", async () => {
     const bus = await bench().bus();
     await bus.publish("t.a", 1);
-    for (const to of ["nowhere", {}, null, 5, { lastId: 5 }])
+    for (const to of ["nowhere", {}, null, 5, { lastId: 5 }, { lastTs: Number.NaN }])
       await expect(bus.setCursor("t.a", "g", to as never)).rejects.toMatchObject({ code: "INVALID_OPTION" });
     await expect(bus.setCursor("t.a", "g", { lastId: "nope" })).rejects.toMatchObject({ code: "NOT_FOUND" });
     await expect(bus.setCursor("t.a", "bad group", "latest")).rejects.toMatchObject({

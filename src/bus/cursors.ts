@@ -86,7 +86,7 @@ function wishOf(target: CursorTarget): Wish {
   if (target === "earliest" || target === "latest") return { from: target };
   if (typeof target === "object" && target !== null) {
     if (typeof target.lastId === "string") return { from: "afterId", afterId: target.lastId };
-    if (typeof target.lastTs === "number") return { from: "ts", ts: target.lastTs };
+    if (Number.isFinite(target.lastTs)) return { from: "ts", ts: target.lastTs as number };
   }
   throw new BusError("INVALID_OPTION", 'a cursor is set to "earliest", "latest", { lastId } or { lastTs }');
 }

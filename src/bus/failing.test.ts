@@ -46,6 +46,18 @@ describe("a handler that throws", () => {
     expect(later?.sentence).toMatch(/; 2 events wait behind it\. 2 other events are failing too\.$/);
   });
 
+  it("is explained with the wait that is left, also when the machine's clock was set", async () => {
+    const bus = await bench().bus();
+    await bus.subscribe("t.a", "g", fail, { retry: { ...RETRY, baseMs: 60_000, maxMs: 60_000 } });
+    await bus.publish("t.a", 1, { key: "a" });
+    await bench().advance(100);
+    for (const seconds of [4, -8]) {
+      bench().clock.jump(seconds * 1_000);
+      const why = await bus.admin.why({ topic: "t.a", group: "g" });
+      expect(why?.sentence).toContain("; next try in 60 s.");
+    }
+  });
+
   it("P8: counts as one that throws if what it returns cannot be looked at", async () => {
     const bus = await bench().bus();
     const unreadable = new Proxy({}, { get: fail });

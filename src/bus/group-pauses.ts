@@ -23,6 +23,8 @@ export class GroupPauses {
   readonly #onChanged: () => void;
   #paused: ReadonlyMap<string, GroupPause> = new Map();
   #lookedMs = Number.NEGATIVE_INFINITY;
+  /** The look under way: all who ask meanwhile get what it finds, and none overtakes another. */
+  #looking: Promise<void> | null = null;
 
   constructor(registry: Registry, clock: Clock, onChanged: () => void) {
     this.#registry = registry;
@@ -51,15 +53,21 @@ export class GroupPauses {
     }
   }
 
-  /** Learns what others paused, unless it was looked at just now. */
+  /** Learns what others paused, unless it was looked at just now. `now`: what stands in the store at this moment counts. */
   async look(now = false): Promise<void> {
-    const atMs = this.#clock.steady();
-    if (!now && atMs - this.#lookedMs < LOOK_MS) return;
-    this.#lookedMs = atMs;
-    const tokens = await this.#registry.tokens(PREFIX).catch((error: unknown) => {
-      this.#lookedMs = Number.NEGATIVE_INFINITY;
-      throw error;
+    if (now) await this.#looking?.catch(() => undefined);
+    else if (this.#looking === null && this.#clock.steady() - this.#lookedMs < LOOK_MS) return;
+    this.#looking ??= this.#read().finally(() => {
+      this.#looking = null;
     });
+    await this.#looking;
+  }
+
+  async #read(): Promise<void> {
+    const atMs = this.#clock.steady();
+    this.#lookedMs = Number.NEGATIVE_INFINITY;
+    const tokens = await this.#registry.tokens(PREFIX);
+    this.#lookedMs = atMs;
     this.#paused = new Map(
       [...tokens.values()].map(({ value }) => {
         const pause = value as unknown as GroupPause;

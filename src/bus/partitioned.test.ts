@@ -232,7 +232,10 @@ describe("withPartitioning", () => {
     const bus = await bench().bus();
     const partitioned = withPartitioning(bus, 8);
     await expect(partitioned.publish("NOT A TOPIC", 1)).rejects.toMatchObject({ code: "INVALID_TOPIC" });
-    await expect(partitioned.publish("t.a", undefined)).rejects.toMatchObject({ code: "INVALID_PAYLOAD" });
+    const circle: Record<string, unknown> = {};
+    circle.itself = circle;
+    for (const payload of [undefined, 1n, circle])
+      await expect(partitioned.publish("t.a", payload)).rejects.toMatchObject({ code: "INVALID_PAYLOAD" });
     expect(() => withPartitioning(bus, 0)).toThrow(expect.objectContaining({ code: "INVALID_OPTION" }));
   });
 });

@@ -135,11 +135,20 @@ export function withPartitioning<B>(
     async publish(request, next) {
       const { topic, payload, options } = request;
       if (options.partition !== undefined) return next(request);
-      const key = keyOf?.(payload, options) ?? options.key ?? (JSON.stringify(payload) ?? "").slice(0, 64);
+      const key = keyOf?.(payload, options) ?? options.key ?? textOf(payload).slice(0, 64);
       const partition = jumpHash(key, await partitionsOf(topic));
       return next({ ...request, options: { ...options, partition } });
     },
   });
+}
+
+/** Of what JSON has no text for, whoever publishes it is told by the bus. */
+function textOf(payload: unknown): string {
+  try {
+    return JSON.stringify(payload) ?? "";
+  } catch {
+    return "";
+  }
 }
 
 /** Asks once for each name, and again if that failed. */

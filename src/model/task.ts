@@ -51,9 +51,15 @@ export class TaskBoard {
     return [...this.#tasks].map((task) => task.report()).sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
-  /** The last started first: what feeds on others stops before them. */
+  /** The last started first: what feeds on others stops before them. One that fails is told of when all are stopped. */
   async stopAll(): Promise<void> {
     this.#closed = true;
-    for (const task of [...this.#tasks].reverse()) await task.handle.stop();
+    let failed: { readonly thrown: unknown } | undefined;
+    for (const task of [...this.#tasks].reverse()) {
+      await task.handle.stop().catch((thrown: unknown) => {
+        failed ??= { thrown };
+      });
+    }
+    if (failed !== undefined) throw failed.thrown;
   }
 }
