@@ -6,7 +6,7 @@ import type { CursorPosition } from "../model/event-bus.js";
 import { jsonBody } from "../model/json.js";
 import { DEFAULT_LIMITS } from "../model/limits.js";
 import { jumpHash } from "../model/partition.js";
-import type { TopicConfig } from "../model/topic.js";
+import { checkTopicName, type TopicConfig } from "../model/topic.js";
 import { START_CURSOR } from "./groups.js";
 import type { Store } from "./store.js";
 
@@ -20,7 +20,7 @@ export interface ScanParams {
 /** The log by three verbs, for those who compose by hand. */
 export interface EventStore {
   insert<T>(event: Omit<EventRecord<T>, "partition" | "seq"> & { partition?: number }): Promise<void>;
-  /** In log order within a partition; partitions merged by time. */
+  /** In log order within a partition; partitions merged by time. An `afterId` that the topic does not have is NOT_FOUND. */
   scan(topic: string, params?: ScanParams): Promise<EventRecord[]>;
   latestByKey(topic: string, keys: readonly string[]): Promise<Record<string, EventRecord | undefined>>;
 }
@@ -41,6 +41,7 @@ export class StoreEvents implements EventStore {
 
   async insert<T>(event: Omit<EventRecord<T>, "partition" | "seq"> & { partition?: number }): Promise<void> {
     const { partitions } = await topicOf(this.store, event.topic);
+    checkPartition(event.topic, partitions, event.partition);
     const { id, ts, key, topic, payload, headers, tags, caused_by, sid } = event;
     const meta = Object.fromEntries(
       Object.entries({ headers, caused_by, tags, sid }).filter(([, value]) => value !== undefined),
@@ -68,16 +69,14 @@ export class StoreEvents implements EventStore {
   async scan(topic: string, params: ScanParams = {}): Promise<EventRecord[]> {
     const { partitions } = await topicOf(this.store, topic);
     const limit = params.limit ?? 1_000;
-    const after = params.afterId === undefined ? null : await this.store.log.find(params.afterId);
-    const found: StoredEvent[] = [];
+    const after = await eventOf(this.store, topic, params.afterId);
+    const pages: (readonly StoredEvent[])[] = [];
     for (let partition = 0; partition < partitions; partition++) {
       const from =
         after?.partition === partition ? after.seq : (await this.#seqAt(topic, partition, after, params)) - 1;
-      found.push(...(await this.store.log.read(topic, partition, { after: from, limit })).events);
+      pages.push((await this.store.log.read(topic, partition, { after: from, limit })).events);
     }
-    // Stable, so that equal times leave each partition in its own order.
-    if (partitions > 1) found.sort((a, b) => (a.partition === b.partition ? a.seq - b.seq : a.ts - b.ts));
-    return found.slice(0, limit).map((event) => event.record);
+    return merged(pages, limit).map((event) => event.record);
   }
 
   async latestByKey(
@@ -117,23 +116,55 @@ export class StoreCursors implements CursorStore {
   /** Fences whoever owns the partitions. An id that the topic does not have is NOT_FOUND. */
   async set(topic: string, group: string, cursor: CursorPosition): Promise<void> {
     const { partitions } = await topicOf(this.store, topic);
-    const after = cursor.lastId === undefined ? null : await this.store.log.find(cursor.lastId);
-    if (cursor.lastId !== undefined && after?.topic !== topic) {
-      throw new BusError("NOT_FOUND", `${topic} has no event ${cursor.lastId}`);
-    }
+    const after = await eventOf(this.store, topic, cursor.lastId);
+    const floors = new Array<number>(partitions).fill(0);
+    await this.store.groups.start({ topic, group }, floors);
     for (let partition = 0; partition < partitions; partition++) {
       const ts = after?.ts ?? cursor.lastTs ?? 0;
       const floor =
         after?.partition === partition ? after.seq : (await this.store.log.seqAt(topic, partition, ts)) - 1;
-      const floors = new Array<number>(partitions).fill(0);
-      await this.store.groups.start({ topic, group }, floors);
       await this.store.groups.move({ topic, group, partition }, { ...START_CURSOR, floor, mark: floor });
     }
   }
 }
 
+/** By time, each partition in its own order. */
+function merged(pages: readonly (readonly StoredEvent[])[], limit: number): StoredEvent[] {
+  const next = pages.map(() => 0);
+  const all: StoredEvent[] = [];
+  while (all.length < limit) {
+    let first = -1;
+    let earliest: StoredEvent | undefined;
+    for (const [lane, page] of pages.entries()) {
+      const event = page[next[lane] as number];
+      if (event === undefined || (earliest !== undefined && earliest.ts <= event.ts)) continue;
+      first = lane;
+      earliest = event;
+    }
+    if (earliest === undefined) break;
+    all.push(earliest);
+    next[first] = (next[first] as number) + 1;
+  }
+  return all;
+}
+
+/** Null if none is named; NOT_FOUND for one that the topic does not have. */
+async function eventOf(store: Store, topic: string, id: string | undefined): Promise<StoredEvent | null> {
+  if (id === undefined) return null;
+  const event = await store.log.find(id);
+  if (event?.topic === topic) return event;
+  throw new BusError("NOT_FOUND", `${topic} has no event ${id}`);
+}
+
+function checkPartition(topic: string, partitions: number, partition: number | undefined): void {
+  if (partition === undefined) return;
+  if (!Number.isSafeInteger(partition) || partition < 0 || partition >= partitions)
+    throw new BusError("INVALID_OPTION", `${topic} has partitions 0 to ${partitions - 1}, not ${partition}`);
+}
+
 /** A topic that is made here is asked by key, like all that this interface serves. */
 async function topicOf(store: Store, name: string): Promise<TopicConfig> {
+  checkTopicName(name);
   const known = await store.registry.topic(name);
   if (known !== null) return known;
   return store.registry.defineTopic(

@@ -128,6 +128,21 @@ class Importer {
     signal: AbortSignal,
   ): Promise<void> {
     const lines = linesOf(source, this.#options.maxLineBytes ?? MAX_LINE_BYTES);
+    try {
+      await this.#take(lines, save, signal);
+    } finally {
+      const closed = lines.return(undefined).catch(() => undefined);
+      // One that has stalled may never say that it is closed.
+      if (!signal.aborted) await closed;
+    }
+    this.#complete = !signal.aborted;
+  }
+
+  async #take(
+    lines: AsyncGenerator<NdjsonLine>,
+    save: (lines: number) => Promise<void>,
+    signal: AbortSignal,
+  ): Promise<void> {
     let saved = this.#skipThrough;
     const flush = async (atOnce: boolean): Promise<void> => {
       await this.#flush();
@@ -150,13 +165,12 @@ class Importer {
       if (this.#batch.length >= BATCH_EVENTS || this.#chars >= BATCH_CHARS) await flush(false);
     }
     await flush(true);
-    this.#complete = !signal.aborted;
   }
 
   /** The next line that is not done yet; null at the end, or when it is to stop. */
   async #next(lines: AsyncGenerator<NdjsonLine>, signal: AbortSignal): Promise<Pending | null> {
     for (;;) {
-      const next = await unlessAborted(lines.next(), signal);
+      const next = await unlessAborted(() => lines.next(), signal);
       if (next === null || next.done) return null;
       if (next.value.number > this.#skipThrough) return pendingOf(next.value, this.#options);
     }
@@ -226,7 +240,7 @@ async function* linesOf(source: NdjsonSource, maxBytes: number): AsyncGenerator<
 }
 
 /** Null once the signal aborts: a source that has stalled must not keep anybody from stopping. */
-async function unlessAborted<R>(result: Promise<R>, signal: AbortSignal): Promise<R | null> {
+async function unlessAborted<R>(ask: () => Promise<R>, signal: AbortSignal): Promise<R | null> {
   if (signal.aborted) return null;
   let onAbort: () => void = () => undefined;
   const aborted = new Promise<null>((resolve) => {
@@ -234,7 +248,7 @@ async function unlessAborted<R>(result: Promise<R>, signal: AbortSignal): Promis
     signal.addEventListener("abort", onAbort, { once: true });
   });
   try {
-    return await Promise.race([result, aborted]);
+    return await Promise.race([ask(), aborted]);
   } finally {
     signal.removeEventListener("abort", onAbort);
   }

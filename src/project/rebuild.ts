@@ -7,6 +7,7 @@
  */
 import { pause } from "../model/clock.js";
 import { BusError } from "../model/errors.js";
+import type { Stop } from "../model/event-bus.js";
 import type { JsonObject } from "../model/json.js";
 import { checkOptionNames, namesOf } from "../model/known-options.js";
 import type { Handle } from "../model/task.js";
@@ -205,13 +206,14 @@ class Rebuild {
   async run(signal: AbortSignal): Promise<RebuildResult> {
     const { number } = this.#pointer;
     const build = buildName(this.#projection.name, number);
-    if (this.#options.from === "snapshot") this.#stats.events += await this.#projection.warm(build, signal);
-    const feeding = await this.#projection.feed(build, this.#stats);
+    let feeding: Stop = () => Promise.resolve();
     let stopped: Promise<void> | undefined;
     const stop = (): Promise<void> => (stopped ??= feeding());
     let switched = false;
     let kept = false;
     try {
+      if (this.#options.from === "snapshot") this.#stats.events += await this.#projection.warm(build, signal);
+      feeding = await this.#projection.feed(build, this.#stats);
       await this.#caughtUp(this.#projection.group(build), signal);
       this.#phase = "comparing";
       const compared = await this.#compare(build, signal);

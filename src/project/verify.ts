@@ -7,9 +7,9 @@ import { BusError } from "../model/errors.js";
 import type { Seq } from "../model/event.js";
 import { deadLetterTopic, type TopicRef } from "../model/topic.js";
 import type { Cursor, Lease } from "../ports/groups.js";
-import type { PartitionHead } from "../ports/log.js";
+import type { Log, Page, PartitionHead } from "../ports/log.js";
 import type { Host } from "./host.js";
-import { scanPages } from "./log-scan.js";
+import { type Stretch, scanPages } from "./log-scan.js";
 import { checkName } from "./option-checks.js";
 import { knownTopic } from "./time-travel.js";
 
@@ -61,24 +61,41 @@ export async function verifyGroup(
   // Cursors before heads: a cursor that is read first cannot be ahead of a head that is read later.
   const state = await groups.state({ topic: name, group }, { nowMs: host.clock.now() });
   if (state === null) throw new BusError("NOT_FOUND", `${name} has no group ${group}`);
-  const given = await givenUp(host, name, group);
+  const subject = { host, topic: name, group, pages: (stretch: Stretch) => pagesOf(log, stretch, options) };
+  const given = await givenUp(subject);
   const partitions: VerifiedPartition[] = [];
   for (const { partition } of await log.heads(name)) {
     const lease = state.leases.find((one) => one.partition === partition);
-    partitions.push(await verifyPartition(host, name, partition, lease, given.get(partition) ?? new Set()));
-    if (options.signal?.aborted) throw new BusError("ABORTED", `verifying ${group} was stopped`);
+    partitions.push(await verifyPartition(subject, partition, lease, given.get(partition) ?? new Set()));
   }
   return { topic: name, group, ok: partitions.every(({ holes }) => holes.length === 0), partitions };
 }
 
+/** What is verified, and how its log is read. */
+interface Subject {
+  readonly host: Host;
+  readonly topic: string;
+  readonly group: string;
+  readonly pages: (stretch: Stretch) => AsyncGenerator<Page>;
+}
+
+/** Of a stretch that was not read to its end nothing is told. */
+async function* pagesOf(
+  log: Log,
+  stretch: Stretch,
+  options: { readonly signal?: AbortSignal },
+): AsyncGenerator<Page> {
+  yield* scanPages(log, stretch, options);
+  if (options.signal?.aborted) throw new BusError("ABORTED", "the verification was stopped");
+}
+
 /** For each partition, the seqs of which the group has a dead letter. */
-async function givenUp(host: Host, topic: string, group: string): Promise<Map<number, Set<Seq>>> {
+async function givenUp({ host, topic, group, pages }: Subject): Promise<Map<number, Set<Seq>>> {
   const letters = deadLetterTopic(topic);
   const given = new Map<number, Set<Seq>>();
   if ((await host.store.registry.topic(letters)) === null) return given;
   for (const { partition, head } of await host.store.log.heads(letters)) {
-    const stretch = { topic: letters, partition, after: 0, through: head };
-    for await (const page of scanPages(host.store.log, stretch)) {
+    for await (const page of pages({ topic: letters, partition, after: 0, through: head })) {
       for (const letter of page.events) {
         const { origin } = Object(letter.body.value) as { origin?: Origin };
         if (origin?.topic !== topic || origin.group !== group) continue;
@@ -102,16 +119,15 @@ const TRIES = 3;
 const MAX_NAMED = 100;
 
 async function verifyPartition(
-  host: Host,
-  topic: string,
+  subject: Subject,
   partition: number,
   lease: Lease | undefined,
   given: ReadonlySet<Seq>,
 ): Promise<VerifiedPartition> {
   for (let tries = 1; ; tries++) {
-    const before = await headOf(host, topic, partition);
-    const counts = await classify(host, topic, before, lease, given);
-    const after = await headOf(host, topic, partition);
+    const before = await headOf(subject, partition);
+    const counts = await classify(subject, before, lease, given);
+    const after = await headOf(subject, partition);
     // Events that came since are not looked at; if some went, what was counted is no longer comparable.
     const undisturbed = after.events - (after.head - before.head) === before.events;
     if (!undisturbed && tries < TRIES) continue;
@@ -121,7 +137,7 @@ async function verifyPartition(
   }
 }
 
-async function headOf(host: Host, topic: string, partition: number): Promise<PartitionHead> {
+async function headOf({ host, topic }: Subject, partition: number): Promise<PartitionHead> {
   const head = (await host.store.log.heads(topic))[partition];
   if (head === undefined) throw new BusError("NOT_FOUND", `${topic} has no partition ${partition}`);
   return head;
@@ -139,8 +155,7 @@ interface Counts {
 }
 
 async function classify(
-  host: Host,
-  topic: string,
+  { topic, pages }: Subject,
   { partition, low, head }: PartitionHead,
   lease: Lease | undefined,
   given: ReadonlySet<Seq>,
@@ -153,7 +168,7 @@ async function classify(
   let next = low;
   const isSettled = settledIn(lease?.cursor);
   const handedOut = lease?.alive && lease.owner !== null ? lease.cursor.mark : 0;
-  for await (const page of scanPages(host.store.log, { topic, partition, after: 0, through: head })) {
+  for await (const page of pages({ topic, partition, after: 0, through: head })) {
     counts.present += page.events.length;
     for (const { seq } of page.events) {
       if (seq > next && counts.gaps.length < MAX_NAMED) counts.gaps.push([next, seq - 1]);

@@ -95,6 +95,23 @@ export function describeRebuild(bench: ProjectBench): void {
       await projector.stop();
     });
 
+    it("one that is stopped while it is filled from the snapshot leaves no table, and no group that others wait for", async () => {
+      const { bus } = bench;
+      const topic = await bench.topic({ compaction: true });
+      const view = `unfilled-${topic}`;
+      const projector = await startChangelogProjector(bus, { topic, view });
+      await bench.publish(topic, [{ payload: { n: 1 }, key: "k" }]);
+      await compactNow(bus, { topic, pauseMs: 0 });
+      const rebuild = await rebuildView(bus, view, { from: "snapshot" });
+      await rebuild.stop();
+      await expect(rebuild.result).rejects.toMatchObject({ code: "ABORTED" });
+      const tables = (await bench.store.documents.views()).map((one) => one.view);
+      expect(tables.filter((table) => table.startsWith(view))).toEqual([view]);
+      const groups = (await bench.store.groups.list(topic)).map(({ group }) => group);
+      expect(groups).not.toContain(`changelog:${view}__2`);
+      await projector.stop();
+    });
+
     it("P9: of two rebuilds at once one counts, and neither disturbs the other or the projector behind it", async () => {
       const { bus } = bench;
       const topic = await bench.topic({ partitions: 2 });

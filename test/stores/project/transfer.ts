@@ -157,6 +157,31 @@ export function describeTransfer(bench: ProjectBench): void {
       expect(bench.bus.tasks.reports()).toEqual([]);
     });
 
+    it("closes its source, however it ends, and asks nothing of it once it is stopped", async () => {
+      const topic = await bench.topic();
+      const told: string[] = [];
+      async function* source(...lines: string[]): AsyncGenerator<string> {
+        told.push("asked");
+        try {
+          for (const line of lines) yield `${line}\n`;
+        } finally {
+          told.push("closed");
+        }
+      }
+      const wrong = source('{"payload":1}', '{"no":"payload"}', '{"payload":2}');
+      await expect(importEvents(bench.bus, wrong, { topic })).rejects.toMatchObject({ details: { line: 2 } });
+      expect(told).toEqual(["asked", "closed"]);
+      const refused = source('{"payload":1,"id":5}', '{"payload":2}');
+      await expect(importEvents(bench.bus, refused, { topic })).rejects.toMatchObject({
+        code: "INVALID_OPTION",
+      });
+      expect(told.slice(2)).toEqual(["asked", "closed"]);
+      // What it would say then would be said to nobody, and a failure of it would end the process.
+      const stopped = { topic, signal: AbortSignal.abort() };
+      expect(await importEvents(bench.bus, source("{}"), stopped)).toMatchObject({ complete: false });
+      expect(told.slice(4)).toEqual([]);
+    });
+
     it("keepPartitions: events go where their line says", async () => {
       const topic = await bench.topic({ partitions: 3 });
       const lines = [0, 1, 2].map(

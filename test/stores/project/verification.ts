@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { Fatal } from "../../../src/model/errors.js";
 import { verifyGroup } from "../../../src/project/verify.js";
+import { interceptStore } from "../../../src/testing/store-calls.js";
 import type { ProjectBench } from "./bench.js";
 
 export function describeVerification(bench: ProjectBench): void {
@@ -87,6 +88,29 @@ export function describeVerification(bench: ProjectBench): void {
         ],
         [{ from: 1, to: 1, why: expect.stringContaining("no cursor") }],
       ]);
+    });
+
+    it("reads no further once it is told to stop", async () => {
+      const topic = await bench.topic();
+      await bench.publish(
+        topic,
+        Array.from({ length: 2_000 }, (_, payload) => ({ payload })),
+      );
+      await bench.store.groups.start({ topic, group: "g" }, [0]);
+      const over = new AbortController();
+      let reads = 0;
+      const store = interceptStore(bench.store, {
+        around: (call, proceed) => {
+          if (call.name === "log.read") {
+            reads++;
+            over.abort();
+          }
+          return proceed();
+        },
+      });
+      const verifying = verifyGroup(bench.hostOn(store), topic, "g", { signal: over.signal });
+      await expect(verifying).rejects.toMatchObject({ code: "ABORTED" });
+      expect(reads).toBe(1);
     });
 
     it("knows no group that never was", async () => {
