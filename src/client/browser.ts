@@ -1,8 +1,8 @@
 /** promethean/client in browsers: their own WebSocket. */
 import { PromClient as AnyClient } from "./client.js";
 import type { ClientOptions } from "./client-options.js";
-import { seldomWarning } from "./seldom-warning.js";
 import type { SocketLike } from "./socket.js";
+import { troubleListener } from "./trouble-listener.js";
 
 declare const WebSocket: new (url: string) => SocketLike;
 type Listening = (type: string, listener: () => void) => void;
@@ -22,7 +22,7 @@ export class PromClient extends AnyClient {
       makeSocket: (to) => new WebSocket(to),
       onWake,
       ...options,
-      onTrouble: options.onTrouble ?? seldomWarning(warn),
+      onTrouble: troubleListener(options.onTrouble, warn),
     });
   }
 }

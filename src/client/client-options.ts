@@ -1,8 +1,9 @@
 /** What a client is told: its own options, and those of a subscription. A name that it does not know is an error. */
 import type { WireSubscribeOptions } from "../hub/protocol.js";
+import { MOST_DELAY_MS } from "../model/clock.js";
 import { BusError } from "../model/errors.js";
 import { checkOptionNames, namesOf } from "../model/known-options.js";
-import type { RetryPolicy } from "../model/retry.js";
+import { checkRetry, type RetryPolicy } from "../model/retry.js";
 import type { SocketMaker } from "./socket.js";
 
 /** What a client is told: its token, how much it keeps while there is no answer, and whom to tell of trouble. */
@@ -17,11 +18,11 @@ export interface ClientOptions {
   readonly maxBufferedBytes?: number;
   /** How long to wait between connections. Default: 100 ms, then twice as long each, 10 s at most. */
   readonly retry?: Partial<RetryPolicy>;
-  /** How often to make sure that the line is alive. Default 20,000. */
+  /** How often to make sure that the line is alive; 24 days at most. Default 20,000. */
   readonly pingMs?: number;
   /**
    * Told of what nobody waits for: a subscription that the hub refuses after a reconnect, and that no hub answers, or no
-   * token can be got (after five tries, once until one does). Default: a process warning, in browsers one of the console, once a minute for each code.
+   * token can be got (after five tries, once until one does), and that a listener of `onStatus` failed. Default: a process warning, in browsers one of the console, once a minute for each code.
    */
   readonly onTrouble?: (trouble: ClientTrouble) => void;
   /** For other WebSockets than the platform's. */
@@ -38,6 +39,7 @@ export interface ClientTrouble {
 /** What differs between browsers and Node. */
 export interface Platform {
   readonly makeSocket: SocketMaker;
+  /** Never throws. */
   readonly onTrouble: (trouble: ClientTrouble) => void;
   /** When frames that wait to go together are sent. Default: as a microtask. */
   readonly defer?: (callback: () => void) => void;
@@ -80,9 +82,17 @@ const SUBSCRIBE = namesOf<ClientSubscribeOptions>({
 
 export function checkClientOptions({ defer: _, onWake: __, ...options }: ClientOptions & Platform): void {
   checkOptionNames("a client", options, CLIENT);
-  checkOptionNames("retry", options.retry ?? {}, Object.keys(RECONNECT));
-  if (typeof options.onTrouble !== "function")
-    throw new BusError("INVALID_OPTION", "onTrouble must be a function");
+  checkRetry(options.retry ?? {});
+  const { maxBuffered, maxBufferedBytes, pingMs } = options;
+  checkNumber("maxBuffered", maxBuffered);
+  checkNumber("maxBufferedBytes", maxBufferedBytes);
+  checkNumber("pingMs", pingMs, MOST_DELAY_MS);
+}
+
+function checkNumber(name: string, value: unknown, most = Number.POSITIVE_INFINITY): void {
+  if (value === undefined || (typeof value === "number" && value > 0 && value <= most)) return;
+  const upTo = Number.isFinite(most) ? `, ${most} at most` : "";
+  throw new BusError("INVALID_OPTION", `${name} must be a number above 0${upTo}`);
 }
 
 /** Here, not at the hub: a function is not sent, and would count as not given. */

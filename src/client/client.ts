@@ -46,6 +46,8 @@ interface Pending {
 /** A publish, or the key of a subscription that is asked for, or anything else. */
 type About = Pick<Published, "topic" | "id"> | string | null;
 
+type StatusListener = (status: Status, error?: BusError) => void;
+
 interface Feed extends Subscriber {
   readonly frame: Omit<SubscribeFrame, "corr">;
   left: boolean;
@@ -75,7 +77,7 @@ export class PromClient {
   /** Requests without an answer, oldest first. */
   readonly #pending = new Numbered<Pending>();
   readonly #feeds = new Map<string, Feed>();
-  readonly #listeners = new Set<(status: Status, error?: BusError) => void>();
+  readonly #listeners = new Set<StatusListener>();
   #deliveries: Deliveries;
   #corr = 0;
   #bufferedChars = 0;
@@ -108,7 +110,7 @@ export class PromClient {
   }
 
   /** Told of every change of status. Returns how to stop that. */
-  onStatus(listener: (status: Status, error?: BusError) => void): () => void {
+  onStatus(listener: StatusListener): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
   }
@@ -244,8 +246,7 @@ export class PromClient {
     if (left || this.status === "closed") return;
     const what = `the hub does not take on the subscription of ${topic} for ${group} again: ${message}`;
     const error = new BusError(code, `${what}; the next connection asks once more`);
-    // What a listener throws must not keep other frames from being read.
-    queueMicrotask(() => this.#options.onTrouble({ error, topic, group }));
+    this.#options.onTrouble({ error, topic, group });
   }
 
   /**
@@ -312,11 +313,21 @@ export class PromClient {
   }
 
   #statusChanged(status: Status, error?: BusError): void {
-    for (const listener of this.#listeners) listener(status, error);
+    for (const listener of this.#listeners) this.#tell(listener, status, error);
     if (status !== "closed") return;
     for (const pending of this.#pending.all()) {
       this.#forget(pending);
       pending.reject(error ?? closed());
+    }
+  }
+
+  /** What a listener throws must keep neither the others from being told nor the line from being mended. */
+  #tell(listener: StatusListener, status: Status, error?: BusError): void {
+    try {
+      listener(status, error);
+    } catch (thrown) {
+      const what = `a listener of onStatus failed: ${describeThrown(thrown)}`;
+      this.#options.onTrouble({ error: new BusError("INTERNAL", what) });
     }
   }
 

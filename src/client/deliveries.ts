@@ -1,7 +1,8 @@
 /** Events that the hub leased to this client: each runs its handler and is settled by how that ends. */
 
-import type { ClientFrame, EventFrame, EventsFrame } from "../hub/protocol.js";
-import { describeThrown } from "../model/errors.js";
+import { type ClientFrame, type EventFrame, type EventsFrame, MAX_EXTEND_MS } from "../hub/protocol.js";
+import { type CancelTimer, systemClock } from "../model/clock.js";
+import { BusError, describeThrown } from "../model/errors.js";
 import type { EventRecord } from "../model/event.js";
 import { Numbered } from "../model/numbered.js";
 import type { Leased, LeaseMark } from "./ack-run.js";
@@ -17,7 +18,7 @@ export interface ClientContext {
   readonly maxAttempts: number;
   /** Aborts when the connection is lost or the deadline passes: what is done after that does not count. */
   readonly signal: AbortSignal;
-  /** Moves the deadline to `ms` from now. */
+  /** Moves the deadline to `ms` from now, an hour at most. */
   extend(ms: number): void;
   ack(): void;
   nack(reason?: string): void;
@@ -134,7 +135,7 @@ class Delivery implements ClientContext {
   readonly #arrival: Arrival;
   readonly #mark: LeaseMark;
   #over: AbortController | null = null;
-  #timer: ReturnType<typeof setTimeout> | undefined;
+  #cancelTimer: CancelTimer = ignore;
   #extendedMs: number | undefined;
   #isDone = false;
 
@@ -174,6 +175,8 @@ class Delivery implements ClientContext {
   }
 
   extend(ms: number): void {
+    if (!(ms > 0 && ms <= MAX_EXTEND_MS))
+      throw new BusError("INVALID_OPTION", `extend takes milliseconds above 0, ${MAX_EXTEND_MS} at most`);
     if (this.#isDone || this.#over?.signal.aborted) return;
     this.#extendedMs = Date.now() + ms;
     if (this.#over !== null) this.#watch();
@@ -183,21 +186,21 @@ class Delivery implements ClientContext {
   /** Without a word to the hub: it knows, or will find out. */
   end(): void {
     this.#isDone = true;
-    clearTimeout(this.#timer);
+    this.#cancelTimer();
     this.#over?.abort();
   }
 
   #watch(): void {
-    clearTimeout(this.#timer);
-    const deadlineMs = this.#extendedMs ?? this.#arrival.deadlineMs;
-    this.#timer = setTimeout(() => this.#over?.abort(), Math.max(0, deadlineMs - Date.now()));
+    this.#cancelTimer();
+    const leftMs = (this.#extendedMs ?? this.#arrival.deadlineMs) - Date.now();
+    this.#cancelTimer = systemClock.setTimer(Math.max(0, leftMs), () => this.#over?.abort());
   }
 
   /** Whether the hub should hear of it: past its deadline it has taken the event back, and would only refuse. */
   #finish(): boolean {
     if (this.#isDone) return false;
     this.#isDone = true;
-    if (this.#timer !== undefined) clearTimeout(this.#timer);
+    this.#cancelTimer();
     this.#arrival.deliveries.settled(this);
     return this.#over === null || !this.#over.signal.aborted;
   }
@@ -217,3 +220,5 @@ class Delivery implements ClientContext {
 function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof (value as PromiseLike<unknown> | null | undefined)?.then === "function";
 }
+
+function ignore(): void {}

@@ -3,7 +3,7 @@ import { afterReactions } from "../model/soon.js";
 import { PromClient as AnyClient } from "./client.js";
 import type { ClientOptions } from "./client-options.js";
 import { NodeSocket } from "./node-socket.js";
-import { seldomWarning } from "./seldom-warning.js";
+import { troubleListener } from "./trouble-listener.js";
 
 /**
  * A line to a hub that mends itself, for Node: publishes without an answer are sent again under the same ids, subscriptions
@@ -23,7 +23,7 @@ export class PromClient extends AnyClient {
       // no answer waits until the acks of the events that came with it are written.
       defer: afterReactions,
       ...options,
-      onTrouble: options.onTrouble ?? seldomWarning(warn),
+      onTrouble: troubleListener(options.onTrouble, warn),
     });
   }
 }

@@ -4,7 +4,7 @@ import { BusError } from "../model/errors.js";
 import type { ReadPosition, SubscribeOptions } from "../model/event-bus.js";
 import { checkOptionNames } from "../model/known-options.js";
 import type { Limits } from "../model/limits.js";
-import { DEFAULT_RETRY, type RetryPolicy } from "../model/retry.js";
+import { checkRetry, DEFAULT_RETRY } from "../model/retry.js";
 import type { GroupPolicy, Ordering } from "./delivery-state.js";
 import type { HandlingPolicy } from "./entry.js";
 
@@ -94,28 +94,6 @@ export function checkGroupName(group: unknown): asserts group is string {
       "INVALID_OPTION",
       `${typeof group === "string" ? JSON.stringify(group.slice(0, 220)) : typeof group} is not a group name: use 1 to 200 letters, digits or ". : @ / _ -"`,
     );
-  }
-}
-
-function checkRetry(retry: Partial<RetryPolicy>): void {
-  for (const [name, value] of Object.entries(retry)) {
-    if (!Object.hasOwn(DEFAULT_RETRY, name)) {
-      throw new BusError(
-        "INVALID_OPTION",
-        `retry knows no "${name}"; it takes ${Object.keys(DEFAULT_RETRY).join(", ")}`,
-      );
-    }
-    if (
-      typeof value !== "number" ||
-      !Number.isFinite(value) ||
-      value < 0 ||
-      (name === "jitter" && value > 1)
-    ) {
-      throw new BusError(
-        "INVALID_OPTION",
-        `retry.${name} must be a number of 0 or more${name === "jitter" ? ", 1 at most" : ""}`,
-      );
-    }
   }
 }
 

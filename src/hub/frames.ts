@@ -1,5 +1,5 @@
 /** Messages off the wire become frames, or one clear complaint. */
-import { type ClientFrame, type Corr, MAX_ACKED, MAX_TAKES } from "./protocol.js";
+import { type ClientFrame, type Corr, MAX_ACKED, MAX_EXTEND_MS, MAX_TAKES } from "./protocol.js";
 
 const MAX_CORR_CHARS = 200;
 
@@ -93,7 +93,7 @@ function isNumber(value: unknown): boolean {
 }
 
 function isDuration(value: unknown): boolean {
-  return typeof value === "number" && value > 0 && value <= 3_600_000;
+  return typeof value === "number" && value > 0 && value <= MAX_EXTEND_MS;
 }
 
 /** The frames of one message, or null if it is not JSON at all: then nothing after it can be trusted. */

@@ -209,6 +209,9 @@ export const MAX_PLACED = 1_000;
 /** Events in one ACK. */
 export const MAX_ACKED = 1_000;
 
+/** How far a MODACK moves a deadline. */
+export const MAX_EXTEND_MS = 3_600_000;
+
 /** Why a connection ends. */
 export const CloseCode = {
   normal: 1000,

@@ -54,7 +54,7 @@ export const systemClock: Clock = {
 };
 
 /** Beyond it the platform's timers fire at once: about 25 days. */
-const MOST_DELAY_MS = 2_147_483_647;
+export const MOST_DELAY_MS = 2_147_483_647;
 
 function setTimer(delayMs: number, fire: () => void): CancelTimer {
   if (delayMs > MOST_DELAY_MS) return setLongTimer(delayMs, fire);

@@ -1,4 +1,6 @@
 /** How long to wait before trying again. Pure: randomness is an argument. */
+import { BusError } from "./errors.js";
+import { checkOptionNames } from "./known-options.js";
 
 export interface RetryPolicy {
   /** Wait after the first failure. */
@@ -21,4 +23,15 @@ export function backoffMs(policy: RetryPolicy, failures: number, random: number)
   const growth = Math.min(Number.MAX_VALUE, policy.factor ** exponent);
   const full = Math.min(policy.maxMs, policy.baseMs * growth);
   return Math.round(full * (1 - policy.jitter * random));
+}
+
+/** Throws INVALID_OPTION that names what is wrong with a policy, or a part of one. */
+export function checkRetry(retry: Partial<RetryPolicy>): void {
+  checkOptionNames("retry", retry, Object.keys(DEFAULT_RETRY));
+  for (const [name, value] of Object.entries(retry)) {
+    const most = name === "jitter" ? 1 : Number.MAX_VALUE;
+    if (typeof value === "number" && value >= 0 && value <= most) continue;
+    const upTo = name === "jitter" ? ", 1 at most" : "";
+    throw new BusError("INVALID_OPTION", `retry.${name} must be a number of 0 or more${upTo}`);
+  }
 }

@@ -1,6 +1,6 @@
 /** AsyncAPI 3.0 of a hub: the WebSocket with its frames, and a channel for each topic. Pure. */
 import type { SchemaEntry } from "../../ports/registry.js";
-import { MAX_ACKED, MAX_PLACED, MAX_TAKES } from "../protocol.js";
+import { MAX_ACKED, MAX_EXTEND_MS, MAX_PLACED, MAX_TAKES } from "../protocol.js";
 
 export interface AsyncApiInput {
   readonly title: string;
@@ -90,7 +90,7 @@ const FRAMES: Readonly<Record<string, { by: "client" | "hub"; properties: Json; 
     properties: {
       ...lease,
       lease: byNumber,
-      extend_ms: { type: "number", exclusiveMinimum: 0, maximum: 3_600_000 },
+      extend_ms: { type: "number", exclusiveMinimum: 0, maximum: MAX_EXTEND_MS },
     },
     required: ["topic", "group", "extend_ms"],
   },
