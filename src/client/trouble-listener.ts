@@ -2,6 +2,7 @@
  * Whom a client tells of trouble. When nobody listens: of each kind of trouble one warning a minute, with how many were left out. A
  * listener that fails is warned of in the same way, and keeps nobody from going on.
  */
+import { systemClock } from "../model/clock.js";
 import { BusError, describeThrown } from "../model/errors.js";
 import { leftOutText, Seldom } from "../model/seldom.js";
 import type { ClientTrouble } from "./client-options.js";
@@ -28,7 +29,7 @@ export function troubleListener(given: Listener | undefined, warn: Warn): Listen
 function seldomWarning(warn: Warn): Listener {
   const seldom = new Seldom(WARN_EVERY_MS);
   return ({ error }) => {
-    const leftOut = seldom.admit(error.code, Date.now());
+    const leftOut = seldom.admit(error.code, systemClock.steady());
     if (leftOut !== null) warn(`${error.message}${leftOutText(leftOut)}`, error.code);
   };
 }

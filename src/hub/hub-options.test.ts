@@ -18,6 +18,10 @@ describe("the options of a hub", () => {
     [{ bus, auth: "none", port: 70_000 }, "port must be a whole number"],
     [{ bus, auth: "none", prt: 1 }, 'a hub knows no option "prt"'],
     [{ bus, auth: "none", limits: { maxBody: 1 } }, 'limits knows no option "maxBody"'],
+    [{ bus, auth: "none", limits: { maxConnections: Number.NaN } }, "limits.maxConnections must be a number"],
+    [{ bus, auth: "none", limits: { framesPerSecond: 0 } }, "limits.framesPerSecond must be a number"],
+    [{ bus, auth: "none", limits: { slowConsumerMs: "30" } }, "limits.slowConsumerMs must be a number"],
+    [{ bus, auth: "none", drainMs: Number.NaN }, "drainMs must be a number"],
   ])("are refused with what to write instead: %#", async (options, words) => {
     const starting = startHub(options as unknown as Parameters<typeof startHub>[0]);
     await expect(starting).rejects.toMatchObject({

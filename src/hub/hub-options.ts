@@ -19,7 +19,7 @@ const KNOWN = namesOf<HubOptions>({
 
 /** INVALID_OPTION for what is no hub's. */
 export function checkHubOptions(options: HubOptions): void {
-  const { bus, auth, port = 0, limits = {} } = options ?? {};
+  const { bus, auth, port = 0, limits = {}, drainMs = 0 } = options ?? {};
   if (typeof bus?.observe !== "function") throw wrong("a hub needs a bus: startHub({ bus, auth })");
   if (typeof auth !== "object" ? auth !== "none" : auth === null || !("tokens" in auth || "jwt" in auth))
     throw wrong(
@@ -29,6 +29,9 @@ export function checkHubOptions(options: HubOptions): void {
     throw wrong("port must be a whole number from 0 to 65,535; 0 is any free one");
   checkOptionNames("a hub", options, KNOWN);
   checkOptionNames("limits", limits, Object.keys(DEFAULT_HUB_LIMITS));
+  for (const [name, limit] of Object.entries(limits))
+    if (!(typeof limit === "number" && limit > 0)) throw wrong(`limits.${name} must be a number above 0`);
+  if (!(typeof drainMs === "number" && drainMs >= 0)) throw wrong("drainMs must be a number of 0 or more");
 }
 
 function wrong(message: string): BusError {

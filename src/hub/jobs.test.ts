@@ -3,6 +3,7 @@ import type { Bus } from "../bus/bus.js";
 import { createBus } from "../bus/create-bus.js";
 import { ManualClock } from "../model/manual-clock.js";
 import { memoryStore } from "../stores/memory/index.js";
+import { faultyStore } from "../testing/faulty-store/index.js";
 import { Jobs, type JobWork } from "./jobs.js";
 
 const asked = { kind: "redrive", target: "orders", actor: "ada" };
@@ -68,6 +69,34 @@ describe("jobs, as two hubs on one store see them", () => {
     await expect.poll(() => state(id)).toBe("stopped");
     expect((await there.get(id))?.result).toEqual({ moved: 3 });
     expect(await there.stop("nobody")).toBeNull();
+  });
+
+  it("go on although the answer to a note was lost: only who is asked to end does", async () => {
+    let isLost = false;
+    const lossy = faultyStore(store, {
+      call: ({ name }) => (isLost && name === "registry.putToken" ? { type: "error-after" } : null),
+    });
+    const bus = await createBus({ store: lossy, clock });
+    buses.push(bus);
+    const jobs = new Jobs(bus);
+    const { id } = await jobs.start(asked, endless);
+    isLost = true;
+    expect(await state(id)).toBe("running");
+    isLost = false;
+    for (let n = 0; n < 3; n++) expect(await state(id)).toBe("running");
+    expect(await there.get(id)).not.toHaveProperty("stopping");
+    await there.stop(id);
+    await expect.poll(() => state(id)).toBe("stopped");
+  });
+
+  it("are not begun on a hub that goes down", async () => {
+    await here.close();
+    let begun = false;
+    const starting = here.start(asked, async () => {
+      begun = true;
+    });
+    await expect(starting).rejects.toMatchObject({ code: "CLOSED" });
+    expect(begun).toBe(false);
   });
 
   it("whose hub was killed are lost: nobody noted anything for half a minute", async () => {

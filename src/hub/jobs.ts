@@ -39,6 +39,8 @@ export class Jobs {
   readonly #bus: Bus;
   readonly #running = new Map<string, { readonly over: AbortController; readonly done: Promise<void> }>();
 
+  #isClosed = false;
+
   constructor(bus: Bus) {
     this.#bus = bus;
   }
@@ -55,8 +57,11 @@ export class Jobs {
       notedMs: nowMs,
       progress: {},
     };
+    this.#checkOpen();
     const revision = await this.#put(job, 0);
     await this.#forgetOld();
+    if (this.#isClosed) await this.#put({ ...job, state: "stopped", endedMs: clock.now() }, revision);
+    this.#checkOpen();
     const over = new AbortController();
     const done = this.#run(job, revision, work, over).finally(() => this.#running.delete(job.id));
     this.#running.set(job.id, { over, done });
@@ -93,8 +98,13 @@ export class Jobs {
     }
   }
 
-  /** Ends what runs here. */
+  #checkOpen(): void {
+    if (this.#isClosed) throw new BusError("CLOSED", "the hub is going down");
+  }
+
+  /** Ends what runs here, and begins nothing more. */
   async close(): Promise<void> {
+    this.#isClosed = true;
     const running = [...this.#running.values()];
     for (const { over } of running) over.abort();
     await Promise.all(running.map(({ done }) => done));
@@ -178,6 +188,11 @@ class Notes {
     await this.#write();
   }
 
+  #stop(): void {
+    this.#job = { ...this.#job, stopping: true };
+    this.#over.abort();
+  }
+
   /** A store that is away is asked again at the next turn. */
   async #write(): Promise<void> {
     for (let tries = 0; tries < 3; tries++) {
@@ -190,8 +205,8 @@ class Notes {
         const token = await this.#bus.store.registry.token(PREFIX + this.#job.id).catch(() => null);
         if (token === null) return;
         this.#revision = token.revision;
-        this.#job = { ...this.#job, stopping: true };
-        this.#over.abort();
+        // Else it was a write of its own, whose answer was lost.
+        if ((token.value as unknown as Job).stopping) this.#stop();
       }
     }
   }

@@ -5,6 +5,7 @@
 import type { GroupLag } from "../bus/admin.js";
 import type { Bus } from "../bus/bus.js";
 import { deadLetterTopic } from "../model/topic.js";
+import { outcomesView } from "../project/dead-letters.js";
 
 const LAG_KEEP_MS = 1_000;
 const LETTERS_KEEP_MS = 2_000;
@@ -57,7 +58,7 @@ async function openLetters(bus: Bus): Promise<OpenLetters> {
   for (const topic of sources) {
     const name = deadLetterTopic(topic);
     const stored = (heads.get(name) ?? []).reduce((sum, { events }) => sum + events, 0);
-    const open = stored - (settled.get(name) ?? 0);
+    const open = stored - (settled.get(outcomesView(topic)) ?? 0);
     if (open > 0) topics[topic] = open;
   }
   return { open: Object.values(topics).reduce((sum, count) => sum + count, 0), topics };

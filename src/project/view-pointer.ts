@@ -119,6 +119,11 @@ export function isBuildName(name: string): boolean {
   return /__(?:[2-9]|[1-9]\d+)$/.test(name);
 }
 
+/** The view that a table is a build of. */
+export function viewOfBuild(table: string): string {
+  return isBuildName(table) ? table.slice(0, table.lastIndexOf("__")) : table;
+}
+
 /** Which build of `name` it is. */
 export function numberOf(build: string, name: string): number {
   const suffix = suffixOf(build, name);

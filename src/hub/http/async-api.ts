@@ -214,7 +214,7 @@ function channelId(topic: string): string {
 }
 
 function channelOf(topic: string, schemas: ReadonlyMap<string, SchemaEntry>): Json {
-  const schema = schemas.get(topic)?.document;
+  const { schema } = Object(schemas.get(topic)?.document) as { readonly schema?: unknown };
   const usable = typeof schema === "object" && schema !== null && !Array.isArray(schema) ? schema : {};
   return { address: topic, messages: { event: { name: topic, payload: usable } } };
 }

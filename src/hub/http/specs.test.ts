@@ -70,6 +70,13 @@ describe("what the hub says of itself", { timeout: 30_000 }, () => {
     expect(Object.keys(all.components.messages)).toEqual(
       expect.arrayContaining(["MODACK", "EVENTS", "PLACED"]),
     );
+    const registered = { type: "object", properties: { total: { type: "number" } }, required: ["total"] };
+    const waived = { version: 1, schema: registered, waive: "the first one" };
+    expect((await f.post("/schemas/orders.placed", waived)).status).toBe(200);
+    const told = (await (await f.get("/asyncapi.json")).json()) as AsyncApi;
+    expect(told.channels["topic-orders_placed"]).toMatchObject({
+      messages: { event: { payload: registered } },
+    });
     const own = (await (await f.get("/asyncapi.json", as("reader"))).json()) as AsyncApi;
     expect(Object.keys(own.channels)).toEqual(["ws", "topic-orders_placed"]);
     expect(own.operations).not.toHaveProperty(["publish-topic-orders_placed"]);

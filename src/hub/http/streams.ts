@@ -14,19 +14,15 @@ export function streamLife(hub: HubContext, caller: Caller): StreamLife {
   const over = new AbortController();
   const { clock } = hub.bus;
   const leftMs = caller.expiresMs - clock.now();
-  const cancel =
-    leftMs < Number.POSITIVE_INFINITY ? clock.setTimer(Math.max(0, leftMs), () => over.abort()) : undefined;
-  const onClosing = (): void => over.abort();
-  hub.closing.addEventListener("abort", onClosing);
-  if (hub.closing.aborted) over.abort();
-  return {
-    signal: over.signal,
-    end: () => {
-      cancel?.();
-      hub.closing.removeEventListener("abort", onClosing);
-      over.abort();
-    },
+  const end = (): void => {
+    cancel?.();
+    hub.closing.removeEventListener("abort", end);
+    over.abort();
   };
+  const cancel = leftMs < Number.POSITIVE_INFINITY ? clock.setTimer(Math.max(0, leftMs), end) : undefined;
+  hub.closing.addEventListener("abort", end);
+  if (hub.closing.aborted) end();
+  return { signal: over.signal, end };
 }
 
 /** A stream of server-sent events, as proxies and browsers must be told. */

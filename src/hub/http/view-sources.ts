@@ -3,18 +3,13 @@
  * the projector's group how far it has got. Of a view that something else makes, its name decides alone.
  */
 import { START_CURSOR } from "../../ports/groups.js";
+import { isBuildName, viewOfBuild } from "../../project/view-pointer.js";
 import type { HubContext } from "../context.js";
 import { HubError } from "../problem.js";
 import { forbidden, type HubRequest, may } from "./base.js";
 
 const KEEP_MS = 5_000;
 const MAX_KNOWN = 1_000;
-/** A view that was rebuilt is kept under its name and a number. */
-const BUILD = /__\d+$/;
-
-export function viewOfTable(table: string): string {
-  return table.replace(BUILD, "");
-}
 
 export class ViewSources {
   readonly #hub: HubContext;
@@ -30,7 +25,7 @@ export class ViewSources {
     const known = this.#topics.get(view);
     if (known !== undefined && clock.steady() - known.readMs < KEEP_MS) return known.topic;
     const topic =
-      (await this.#noted(view)) ?? (BUILD.test(view) ? await this.#noted(viewOfTable(view)) : null);
+      (await this.#noted(view)) ?? (isBuildName(view) ? await this.#noted(viewOfBuild(view)) : null);
     if (this.#topics.size >= MAX_KNOWN) this.#topics.clear();
     if (topic === null) this.#topics.delete(view);
     else this.#topics.set(view, { topic, readMs: clock.steady() });

@@ -56,6 +56,15 @@ describe("views over HTTP", () => {
     expect((await f.get("/snap/processes/none")).status).toBe(404);
   });
 
+  it("takes no view for a build of another that cannot be one", async () => {
+    await startChangelogProjector(f.bus, { topic: Processes, view: "processes__1" });
+    await expect.poll(async () => (await f.get("/snap/processes__1/p%2F1")).status).toBe(200);
+    const page = (await (await f.get("/snap/processes__1")).json()) as { items: unknown[] };
+    expect(page.items).toHaveLength(5);
+    const { items } = (await (await f.get("/views")).json()) as { items: { view: string }[] };
+    expect(items.map(({ view }) => view)).toEqual(["processes", "processes__1"]);
+  });
+
   it("takes a key alone where there is one view", async () => {
     expect(await (await f.get("/snap/p%2F2")).json()).toMatchObject({ pid: 2 });
     await f.bus.store.documents.define("second", []);

@@ -7,6 +7,7 @@ import type { ViewInfo } from "../../ports/documents.js";
 import { viewAt } from "../../project/past-view.js";
 import { type RebuildHandle, rebuildView, rollbackView } from "../../project/rebuild.js";
 import { checkViewName, type ViewPage, type ViewRecord } from "../../project/view.js";
+import { viewOfBuild } from "../../project/view-pointer.js";
 import { removeView } from "../../project/view-removal.js";
 import type { HubContext } from "../context.js";
 import type { JobWork } from "../jobs.js";
@@ -14,7 +15,7 @@ import { HubError } from "../problem.js";
 import { addRoute, demand, type HubApp, type HubRequest } from "./base.js";
 import { Count, parseTime } from "./positions.js";
 import { orderOf, whereOf } from "./view-query.js";
-import { ViewSources, viewOfTable } from "./view-sources.js";
+import { ViewSources } from "./view-sources.js";
 
 const DEFAULT_WAIT_MS = 5_000;
 const MAX_WAIT_MS = 60_000;
@@ -119,8 +120,14 @@ export function rebuildRoutes(app: HubApp, hub: HubContext): void {
         ...(body.switch !== undefined && { switch: body.switch }),
         ...(body.samples !== undefined && { samples: body.samples }),
       });
-      const job = await hub.jobs.start({ kind: "rebuild", target: view, actor }, (o) => following(handle, o));
-      return c.json({ job } as object, 202);
+      try {
+        const asked = { kind: "rebuild", target: view, actor };
+        return c.json({ job: await hub.jobs.start(asked, (o) => following(handle, o)) } as object, 202);
+      } catch (error) {
+        // Whoever asked is told that it failed, and nobody could stop it.
+        await handle.stop();
+        throw error;
+      }
     },
   );
   addRoute(
@@ -225,7 +232,7 @@ class Views {
     const byName = new Map<string, ViewInfo>();
     for (const info of await this.#hub.bus.store.documents.views()) {
       if (isDeadLetterTopic(info.view)) continue;
-      const view = viewOfTable(info.view);
+      const view = viewOfBuild(info.view);
       byName.set(view, { ...info, view });
     }
     return [...byName.values()];
