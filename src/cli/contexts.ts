@@ -25,7 +25,10 @@ export function contextsFile(): string {
 
 export async function readContexts(): Promise<Contexts> {
   const file = contextsFile();
-  const text = await readFile(file, "utf8").catch(() => undefined);
+  const text = await readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT" || error.code === "ENOTDIR") return undefined;
+    throw failure("STORE_UNAVAILABLE", `${file} cannot be read (${error.code})`, { cause: error });
+  });
   if (text === undefined) return { contexts: {} };
   try {
     const read = JSON.parse(text) as Partial<Contexts>;
@@ -51,12 +54,11 @@ export async function writeContexts(contexts: Contexts): Promise<void> {
 export async function contextOf(name: string | undefined): Promise<Context | undefined> {
   const { current, contexts } = await readContexts();
   const wanted = name ?? current;
-  if (wanted === undefined) return undefined;
-  const found = contexts[wanted];
-  if (found === undefined) {
-    throw failure("NOT_FOUND", `there is no context "${wanted}"`, {
-      hint: "`promethean context ls` lists them",
-    });
-  }
-  return found;
+  return wanted === undefined ? undefined : demandContext(contexts, wanted);
+}
+
+export function demandContext(contexts: Contexts["contexts"], name: string): Context {
+  const found = Object.hasOwn(contexts, name) ? contexts[name] : undefined;
+  if (found !== undefined) return found;
+  throw failure("NOT_FOUND", `there is no context "${name}"`, { hint: "`promethean context ls` lists them" });
 }

@@ -2,8 +2,8 @@
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { checkHubAddress, tokenIn } from "../connection.js";
-import { type Context, readContexts, writeContexts } from "../contexts.js";
-import { failure, usageError } from "../exit.js";
+import { type Context, demandContext, readContexts, writeContexts } from "../contexts.js";
+import { usageError } from "../exit.js";
 import { newCommand } from "../own-command.js";
 import { perform, type Session, withJson } from "../session.js";
 import { isMongoAddress, redacted } from "../store-choice.js";
@@ -107,11 +107,4 @@ async function forget({ out }: Session, name: string): Promise<void> {
   const { [name]: _, ...rest } = contexts;
   await writeContexts({ ...(current !== undefined && current !== name && { current }), contexts: rest });
   out.value({ name, removed: true }, `${name} is forgotten.`);
-}
-
-function demandContext(contexts: Readonly<Record<string, Context>>, name: string): void {
-  if (contexts[name] === undefined)
-    throw failure("NOT_FOUND", `there is no context "${name}"`, {
-      hint: "`promethean context ls` lists them",
-    });
 }

@@ -1,0 +1,39 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { contextOf, readContexts } from "./contexts.js";
+
+let folder: string;
+let file: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "promethean-contexts-"));
+  file = join(folder, "contexts.json");
+  vi.stubEnv("PROMETHEAN_CONTEXTS", file);
+});
+afterEach(() => {
+  vi.unstubAllEnvs();
+  rmSync(folder, { recursive: true });
+});
+
+describe("saved connections", () => {
+  it("are none as long as nobody saved any", async () => {
+    expect(await readContexts()).toEqual({ contexts: {} });
+    expect(await contextOf(undefined)).toBeUndefined();
+  });
+
+  it("are not none because they cannot be read: the next one that is saved would take their place", async () => {
+    mkdirSync(file);
+    await expect(readContexts()).rejects.toMatchObject({
+      code: "STORE_UNAVAILABLE",
+      message: `${file} cannot be read (EISDIR)`,
+    });
+  });
+
+  it("have the names that were saved, and no others", async () => {
+    writeFileSync(file, JSON.stringify({ contexts: { local: { url: "http://127.0.0.1:1" } } }));
+    expect(await contextOf("local")).toEqual({ url: "http://127.0.0.1:1" });
+    for (const name of ["other", "constructor", "toString", "__proto__"])
+      await expect(contextOf(name)).rejects.toMatchObject({ code: "NOT_FOUND" });
+  });
+});
