@@ -11,6 +11,12 @@ export function counted(n: number, noun: string, plural = `${noun}s`): string {
   return `${count(n)} ${n === 1 ? noun : plural}`;
 }
 
+/** A time as ISO 8601 has it; one that no calendar reaches, as it is. */
+export function timeText(ms: number): string {
+  const time = new Date(ms);
+  return Number.isNaN(time.getTime()) ? `${ms} ms` : time.toISOString();
+}
+
 export function memorySize(megabytes: number): string {
   if (megabytes < 10) return `${megabytes.toFixed(1)} MB`;
   return megabytes < 10_000 ? `${count(Math.round(megabytes))} MB` : `${(megabytes / 1_024).toFixed(1)} GB`;

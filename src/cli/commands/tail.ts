@@ -53,10 +53,6 @@ async function* events(
   signal: AbortSignal,
 ): AsyncGenerator<string> {
   let cursor: string | undefined;
-  const over = new Promise<never>((_, reject) =>
-    signal.addEventListener("abort", () => reject(signal.reason)),
-  );
-  over.catch(() => undefined);
   while (!signal.aborted) {
     try {
       const query = { topic, from: placeText(from), key, partition };
@@ -65,17 +61,10 @@ async function* events(
         query,
         cursor === undefined ? {} : { "Last-Event-ID": cursor },
       );
-      const messages = messagesOf(body);
-      try {
-        for (;;) {
-          const { value, done } = await Promise.race([messages.next(), over]);
-          if (done) break;
-          cursor = value.id ?? cursor;
-          if (value.data !== "") yield value.data;
-        }
-      } finally {
-        // Lets go of the connection; a read that is still under way is ended by the same signal.
-        if (!signal.aborted) await messages.return(undefined);
+      // A read that is still under way is ended by the same signal: the connection listens to it.
+      for await (const { id, data } of messagesOf(body)) {
+        cursor = id ?? cursor;
+        if (data !== "") yield data;
       }
     } catch (error) {
       if (!signal.aborted && (cursor === undefined || isForGood(error))) throw error;

@@ -5,7 +5,7 @@ import { gather, positiveSpan, readText } from "../arguments.js";
 import { failure, usageError } from "../exit.js";
 import { factLines } from "../output.js";
 import { newCommand } from "../own-command.js";
-import { duration } from "../quantities.js";
+import { duration, timeText } from "../quantities.js";
 import { perform, type Session, withJson } from "../session.js";
 
 interface SecretOptions {
@@ -72,8 +72,8 @@ async function mint(session: Session<MintOptions>): Promise<void> {
   if (issuer !== undefined) jwt.setIssuer(issuer);
   if (audience !== undefined) jwt.setAudience(audience);
   const token = await jwt.sign(secret);
-  session.out.value({ token, subject, scopes, expires: new Date(expiresMs).toISOString() }, token);
-  session.out.note(`good for ${duration(expires)}, until ${new Date(expiresMs).toISOString()}`);
+  session.out.value({ token, subject, scopes, expires: timeText(expiresMs) }, token);
+  session.out.note(`good for ${duration(expires)}, until ${timeText(expiresMs)}`);
 }
 
 function inspectCommand(): Command {
@@ -117,8 +117,7 @@ async function inspect(session: Session<SecretOptions>, given: string): Promise<
     issuer: claims.iss,
     audience: claims.aud === undefined ? undefined : String(claims.aud),
     algorithm,
-    expires:
-      claims.exp === undefined ? "never: a hub refuses it" : new Date(claims.exp * 1_000).toISOString(),
+    expires: claims.exp === undefined ? "never: a hub refuses it" : timeText(claims.exp * 1_000),
     expired: expired ? "yes" : "no",
     signature: genuine === undefined ? "not checked: no secret was given" : genuine ? "good" : "wrong",
   };
