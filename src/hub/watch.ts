@@ -5,7 +5,7 @@
 import type { GroupLag } from "../bus/admin.js";
 import type { Bus } from "../bus/bus.js";
 import { deadLetterTopic } from "../model/topic.js";
-import { outcomesView } from "../project/dead-letters.js";
+import { outcomesView } from "../project/letter-reading.js";
 
 const LAG_KEEP_MS = 1_000;
 const LETTERS_KEEP_MS = 2_000;

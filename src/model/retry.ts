@@ -2,6 +2,7 @@
 import { BusError } from "./errors.js";
 import { checkOptionNames } from "./known-options.js";
 
+/** How long to wait after each failure, and how much of that is left to chance. */
 export interface RetryPolicy {
   /** Wait after the first failure. */
   readonly baseMs: number;

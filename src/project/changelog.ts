@@ -19,6 +19,7 @@ import { checkHost, type Host } from "./host.js";
 import { checkFunctions, checkIndexes, checkObject, checkRange } from "./option-checks.js";
 import { subscribedTask } from "./running-task.js";
 import { TaskHealth } from "./task-health.js";
+import { isTombstone } from "./tombstone.js";
 import { TombstonePurge } from "./tombstone-purge.js";
 import { checkKeptName } from "./view.js";
 import { rememberView } from "./view-definitions.js";
@@ -193,7 +194,7 @@ function writeOf<T>(
   if (typeof key !== "string") throw refused(event, "keyOf", "a string");
   const version = options.versionOf?.(event) ?? firstSeqOf(event);
   if (!Number.isFinite(version)) throw refused(event, "versionOf", "a number");
-  if (isTombstone(event, options)) return { op: "delete", key, version, ts: Math.max(event.ts, nowMs) };
+  if (deletes(event, options)) return { op: "delete", key, version, ts: Math.max(event.ts, nowMs) };
   return { op: "upsert", key, version, ts: event.ts, fields: fieldsOf(event, options) };
 }
 
@@ -201,13 +202,8 @@ function refused({ id }: EventRecord, option: string, wanted: string): BusError 
   return new BusError("INVALID_PAYLOAD", `of event ${id}, ${option} gave something else than ${wanted}`);
 }
 
-function isTombstone<T>(event: EventRecord<T>, options: ChangelogOptions<T>): boolean {
-  const payload = event.payload as { _deleted?: unknown } | null;
-  return (
-    payload === null ||
-    (typeof payload === "object" && payload._deleted === true) ||
-    options.tombstone?.(event) === true
-  );
+function deletes<T>(event: EventRecord<T>, options: ChangelogOptions<T>): boolean {
+  return isTombstone(event.payload) || options.tombstone?.(event) === true;
 }
 
 function fieldsOf<T>(event: EventRecord<T>, options: ChangelogOptions<T>): JsonObject {

@@ -9,7 +9,7 @@ import { BusError } from "../model/errors.js";
 import { checkOptionNames, namesOf } from "../model/known-options.js";
 import type { Mutable } from "../model/mutable.js";
 import type { Handle } from "../model/task.js";
-import { snapshotTopic, type TopicConfig, type TopicRef } from "../model/topic.js";
+import { isSnapshotTopic, snapshotTopic, type TopicConfig, type TopicRef } from "../model/topic.js";
 import { FirstFailure } from "./first-failure.js";
 import { checkHost, type Host } from "./host.js";
 import { compactPartition, type PartitionCompaction } from "./log-compactor.js";
@@ -136,8 +136,7 @@ async function compactionRound(host: Host, work: Work): Promise<boolean> {
   try {
     for (const topic of await chosenTopics(host, options)) {
       if (signal.aborted) break;
-      if (session !== null && !isSnapshotTopic(topic))
-        await failures.note(snapshot(host, topic, session, work));
+      if (session !== null && !isSnapshot(topic)) await failures.note(snapshot(host, topic, session, work));
       more = (await failures.note(compact(host, topic, work))) === true || more;
     }
   } finally {
@@ -157,7 +156,7 @@ function snapshot(host: Host, topic: TopicConfig, session: WorkSession, work: Wo
 async function compact(host: Host, topic: TopicConfig, work: Work): Promise<boolean> {
   if (topic.compaction !== true) return false;
   const { options, counts, signal } = work;
-  const keepMs = isSnapshotTopic(topic) ? (options.keepSnapshotsMs ?? DAY_MS) : (options.keepHistoryMs ?? 0);
+  const keepMs = isSnapshot(topic) ? (options.keepSnapshotsMs ?? DAY_MS) : (options.keepHistoryMs ?? 0);
   const { log } = host.store;
   const hasKeyIndex = (await log.hasKeyIndex?.(topic.name)) ?? true;
   const pace = paceOf(host, work);
@@ -192,7 +191,7 @@ async function chosenTopics(host: Host, options: CompactionOptions): Promise<Top
   const named = namedTopics(options);
   const all = await host.topics();
   if (named === null) {
-    return [...all.filter((t) => t.compaction && !isSnapshotTopic(t)), ...all.filter(isSnapshotTopic)];
+    return [...all.filter((t) => t.compaction && !isSnapshot(t)), ...all.filter(isSnapshot)];
   }
   const missing = named.find((name) => !all.some((topic) => topic.name === name));
   if (missing !== undefined) throw new BusError("NOT_FOUND", `there is no topic ${missing}`);
@@ -200,8 +199,9 @@ async function chosenTopics(host: Host, options: CompactionOptions): Promise<Top
   return all.filter((topic) => wanted.has(topic.name));
 }
 
-function isSnapshotTopic(topic: TopicConfig): boolean {
-  return topic.compaction === true && topic.name.endsWith(snapshotTopic(""));
+/** A topic may have such a name without being one. */
+function isSnapshot({ name, compaction }: TopicConfig): boolean {
+  return compaction === true && isSnapshotTopic(name);
 }
 
 function checkOptions(options: CompactorOptions): void {
