@@ -45,8 +45,15 @@ export class Session<O extends object = object> {
     this.#closers.push(close);
   }
 
+  /** All of them, also if one fails; that is thrown in the end. */
   async end(): Promise<void> {
-    for (const close of this.#closers.splice(0).reverse()) await close();
+    let failed: { readonly thrown: unknown } | undefined;
+    for (const close of this.#closers.splice(0).reverse()) {
+      await close().catch((thrown: unknown) => {
+        failed ??= { thrown };
+      });
+    }
+    if (failed !== undefined) throw failed.thrown;
   }
 }
 

@@ -119,9 +119,7 @@ class Work {
 
   /** Resolves at the limit, or when the signal comes; programs that run are let finish. */
   async finished(signal: AbortSignal): Promise<void> {
-    const stopped = new Promise<void>((resolve) =>
-      signal.addEventListener("abort", () => resolve(), { once: true }),
-    );
+    const stopped = signal.aborted ? undefined : once(signal, "abort");
     await Promise.race([this.#done, stopped]);
     await Promise.all([...this.#running].map((child) => once(child, "close")));
   }
