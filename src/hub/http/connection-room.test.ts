@@ -21,6 +21,13 @@ const ask = async (connection: RawConnection): Promise<number | undefined> => {
   return (await connection.next())?.status;
 };
 
+const openSocket = async (): Promise<WebSocket> => {
+  const url = `${f.hub.url.replace("http", "ws")}/ws`;
+  const socket = new WebSocket(url, { headers: { authorization: "Bearer all" } });
+  await new Promise((resolve, reject) => socket.once("open", resolve).once("error", reject));
+  return socket;
+};
+
 afterEach(async () => {
   for (const connection of connections.splice(0)) connection.destroy();
   await f.close();
@@ -43,20 +50,15 @@ describe("connections over HTTP", () => {
 
   it("P13: do not count once they are WebSockets, which have a bound of their own", async () => {
     await start({ maxHttpConnections: 1 });
-    const sockets = [];
-    for (let i = 0; i < 3; i++) {
-      const socket = new WebSocket(`${f.hub.url.replace("http", "ws")}/ws`, {
-        headers: { authorization: "Bearer all" },
-      });
-      sockets.push(socket);
-      await new Promise((resolve, reject) => socket.once("open", resolve).once("error", reject));
-    }
+    const sockets: WebSocket[] = [];
+    for (let i = 0; i < 3; i++) sockets.push(await openSocket());
     expect(await ask(await connect())).toBe(200);
     for (const socket of sockets) socket.close();
   });
 
   it("P13: that are refused as WebSockets are closed, whether or not the client closes them", async () => {
-    await start({ maxConnections: 0, maxHttpConnections: 1 });
+    await start({ maxConnections: 1, maxHttpConnections: 1 });
+    const socket = await openSocket();
     const upgrade = [
       ["Connection", "Upgrade"],
       ["Upgrade", "websocket"],
@@ -67,6 +69,7 @@ describe("connections over HTTP", () => {
     await refused.write(requestBytes("/ws", upgrade, "", "GET"));
     expect(await refused.next()).toMatchObject({ status: 503 });
     await expect.poll(async () => ask(await connect())).toBe(200);
+    socket.close();
   });
 
   it.each([

@@ -14,6 +14,7 @@ import { AheadIds } from "./ahead-ids.js";
 import { AHEAD_BYTES } from "./ahead-image.js";
 import { beginOne, bytesOf, lastSeqOf, type PromisedAppend, sealOne, writeRecord } from "./ahead-record.js";
 import type { AheadStart, AppendAnswer, AppendRequest, Request } from "./protocol.js";
+import { SEQS } from "./schema.js";
 
 /** What is worth it: events and bytes of appends that are written together. */
 const MAX_APPENDS = 16;
@@ -27,6 +28,9 @@ const MAX_UNAPPLIED_BYTES = 262_144;
 const SLOW_MS = 2;
 const REST = 8;
 const LONGEST_REST = 16_384;
+
+/** Beyond it a partition is about to be full, which the thread decides. */
+const LAST_HEAD = SEQS - 2 ** 20;
 
 export class Ahead {
   readonly #disk: AheadDisk;
@@ -122,7 +126,7 @@ export class Ahead {
     const heads = this.#heads.get(topic);
     const head = heads?.get(partition);
     // Who is refused here asks again by `write`, and is counted there.
-    if (heads === undefined || head === undefined || this.#resting > 0 || !this.#isReady()) return undefined;
+    if (heads === undefined || !isKnown(head) || this.#resting > 0 || !this.#isReady()) return undefined;
     const record = this.#disk.room(this.#at, RECORD_BYTES);
     const layout = beginOne(record, topic, partition, head + 1, drafts, this.#json);
     if (layout === undefined || bytesOf({ layout }) > MAX_BYTES) return undefined;
@@ -146,7 +150,7 @@ export class Ahead {
       const request = argument as AppendRequest;
       const head = promisedHead(appends, request) ?? this.#heads.get(request.topic)?.get(request.partition);
       bytes += bytesOf(request);
-      if (head === undefined || bytes > MAX_BYTES || !this.#isPlain(request)) return undefined;
+      if (!isKnown(head) || bytes > MAX_BYTES || !this.#isPlain(request)) return undefined;
       appends.push({ request, firstSeq: head + 1 });
     }
     return appends;
@@ -216,4 +220,8 @@ function promisedHead(
 ): Seq | undefined {
   const last = appends.findLast(({ request }) => request.topic === topic && request.partition === partition);
   return last && lastSeqOf(last);
+}
+
+function isKnown(head: Seq | undefined): head is Seq {
+  return head !== undefined && head <= LAST_HEAD;
 }

@@ -3,6 +3,7 @@
  * taken and filled in one step (P2), also among processes, and an id is looked up and added in one step (P3). Whatever
  * refuses an append (a BusError) does so before anything of it is written.
  */
+import { BusError } from "../../model/errors.js";
 import type { Seq } from "../../model/event.js";
 import { type Batch, pack } from "../batch-codec.js";
 import { batchesIn, type NewBatch } from "../batch-encoder.js";
@@ -14,6 +15,7 @@ import type { KeyIndex } from "./key-index.js";
 import type { LeaseWriter } from "./lease-writer.js";
 import type { PartitionState, Partitions } from "./partitions.js";
 import type { AppendAnswer, AppendRequest, Duplicate } from "./protocol.js";
+import { SEQS } from "./schema.js";
 import type { Connection } from "./sqlite.js";
 import { KEYS_NONE, type Topics } from "./topics.js";
 
@@ -52,6 +54,7 @@ export class LogWriter {
     // Before anything is written: whoever shows a duplicate may find it damaged.
     const duplicates = found.length === 0 ? NO_DUPLICATES : this.#shown(found);
     const batches = found.length === 0 ? incoming : without(incoming, found);
+    this.#requireSeqs(request, state, batches);
     for (const { ids, data, count, maxTs } of batches) {
       const batch = { ids, data, firstSeq: state.head + 1 };
       // Entries by key lead to the first seq of a row, so keyed batches are rows from the beginning; so are those of a
@@ -61,6 +64,21 @@ export class LogWriter {
     }
     if (batches.length > 0) partitions.save(state);
     return duplicates.length === 0 ? { firstSeq } : { firstSeq, duplicates };
+  }
+
+  /** Places beyond the last are those of the next partition. */
+  #requireSeqs(
+    { topic, partition }: AppendRequest,
+    { head }: PartitionState,
+    batches: readonly NewBatch[],
+  ): void {
+    const last = batches.reduce((seq, { count }) => seq + count, head);
+    if (last < SEQS) return;
+    throw new BusError(
+      "STORE_FULL",
+      `partition ${partition} of "${topic}" has come to seq ${head}, and none has more than ${SEQS - 1}; go on in another topic`,
+      { retryable: false, details: { topic, partition } },
+    );
   }
 
   #add(state: PartitionState, batch: Batch, count: number, maxTs: number, mayWait: boolean): void {
