@@ -126,6 +126,20 @@ describe("a damaged index of ids", () => {
     expect(problems).toContain('event 8 of partition 0 of "t" is not found by its id');
   });
 
+  it("P14: a merge that meets damage is told of once; what comes is kept and found nevertheless", () => {
+    for (const from of [0, 10]) {
+      append(ids(7, from));
+      putInOrder();
+    }
+    place.connection.exec("UPDATE id_chunk SET entries = x'00'");
+    append(ids(7, 100));
+    expect(() => putInOrder()).toThrow("the index of ids is damaged in chunk");
+    expect(duplicatesOf(append(ids(3, 105)))).toBe(2);
+    putInOrder();
+    expect(place.connection.sql("SELECT count(*) FROM id_note").get()).toEqual([0]);
+    expect(duplicatesOf(append(ids(3, 105)))).toBe(3);
+  });
+
   it("P14: with a damaged note nobody can say whether an id is new, but ids that the bus makes go on", () => {
     append(ids(2));
     append(ids(2, 2));

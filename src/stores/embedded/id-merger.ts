@@ -8,6 +8,7 @@
  *
  * Entries whose events are gone are left out: those below the low of their partition, and those that meet an entry that says so.
  */
+import { BusError } from "../../model/errors.js";
 import { MAX_CHUNK } from "./id-entries.js";
 import type { IdIndex } from "./id-index.js";
 import { mergeSlice, RunSource } from "./id-run-source.js";
@@ -49,6 +50,8 @@ export class IdMerger {
   readonly #index: IdIndex;
   readonly #partitions: Partitions;
   readonly #sizes: IdSizes;
+  /** False once a merge has met damage, and then until the file is opened again: notes go on becoming runs. */
+  #canMerge = true;
 
   constructor({ connection, index, partitions, sizes }: IdMergerParts) {
     this.#connection = connection;
@@ -71,7 +74,13 @@ export class IdMerger {
     const inputs = this.#toMerge();
     const { slice, mergedPerNew } = this.#sizes;
     const count = Math.max(slice, mergedPerNew * added);
-    if (inputs !== undefined) this.#merge(inputs, count);
+    if (inputs === undefined) return;
+    try {
+      this.#merge(inputs, count);
+    } catch (error) {
+      if (BusError.is(error, "STORE_DAMAGED")) this.#canMerge = false;
+      throw error;
+    }
   }
 
   /** All notes become a run. They go first: there may be no room for both. */
@@ -91,6 +100,7 @@ export class IdMerger {
 
   /** The runs that are being merged, or are to be; of several merges the one of the smallest runs. */
   #toMerge(): Run[] | undefined {
+    if (!this.#canMerge) return undefined;
     const groups = new Map<number, Run[]>();
     const settled: Run[] = [];
     let total = 0;
