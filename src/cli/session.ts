@@ -3,6 +3,7 @@
  * opened is closed when the command is over, however it ends.
  */
 import { type Command, Option } from "commander";
+import { FirstFailure } from "../model/first-failure.js";
 import type { Backend } from "./backend.js";
 import { codeOf, exitCodeOf, failureText } from "./exit.js";
 import { EXIT } from "./exit-codes.js";
@@ -47,13 +48,9 @@ export class Session<O extends object = object> {
 
   /** All of them, also if one fails; that is thrown in the end. */
   async end(): Promise<void> {
-    let failed: { readonly thrown: unknown } | undefined;
-    for (const close of this.#closers.splice(0).reverse()) {
-      await close().catch((thrown: unknown) => {
-        failed ??= { thrown };
-      });
-    }
-    if (failed !== undefined) throw failed.thrown;
+    const failures = new FirstFailure();
+    for (const close of this.#closers.splice(0).reverse()) await failures.note(close());
+    failures.throwIfAny();
   }
 }
 

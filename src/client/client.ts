@@ -22,6 +22,7 @@ import {
 import { Connection, type Status } from "./connection.js";
 import { type ClientHandler, Deliveries, type DeliveringFrame, type Subscriber } from "./deliveries.js";
 import { socketUrl } from "./socket.js";
+import { type StatusListener, StatusListeners } from "./status-listeners.js";
 
 /** Where a published event stands. */
 export interface Published {
@@ -45,8 +46,6 @@ interface Pending {
 
 /** A publish, or the key of a subscription that is asked for, or anything else. */
 type About = Pick<Published, "topic" | "id"> | string | null;
-
-type StatusListener = (status: Status, error?: BusError) => void;
 
 interface Feed extends Subscriber {
   readonly frame: Omit<SubscribeFrame, "corr">;
@@ -77,7 +76,7 @@ export class PromClient {
   /** Requests without an answer, oldest first. */
   readonly #pending = new Numbered<Pending>();
   readonly #feeds = new Map<string, Feed>();
-  readonly #listeners = new Set<StatusListener>();
+  readonly #listeners: StatusListeners;
   #deliveries: Deliveries;
   #corr = 0;
   #bufferedChars = 0;
@@ -85,6 +84,7 @@ export class PromClient {
   constructor(url: string, options: ClientOptions & Platform) {
     checkClientOptions(options);
     this.#options = options;
+    this.#listeners = new StatusListeners(options.onTrouble);
     this.#connection = new Connection({
       url: socketUrl(url),
       makeSocket: options.makeSocket,
@@ -111,8 +111,7 @@ export class PromClient {
 
   /** Told of every change of status. Returns how to stop that. */
   onStatus(listener: StatusListener): () => void {
-    this.#listeners.add(listener);
-    return () => void this.#listeners.delete(listener);
+    return this.#listeners.add(listener);
   }
 
   /**
@@ -313,21 +312,11 @@ export class PromClient {
   }
 
   #statusChanged(status: Status, error?: BusError): void {
-    for (const listener of this.#listeners) this.#tell(listener, status, error);
+    this.#listeners.tell(status, error);
     if (status !== "closed") return;
     for (const pending of this.#pending.all()) {
       this.#forget(pending);
       pending.reject(error ?? closed());
-    }
-  }
-
-  /** What a listener throws must keep neither the others from being told nor the line from being mended. */
-  #tell(listener: StatusListener, status: Status, error?: BusError): void {
-    try {
-      listener(status, error);
-    } catch (thrown) {
-      const what = `a listener of onStatus failed: ${describeThrown(thrown)}`;
-      this.#options.onTrouble({ error: new BusError("INTERNAL", what) });
     }
   }
 

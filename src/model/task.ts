@@ -1,4 +1,5 @@
 /** Long-running parts (projectors, drainers, compactors …) as others see them: what they are called and how they do. */
+import { FirstFailure } from "./first-failure.js";
 
 export type TaskState = "starting" | "running" | "retrying" | "stopped" | "failed";
 
@@ -54,12 +55,8 @@ export class TaskBoard {
   /** The last started first: what feeds on others stops before them. One that fails is told of when all are stopped. */
   async stopAll(): Promise<void> {
     this.#closed = true;
-    let failed: { readonly thrown: unknown } | undefined;
-    for (const task of [...this.#tasks].reverse()) {
-      await task.handle.stop().catch((thrown: unknown) => {
-        failed ??= { thrown };
-      });
-    }
-    if (failed !== undefined) throw failed.thrown;
+    const failures = new FirstFailure();
+    for (const task of [...this.#tasks].reverse()) await failures.note(task.handle.stop());
+    failures.throwIfAny();
   }
 }

@@ -6,11 +6,11 @@
 
 import { pause } from "../model/clock.js";
 import { BusError } from "../model/errors.js";
+import { FirstFailure } from "../model/first-failure.js";
 import { checkOptionNames, namesOf } from "../model/known-options.js";
 import type { Mutable } from "../model/mutable.js";
 import type { Handle } from "../model/task.js";
 import { isSnapshotTopic, snapshotTopic, type TopicConfig, type TopicRef } from "../model/topic.js";
-import { FirstFailure } from "./first-failure.js";
 import { checkHost, type Host } from "./host.js";
 import { compactPartition, type PartitionCompaction } from "./log-compactor.js";
 import { checkList, checkObject, checkRange } from "./option-checks.js";

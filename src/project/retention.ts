@@ -5,6 +5,7 @@
  */
 import { BusError } from "../model/errors.js";
 import type { Seq } from "../model/event.js";
+import { FirstFailure } from "../model/first-failure.js";
 import { checkOptionNames, namesOf } from "../model/known-options.js";
 import type { Handle } from "../model/task.js";
 import type { TopicConfig, TopicRef } from "../model/topic.js";
@@ -126,21 +127,21 @@ class Retention {
 
   /** A topic that fails does not keep the others from their turn. */
   async round(signal: AbortSignal): Promise<boolean> {
-    let failure: unknown;
+    const failures = new FirstFailure();
     this.#counts.held = 0;
     for (const topic of await this.#topics()) {
       if (signal.aborted) break;
-      try {
-        await this.#byAge(topic, signal);
-        await this.#byBytes(topic, signal);
-        await this.#outcomes.of(topic.name)?.tidy(signal);
-      } catch (error) {
-        failure ??= error;
-      }
+      await failures.note(this.#workOn(topic, signal));
     }
     this.#counts.rounds++;
-    if (failure !== undefined) throw failure;
+    failures.throwIfAny();
     return false;
+  }
+
+  async #workOn(topic: TopicConfig, signal: AbortSignal): Promise<void> {
+    await this.#byAge(topic, signal);
+    await this.#byBytes(topic, signal);
+    await this.#outcomes.of(topic.name)?.tidy(signal);
   }
 
   async #topics(): Promise<TopicConfig[]> {

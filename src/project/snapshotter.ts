@@ -12,10 +12,10 @@
 import { chunkEnd } from "../model/chunk-end.js";
 import { BusError, inBrief } from "../model/errors.js";
 import type { EventDraft, Seq, StoredEvent } from "../model/event.js";
+import { FirstFailure } from "../model/first-failure.js";
 import { isForOneGroup } from "../model/redrive.js";
 import { snapshotTopic, type TopicConfig } from "../model/topic.js";
 import type { AppendResult } from "../ports/log.js";
-import { FirstFailure } from "./first-failure.js";
 import type { Host } from "./host.js";
 import { scanPages } from "./log-scan.js";
 import type { PartitionLease, WorkSession } from "./partition-lease.js";

@@ -6,9 +6,10 @@ import { BusError } from "../../model/errors.js";
 import type { Seq } from "../../model/event.js";
 import { type Batch, BatchCursor } from "../batch-codec.js";
 import { Batches, type BatchHead, FIRST_SEQ, posOf } from "./batches.js";
+import { damagedEntries } from "./id-entries.js";
 import { IdIndex } from "./id-index.js";
 import { isSpanned, isUuid7 } from "./id-lookup.js";
-import { loadChunk } from "./id-runs.js";
+import { loadChunk, placeOfChunk } from "./id-runs.js";
 import type { Connection } from "./sqlite.js";
 import { KEYS_READY, Topics } from "./topics.js";
 
@@ -61,7 +62,9 @@ export class Checker {
     this.#index.refresh();
     const { damage, runs } = this.#index;
     const damaged = [...runs.all()].flatMap(({ id, firsts }) =>
-      firsts.flatMap((first) => damageIn(() => loadChunk(this.#connection, id, first))),
+      firsts.flatMap((first) =>
+        damageIn(() => loadChunk(this.#connection, id, first) ?? damagedEntries(placeOfChunk(id, first))),
+      ),
     );
     return [...(damage === undefined ? [] : [damage.message]), ...damaged];
   }

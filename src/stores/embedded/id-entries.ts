@@ -82,11 +82,15 @@ export function decodeEntries(stored: Buffer, where: string): Entries {
     stored.length !== HEAD_BYTES + count * ENTRY_BYTES ||
     stored.readUInt32LE(0) !== crc32(stored.subarray(4))
   )
-    throw new BusError("STORE_DAMAGED", `the index of ids is damaged in ${where}; restore a backup`);
+    return damagedEntries(where);
   // What comes from the engine may begin anywhere; columns of numbers may not.
   const bytes = Buffer.from(new Uint8Array(stored).buffer);
   if (IS_BIG_ENDIAN) swap(bytes, count);
   return columnsOf(bytes, count);
+}
+
+export function damagedEntries(where: string): never {
+  throw new BusError("STORE_DAMAGED", `the index of ids is damaged in ${where}; restore a backup`);
 }
 
 function columnsOf({ buffer, byteOffset }: Buffer, length: number): Entries {

@@ -100,7 +100,20 @@ class Model {
   }
 
   order(engine: number, slices: number): void {
-    for (let slice = 0; slice < slices; slice++) this.place.engine(engine).file(1e9);
+    for (let slice = 0; slice < slices; slice++) {
+      this.place.engine(engine).file(1e9);
+      this.#see();
+    }
+  }
+
+  #see(): void {
+    const { connection, index } = this.place;
+    connection.snapshot(() => index.refresh());
+    for (const run of index.runs.all()) {
+      seen.runs++;
+      if (run.through !== null) seen.underWay++;
+      if (run.isSettled && run.count > 50) seen.merged++;
+    }
   }
 
   cut(engine: number, type: "trim" | "remove", share: number): void {
@@ -117,11 +130,6 @@ class Model {
     const { place } = this;
     place.connection.snapshot(() => {
       for (const id of this.everyId) expect(locate(place, id)?.seq).toBe(this.log.get(id));
-      for (const run of place.index.runs.all()) {
-        seen.runs++;
-        if (run.through !== null) seen.underWay++;
-        if (run.isSettled && run.count > 50) seen.merged++;
-      }
     });
   }
 }

@@ -2,7 +2,7 @@
 import { decodeEntries, type Entries } from "./id-entries.js";
 import { HASHES } from "./id-hash.js";
 import type { RunWriter } from "./id-run-writer.js";
-import { firstAtLeast } from "./id-runs.js";
+import { firstAtLeast, placeOfChunk } from "./id-runs.js";
 import type { Connection } from "./sqlite.js";
 
 /** Behind the last entry. */
@@ -53,7 +53,7 @@ export class RunSource {
     const row = this.#connection
       .sql("SELECT first, entries FROM id_chunk WHERE run = ? AND first > ? ORDER BY first LIMIT 1")
       .get<ChunkRow>(this.#run, after);
-    this.#chunk = row && decodeEntries(row[1], `chunk ${row[0]} of run ${this.#run}`);
+    this.#chunk = row && decodeEntries(row[1], placeOfChunk(this.#run, row[0]));
     this.#first = row?.[0] ?? END;
   }
 }

@@ -5,7 +5,7 @@
  *
  * Runs that are being merged (id-merger) do: entries up to `through` have gone from the inputs to the output.
  */
-import { decodeEntries, type Entries } from "./id-entries.js";
+import { damagedEntries, decodeEntries, type Entries } from "./id-entries.js";
 import { mayHold, soundFilter } from "./id-filter.js";
 import type { Connection } from "./sqlite.js";
 
@@ -45,9 +45,10 @@ export class Run {
     }
     if (!mayHold(filter, hash)) return;
     const first = this.firsts[chunk] as number;
+    const entries = loadChunk(connection, this.id, first);
     // One whose last entries have gone to the output is not there any more, though a hash behind them may lead to it.
-    if (this.into !== undefined && !hasChunk(connection, this.id, first)) return;
-    const { hashes, seqs, parts } = loadChunk(connection, this.id, first);
+    if (entries === undefined && this.into !== undefined) return;
+    const { hashes, seqs, parts } = entries ?? damagedEntries(placeOfChunk(this.id, first));
     for (let i = firstAtLeast(hashes, hash); hashes[i] === hash; i++)
       onEntry(parts[i] as number, seqs[i] as number);
   }
@@ -106,16 +107,17 @@ export class IdRuns {
   }
 }
 
-/** The chunk that begins with `first`. */
-export function loadChunk(connection: Connection, run: number, first: number): Entries {
+/** The chunk that begins with `first`, if it is there. */
+export function loadChunk(connection: Connection, run: number, first: number): Entries | undefined {
   const row = connection
     .sql("SELECT entries FROM id_chunk WHERE run = ? AND first = ?")
     .get<[Buffer]>(run, first);
-  return decodeEntries(row?.[0] ?? Buffer.alloc(0), `chunk ${first} of run ${run}`);
+  return row && decodeEntries(row[0], placeOfChunk(run, first));
 }
 
-function hasChunk(connection: Connection, run: number, first: number): boolean {
-  return connection.sql("SELECT 1 FROM id_chunk WHERE run = ? AND first = ?").get(run, first) !== undefined;
+/** For people. */
+export function placeOfChunk(run: number, first: number): string {
+  return `chunk ${first} of run ${run}`;
 }
 
 /** Where the first hash stands that is not below `hash`. */
