@@ -1,8 +1,10 @@
 /** Long-running parts (projectors, drainers, compactors …) as others see them: what they are called and how they do. */
 import { FirstFailure } from "./first-failure.js";
 
+/** Where a task is in its life: `retrying` waits to start again after a failure, `failed` does not start again. */
 export type TaskState = "starting" | "running" | "retrying" | "stopped" | "failed";
 
+/** The figures that a task tells of itself; which they are depends on its kind. */
 export type TaskStats = Readonly<Record<string, unknown>>;
 
 /** What every `start…` returns. */
