@@ -7,14 +7,24 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Case, Ratio, Suite } from "../suite.js";
-import { amongIds, endToEnd, idling, inLog, type Spread, WINDOW } from "./scaling/loads.js";
+import {
+  amongIndexed,
+  endToEnd,
+  type Indexed,
+  idling,
+  inLog,
+  MANY_KEYS,
+  RANDOM_IDS,
+  type Spread,
+  WINDOW,
+} from "./scaling/loads.js";
 
 /** `--long` */
 const LONG = process.env.PROMETHEAN_BENCH_LONG === "1";
 const SIZES = [10_000, 100_000, 1_000_000, ...(LONG ? [10_000_000] : [])];
-const IDS = SIZES.slice(1);
+const INDEXED = SIZES.slice(1);
 /** Enough that work on their index, which comes in lumps, is among it. */
-const ID_EVENTS = 200_000;
+const INDEXED_EVENTS = 200_000;
 const TOPICS = [1, 10, 1_000];
 const PARTITIONS = [1, 8, 64];
 const GROUPS = [1, 10];
@@ -31,6 +41,8 @@ const PUBLISHED = "publish";
 const CONSUMED = "consume";
 const inLogOf = (kind: string, events: number): string => `${kind}, by events in the log: ${shown(events)}`;
 const amongRandom = (n: number): string => `publish under random ids, by ids in the store: ${shown(n)}`;
+const amongKeys = (n: number): string =>
+  `publish with keys that are indexed, by events in the store: ${shown(n)}`;
 const amongTopics = (n: number): string => `publish to handled, by topics: ${shown(n)}`;
 const inRuns = (n: number): string =>
   `publish to handled, by topics, ${shown(WINDOW)} events of one after the other: ${shown(n)}`;
@@ -45,6 +57,10 @@ function sizeCase(events: number): Case {
     ...cost(name, () => inLog(folder, events, EVENTS)),
     also: [{ name: inLogOf(CONSUMED, events), unit: "µs/event" }],
   };
+}
+
+function indexedCase(name: string, kind: Indexed, size: number): Case {
+  return cost(name, () => amongIndexed(folder, kind, { size, events: INDEXED_EVENTS }));
 }
 
 function spreadCase(name: string, load: Partial<Spread>): Case {
@@ -75,7 +91,8 @@ export const suite: Suite = {
   name: "scaling",
   cases: [
     ...SIZES.map(sizeCase),
-    ...IDS.map((ids) => cost(amongRandom(ids), () => amongIds(folder, ids, ID_EVENTS))),
+    ...INDEXED.map((size) => indexedCase(amongRandom(size), RANDOM_IDS, size)),
+    ...INDEXED.map((size) => indexedCase(amongKeys(size), MANY_KEYS, size)),
     ...TOPICS.map((topics) => spreadCase(amongTopics(topics), { topics })),
     spreadCase(inRuns(MANY), { topics: MANY, run: WINDOW }),
     ...PARTITIONS.map((partitions) => spreadCase(amongPartitions(partitions), { partitions })),
@@ -86,7 +103,8 @@ export const suite: Suite = {
   ratios: [
     growth((n) => inLogOf(PUBLISHED, n), 10_000, SIZES.at(-1) ?? 0, 1.15),
     growth((n) => inLogOf(CONSUMED, n), 10_000, SIZES.at(-1) ?? 0, 1.15),
-    growth(amongRandom, 100_000, IDS.at(-1) ?? 0, 1.15),
+    growth(amongRandom, 100_000, INDEXED.at(-1) ?? 0, 1.15),
+    growth(amongKeys, 100_000, INDEXED.at(-1) ?? 0, 1.15),
     growth(amongTopics, 1, 1_000, 1.15),
     { name: `${inRuns(MANY)} / 1`, of: inRuns(MANY), to: amongTopics(1), atMost: 1.15 },
     growth(amongPartitions, 1, 64, 1.15),

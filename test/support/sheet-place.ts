@@ -9,6 +9,7 @@ import { Leaf } from "../../src/stores/batch-encoder.js";
 import { Batches } from "../../src/stores/embedded/batches.js";
 import { Checker } from "../../src/stores/embedded/checker.js";
 import { IdIndex } from "../../src/stores/embedded/id-index.js";
+import { KeyIndex } from "../../src/stores/embedded/key-index.js";
 import { readPage } from "../../src/stores/embedded/log-reader.js";
 import type { ArgumentOf, OperationName, Request } from "../../src/stores/embedded/protocol.js";
 import { Connection } from "../../src/stores/embedded/sqlite.js";
@@ -17,14 +18,14 @@ import { WriteEngine } from "../../src/stores/embedded/write-engine.js";
 
 export const PARTITIONS = 10;
 /** So few that what takes many otherwise is seen. */
-export const ID_SIZES = { notes: 6, chunk: 2, fanout: 3, slice: 16, mergedPerNew: 1 };
+export const INDEX_SIZES = { notes: 6, chunk: 2, fanout: 3, slice: 16, mergedPerNew: 1 };
 const OPTIONS = {
   durability: "os",
   busyTimeoutMs: 1_000,
   maxBytes: undefined,
   exclusive: false,
   pollMs: 20,
-  idSizes: ID_SIZES,
+  indexSizes: INDEX_SIZES,
 } as const;
 
 export function draft(n: number, o: Partial<EventDraft> = {}): EventDraft {
@@ -49,6 +50,7 @@ export class SheetPlace {
   readonly topics = new Topics(this.connection);
   readonly batches = new Batches(this.connection, this.topics, () => undefined);
   readonly index = new IdIndex(this.connection);
+  readonly keys = new KeyIndex(this.connection);
   #number = 0;
 
   constructor() {

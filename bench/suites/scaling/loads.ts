@@ -5,9 +5,10 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Bus } from "../../../src/bus/bus.js";
 import { createBus } from "../../../src/bus/create-bus.js";
+import type { PublishOptions } from "../../../src/model/event-bus.js";
 import { embeddedStore } from "../../../src/stores/embedded/index.js";
 import { countdown, keyOf, milliseconds, payloadOf, timed, windowed } from "../../events.js";
-import { type Ids, publish, storeSink, TOPIC } from "../embedded/sinks.js";
+import { publish, storeSink, TOPIC } from "../embedded/sinks.js";
 
 export const WINDOW = 1_024;
 /**
@@ -17,7 +18,7 @@ export const WINDOW = 1_024;
 const WARM = 120_000;
 /** Where an append carries 16 events, or one, an event costs what it will cost after about 250,000: until then, up to half as much again. */
 const SPREAD_WARM = 250_000;
-const ID_WARM = 60_000;
+const INDEXED_WARM = 60_000;
 const WARM_TOPIC = "bench.warm";
 /** Longer ones are filled once and grow a little with each measurement. */
 const REFILL_UP_TO = 100_000;
@@ -27,15 +28,24 @@ const SETTLE_MS = 1_000;
 let files = 0;
 const filled = new Map<string, string>();
 
-async function fileWith(folder: string, events: number, ids: Ids): Promise<string> {
-  const known = filled.get(`${ids} ${events}`);
+/** A file of a kind with so many events. */
+async function fileWith(
+  folder: string,
+  [kind, events]: readonly [kind: string, events: number],
+  fill: (path: string) => Promise<void>,
+): Promise<string> {
+  const known = filled.get(`${kind} ${events}`);
   if (known !== undefined) return known;
   const path = join(folder, `log-${++files}`);
-  const sink = await storeSink(path);
-  await publish(sink, { events, window: WINDOW, ids });
-  await sink.close();
-  if (events > REFILL_UP_TO) filled.set(`${ids} ${events}`, path);
+  await fill(path);
+  if (events > REFILL_UP_TO) filled.set(`${kind} ${events}`, path);
   return path;
+}
+
+async function fillLog(path: string, events: number): Promise<void> {
+  const sink = await storeSink(path);
+  await publish(sink, { events, window: WINDOW, ids: "fresh" });
+  await sink.close();
 }
 
 function remove(path: string): void {
@@ -47,7 +57,7 @@ const send = (bus: Bus, topic: string, events: number): Promise<void> =>
 
 /** Processor time of an event that is published at the end of such a log, and of one that is consumed there. */
 export async function inLog(folder: string, size: number, events: number): Promise<readonly number[]> {
-  const path = await fileWith(folder, size, "fresh");
+  const path = await fileWith(folder, ["log", size], (file) => fillLog(file, size));
   const bus = await createBus({ store: embeddedStore({ path }) });
   try {
     // In another topic, so that the log keeps its size.
@@ -59,15 +69,45 @@ export async function inLog(folder: string, size: number, events: number): Promi
   }
 }
 
-/** Processor time of an event that is published under an id that is nothing but chance, in a store with so many of them. */
-export async function amongIds(folder: string, size: number, events: number): Promise<number> {
-  const path = await fileWith(folder, size, "random");
-  const bus = await createBus({ store: embeddedStore({ path }) });
-  const sendRandom = (count: number): Promise<void> =>
-    windowed(count, WINDOW, (n) => bus.publish(TOPIC, payloadOf(n), { key: keyOf(n), id: randomUUID() }));
+/** Events that get an entry in an index each, anywhere among those that are there. */
+export interface Indexed {
+  readonly kind: string;
+  readonly topic: { readonly name: string; readonly partitions: number; readonly keyed: boolean };
+  options(n: number): PublishOptions;
+}
+
+/** Under ids that are nothing but chance. */
+export const RANDOM_IDS: Indexed = {
+  kind: "ids",
+  topic: { name: TOPIC, partitions: 1, keyed: false },
+  options: (n) => ({ key: keyOf(n), id: randomUUID() }),
+};
+
+/** Of a million customers in any order. */
+export const MANY_KEYS: Indexed = {
+  kind: "keys",
+  topic: { name: TOPIC, partitions: 1, keyed: true },
+  options: () => ({ key: `customer-${Math.floor(Math.random() * 1_000_000)}` }),
+};
+
+/** Processor time of such an event in a store with so many of them. */
+export async function amongIndexed(
+  folder: string,
+  { kind, topic, options }: Indexed,
+  { size, events }: { readonly size: number; readonly events: number },
+): Promise<number> {
+  const open = (path: string): Promise<Bus> => createBus({ store: embeddedStore({ path }), topics: [topic] });
+  const sendTo = (bus: Bus, count: number): Promise<void> =>
+    windowed(count, WINDOW, (n) => bus.publish(topic.name, payloadOf(n), options(n)));
+  const path = await fileWith(folder, [kind, size], async (file) => {
+    const filling = await open(file);
+    await sendTo(filling, size);
+    await filling.close();
+  });
+  const bus = await open(path);
   try {
-    await sendRandom(ID_WARM);
-    const [, cost = Number.NaN] = await timed(events, () => sendRandom(events));
+    await sendTo(bus, INDEXED_WARM);
+    const [, cost = Number.NaN] = await timed(events, () => sendTo(bus, events));
     return cost;
   } finally {
     await bus.close();

@@ -2,14 +2,9 @@
  * Looks at everything in the file that reads would not look at until somebody asks for it: the pages, every batch against
  * its checksum, and every event against the indexes that must lead to it. Runs in a reading thread, a stretch at a time.
  */
-import { BusError } from "../../model/errors.js";
 import type { Seq } from "../../model/event.js";
-import { type Batch, BatchCursor } from "../batch-codec.js";
-import { Batches, type BatchHead, FIRST_SEQ, posOf } from "./batches.js";
-import { damagedEntries } from "./id-entries.js";
-import { IdIndex } from "./id-index.js";
-import { isSpanned, isUuid7 } from "./id-lookup.js";
-import { loadChunk, placeOfChunk } from "./id-runs.js";
+import { Batches, FIRST_SEQ, posOf } from "./batches.js";
+import { damageIn, EntryChecker, type LoadedBatch } from "./entry-checker.js";
 import type { Connection } from "./sqlite.js";
 import { KEYS_READY, Topics } from "./topics.js";
 
@@ -30,18 +25,19 @@ export interface CheckedStretch {
 
 const BATCHES_PER_STRETCH = 64;
 const MAX_STRUCTURE_PROBLEMS = 20;
+const NONE: ReadonlySet<Seq> = new Set();
 
 export class Checker {
   readonly #connection: Connection;
   readonly #topics: Topics;
   readonly #batches: Batches;
-  readonly #index: IdIndex;
+  readonly #entries: EntryChecker;
 
   constructor(connection: Connection) {
     this.#connection = connection;
     this.#topics = new Topics(connection);
     this.#batches = new Batches(connection, this.#topics, () => undefined);
-    this.#index = new IdIndex(connection);
+    this.#entries = new EntryChecker(connection);
   }
 
   /** What the engine itself finds wrong with pages, rows and indexes. */
@@ -54,19 +50,8 @@ export class Checker {
     return [
       ...problems,
       ...this.#unreadableSheets(),
-      ...this.#connection.snapshot(() => this.#unreadableIds()),
+      ...this.#connection.snapshot(() => this.#entries.unreadable()),
     ];
-  }
-
-  #unreadableIds(): string[] {
-    this.#index.refresh();
-    const { damage, runs } = this.#index;
-    const damaged = [...runs.all()].flatMap(({ id, firsts }) =>
-      firsts.flatMap((first) =>
-        damageIn(() => loadChunk(this.#connection, id, first) ?? damagedEntries(placeOfChunk(id, first))),
-      ),
-    );
-    return [...(damage === undefined ? [] : [damage.message]), ...damaged];
   }
 
   /** Those of now, and those that were set aside under a negative number. */
@@ -93,14 +78,17 @@ export class Checker {
   }
 
   next({ part, keyedTopic, after }: Stretch): CheckedStretch {
-    this.#index.refresh();
+    this.#entries.refresh();
     const heads = this.#batches.above(part, after, BATCHES_PER_STRETCH);
     const problems = after === 0 ? this.#totals(part) : [];
     let events = 0;
+    const loaded: LoadedBatch[] = [];
     for (const head of heads) {
       events += head.count;
-      problems.push(...this.#batch(head, keyedTopic));
+      problems.push(...damageIn(() => loaded.push({ head, batch: this.#batches.load(head) })));
     }
+    // An index that nothing is found in was told of with the structure.
+    damageIn(() => problems.push(...this.#lost(part, keyedTopic, loaded)));
     return { through: heads.at(-1)?.lastSeq ?? null, events, problems };
   }
 
@@ -136,66 +124,15 @@ export class Checker {
     return problems;
   }
 
-  #batch(head: BatchHead, keyedTopic: number | null): string[] {
-    let batch: Batch | undefined;
-    const damage = damageIn(() => {
-      batch = this.#batches.load(head);
+  /** The events that the indexes do not lead to. */
+  #lost(part: number, keyedTopic: number | null, batches: readonly LoadedBatch[]): string[] {
+    const byId = this.#entries.notFoundById(part, batches);
+    const byKey = keyedTopic === null ? NONE : this.#entries.notFoundByKey(keyedTopic, part, batches);
+    const { topic, partition } = this.#topics.owner(part);
+    const seqs = [...new Set([...byId, ...byKey])].sort((a, b) => a - b);
+    return seqs.map((seq) => {
+      const lost = [...(byId.has(seq) ? ["its id"] : []), ...(byKey.has(seq) ? ["its key"] : [])];
+      return `event ${seq} of partition ${partition} of "${topic}" is not found by ${lost.join(" or ")}`;
     });
-    if (batch === undefined) return damage;
-    const { topic, partition } = this.#topics.owner(head.part);
-    const problems: string[] = [];
-    const cursor = new BatchCursor(batch);
-    while (cursor.next()) {
-      const lost = [
-        ...(this.#hasId(head, batch, cursor) ? [] : ["its id"]),
-        ...(keyedTopic === null || this.#hasKey(keyedTopic, head, cursor) ? [] : ["its key"]),
-      ];
-      if (lost.length > 0)
-        problems.push(
-          `event ${cursor.seq} of partition ${partition} of "${topic}" is not found by ${lost.join(" or ")}`,
-        );
-    }
-    return problems;
-  }
-
-  #hasId(head: BatchHead, batch: Batch, cursor: BatchCursor): boolean {
-    if (isSpanned(batch, head, cursor)) return true;
-    if (!isUuid7(batch, cursor) && this.#isIndexed(head, batch, cursor)) return true;
-    const found = this.#connection
-      .sql(
-        `SELECT 1 FROM id_index WHERE id = ?1 AND part = ?2 AND seq = ?3
-         UNION ALL SELECT 1 FROM filed_id WHERE id = ?1 AND part = ?2 AND seq = ?3`,
-      )
-      .get(cursor.indexKey, head.part, cursor.seq);
-    return found !== undefined;
-  }
-
-  #isIndexed({ part }: BatchHead, batch: Batch, cursor: BatchCursor): boolean {
-    const hash = this.#index.hashOf(batch, cursor);
-    let found = false;
-    damageIn(() => {
-      found = this.#index.places(hash).some((place) => place.part === part && place.seq === cursor.seq);
-    });
-    return found;
-  }
-
-  #hasKey(topic: number, { part, firstSeq }: BatchHead, cursor: BatchCursor): boolean {
-    const key = cursor.keyBytes;
-    if (key === undefined) return true;
-    const found = this.#connection
-      .sql("SELECT 1 FROM key_index WHERE topic = ? AND key = ? AND first_seq = ? AND part = ?")
-      .get(topic, key, firstSeq, part);
-    return found !== undefined;
-  }
-}
-
-/** What a look at something says of its damage, if there is any. */
-function damageIn(look: () => unknown): string[] {
-  try {
-    look();
-    return [];
-  } catch (error) {
-    if (!BusError.is(error, "STORE_DAMAGED")) throw error;
-    return [error.message];
   }
 }

@@ -1,6 +1,7 @@
 /** Whatever is appended, removed, undone and put in order by whichever process: each id of the log is found, and no other. */
 import fc from "fast-check";
 import { afterAll, expect, it } from "vitest";
+import { by, cut, order, reopen } from "../../../test/support/index-actions.js";
 import { draft, SheetPlace } from "../../../test/support/sheet-place.js";
 import { locate } from "./id-lookup.js";
 import type { AppendAnswer, Request } from "./protocol.js";
@@ -11,35 +12,18 @@ type Action =
   | { type: "trim" | "remove"; by: number; share: number }
   | { type: "reopen"; by: number };
 
-const by = fc.integer({ min: 0, max: 1 });
+const append = fc.record({
+  type: fc.constant("append" as const),
+  by,
+  fresh: fc.integer({ min: 0, max: 40 }),
+  again: fc.integer({ min: 0, max: 3 }),
+  failing: fc.boolean(),
+});
 const action: fc.Arbitrary<Action> = fc.oneof(
-  {
-    weight: 6,
-    arbitrary: fc.record({
-      type: fc.constant("append" as const),
-      by,
-      fresh: fc.integer({ min: 0, max: 40 }),
-      again: fc.integer({ min: 0, max: 3 }),
-      failing: fc.boolean(),
-    }),
-  },
-  {
-    weight: 5,
-    arbitrary: fc.record({
-      type: fc.constant("order" as const),
-      by,
-      slices: fc.integer({ min: 1, max: 4 }),
-    }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      type: fc.constantFrom("trim" as const, "remove" as const),
-      by,
-      share: fc.double({ min: 0, max: 1, noNaN: true }),
-    }),
-  },
-  { weight: 1, arbitrary: fc.record({ type: fc.constant("reopen" as const), by }) },
+  { weight: 6, arbitrary: append },
+  { weight: 5, arbitrary: order },
+  { weight: 1, arbitrary: cut },
+  { weight: 1, arbitrary: reopen },
 );
 
 /** What was seen of the index: a test that sees no merge says nothing. */
@@ -111,7 +95,7 @@ class Model {
     connection.snapshot(() => index.refresh());
     for (const run of index.runs.all()) {
       seen.runs++;
-      if (run.through !== null) seen.underWay++;
+      if (run.through !== undefined) seen.underWay++;
       if (run.isSettled && run.count > 50) seen.merged++;
     }
   }

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { draft, ID_SIZES, SheetPlace } from "../../../test/support/sheet-place.js";
-import { EntryList, encodeEntries } from "./id-entries.js";
-import { IdIndexWriter } from "./id-index-writer.js";
+import { draft, INDEX_SIZES, SheetPlace } from "../../../test/support/sheet-place.js";
+import { IdIndex } from "./id-index.js";
 import { locate } from "./id-lookup.js";
-import { Partitions } from "./partitions.js";
+import { EntryList, encodeEntries } from "./index-entries.js";
+import { IndexWriter } from "./index-writer.js";
 import type { AppendAnswer, Reply } from "./protocol.js";
 import { Connection } from "./sqlite.js";
 
@@ -78,24 +78,25 @@ describe("the index of ids", () => {
   it("P3: a note that was undone is not taken for the one that another process wrote under its number", () => {
     const other = new Connection(place.path, { busyTimeoutMs: 1_000 });
     const [mine, theirs] = [place.connection, other].map(
-      (connection) => new IdIndexWriter(connection, new Partitions(connection), ID_SIZES),
-    ) as [IdIndexWriter, IdIndexWriter];
-    const write = (writer: IdIndexWriter, connection: Connection, seq: number): number => {
+      (connection) =>
+        new IndexWriter(connection, new IdIndex(connection), { isGone: () => false, sizes: INDEX_SIZES }),
+    ) as [IndexWriter<IdIndex>, IndexWriter<IdIndex>];
+    const write = (writer: IndexWriter<IdIndex>, seq: number): number => {
       const note = new EntryList(1);
       const hash = writer.index.hash.ofText(`order-${seq}`);
       note.push(hash, 1, seq);
-      writer.index.notes.write(connection, encodeEntries(note, 0, 1), note);
+      writer.index.notes.write(encodeEntries(note, 0, 1), note);
       return hash;
     };
     try {
       place.connection.exec("BEGIN IMMEDIATE");
       mine.begin();
-      write(mine, place.connection, 1);
+      write(mine, 1);
       place.connection.exec("ROLLBACK");
       mine.forget();
       other.exec("BEGIN IMMEDIATE");
       theirs.begin();
-      const hash = write(theirs, other, 2);
+      const hash = write(theirs, 2);
       other.exec("COMMIT");
       place.connection.exec("BEGIN IMMEDIATE");
       mine.begin();

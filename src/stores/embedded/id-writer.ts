@@ -8,10 +8,10 @@ import { firstIndexKeyAt, ID_BYTES, uuidTimeMs } from "../id-key.js";
 import type { BatchWriter } from "./batch-writer.js";
 import type { Batches } from "./batches.js";
 import { EventFinder } from "./event-finder.js";
-import type { Place } from "./id-index.js";
-import { IdIndexWriter } from "./id-index-writer.js";
+import { IdIndex, type Place } from "./id-index.js";
 import { isInSpan, isSpanned, isUuid7, locate, MAX_CLOCK_GAP_MS, placeOf, SPAN_MS } from "./id-lookup.js";
-import type { IdSizes } from "./id-merger.js";
+import type { IndexSizes } from "./index-merger.js";
+import { IndexWriter } from "./index-writer.js";
 import { NewIds } from "./new-ids.js";
 import type { Partitions } from "./partitions.js";
 import { RecentIds } from "./recent-ids.js";
@@ -43,7 +43,7 @@ export interface IdWriterParts {
   readonly batches: Batches;
   readonly rows: BatchWriter;
   readonly now: () => number;
-  readonly sizes: IdSizes;
+  readonly sizes: IndexSizes;
 }
 
 const NO_SPAN: Pick<IdSpan, "minIdt" | "maxIdt"> = { minIdt: null, maxIdt: null };
@@ -53,18 +53,23 @@ const MAX_STRAYS = 10_000;
 
 export class IdWriter {
   readonly #connection: Connection;
+  readonly #partitions: Partitions;
   readonly #batches: Batches;
   readonly #rows: BatchWriter;
   readonly #now: () => number;
   /** Entries of UUIDv7 that stand out of order, yet to be written. */
   readonly #strays = new NewIds();
   /** Of all others. */
-  readonly #index: IdIndexWriter;
+  readonly #index: IndexWriter<IdIndex>;
   readonly #recent = new RecentIds((sinceMs) => this.#recall(sinceMs));
 
   constructor({ connection, partitions, batches, rows, now, sizes }: IdWriterParts) {
     this.#connection = connection;
-    this.#index = new IdIndexWriter(connection, partitions, sizes);
+    this.#partitions = partitions;
+    this.#index = new IndexWriter(connection, new IdIndex(connection), {
+      isGone: (part, seq) => seq < partitions.get(part).low,
+      sizes,
+    });
     this.#batches = batches;
     this.#rows = rows;
     this.#now = now;
@@ -180,8 +185,15 @@ export class IdWriter {
     const is7 = isUuid7(batch, cursor);
     if ((is7 || this.#index.index.hasOlder) && drop("id_index")) return true;
     if (is7) drop("filed_id");
-    else this.#index.remove(part, batch, cursor);
+    else this.#removeEntry(part, batch, cursor);
     return true;
+  }
+
+  /** One below the low of its partition leads nowhere without being told. */
+  #removeEntry(part: number, batch: Batch, cursor: BatchCursor): void {
+    const { seq } = cursor;
+    if (seq < this.#partitions.get(part).low) this.#index.countDead(1);
+    else this.#index.remove(this.#index.index.hashOf(batch, cursor), part, seq);
   }
 
   #isNew(batch: Batch, cursor: BatchCursor): boolean {
@@ -242,8 +254,8 @@ export class IdWriter {
     const cursor = new BatchCursor(batch);
     while (cursor.next()) {
       if (isSpanned(batch, span, cursor)) continue;
-      const entries = isUuid7(batch, cursor) ? this.#strays : this.#index;
-      entries.add(part, batch, cursor);
+      if (isUuid7(batch, cursor)) this.#strays.add(part, batch, cursor);
+      else this.#index.add(this.#index.index.hashOf(batch, cursor), part, cursor.seq);
     }
   }
 

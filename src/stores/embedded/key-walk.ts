@@ -9,16 +9,24 @@ import type { Seq, StoredEvent } from "../../model/event.js";
 import type { HistoryOptions } from "../../ports/log.js";
 import { BatchCursor, MAX_SPAN } from "../batch-codec.js";
 import type { Batches, BatchHead } from "./batches.js";
-import type { Connection } from "./sqlite.js";
+import type { Place } from "./id-index.js";
+import type { KeyIndex } from "./key-index.js";
 import { KEYS_READY, type TopicRow } from "./topics.js";
 
 /** Batches looked at in one step. */
 const STEP = 16;
 const NO_END = Number.MAX_SAFE_INTEGER;
 
-/** Batches in order of their first seq, then partition; fewer than asked for at the end. */
+/** What one connection needs to find events by key. */
+export interface KeySources {
+  readonly batches: Batches;
+  readonly keys: KeyIndex;
+}
+
+/** Where to look for events: the next batches, in order of their first seq, then partition. */
 interface Source {
-  take(connection: Connection, batches: Batches, count: number): { heads: BatchHead[]; done: boolean };
+  /** Those behind the last one that was handed out, now or in an earlier step; undefined for one that is not there any more. */
+  heads(sources: KeySources): Iterable<BatchHead | undefined>;
 }
 
 /** Events of one key, in order. */
@@ -44,13 +52,17 @@ export class HistoryWalk {
   }
 
   /** True once everything wanted is found. */
-  step(connection: Connection, batches: Batches): boolean {
-    const { heads, done } = this.#source.take(connection, batches, STEP);
-    for (const head of heads) {
-      if (this.#isComplete(head)) return true;
-      this.#search(batches, head);
+  step(sources: KeySources): boolean {
+    let looked = 0;
+    for (const head of this.#source.heads(sources)) {
+      if (head !== undefined) {
+        if (this.#isComplete(head)) return true;
+        this.#search(sources.batches, head);
+        if (this.#isSingle && this.#isComplete(head)) return true;
+      }
+      if (++looked === STEP) return false;
     }
-    return done;
+    return true;
   }
 
   #search(batches: Batches, head: BatchHead): void {
@@ -98,15 +110,19 @@ export class NewestWalk {
     return events;
   }
 
-  step(connection: Connection, batches: Batches): boolean {
+  step(sources: KeySources): boolean {
     if (this.#wanted.size === 0) return true;
-    const { heads, done } = this.#source.take(connection, batches, STEP);
-    for (const head of heads) {
-      if (this.#isComplete(head)) return true;
-      const cursor = new BatchCursor(batches.load(head));
-      while (cursor.next()) this.#look(batches, head, cursor);
+    const { batches } = sources;
+    let looked = 0;
+    for (const head of this.#source.heads(sources)) {
+      if (head !== undefined) {
+        if (this.#isComplete(head)) return true;
+        const cursor = new BatchCursor(batches.load(head));
+        while (cursor.next()) this.#look(batches, head, cursor);
+      }
+      if (++looked === STEP) return false;
     }
-    return done;
+    return true;
   }
 
   #look(batches: Batches, head: BatchHead, cursor: BatchCursor): void {
@@ -138,7 +154,7 @@ class IndexedBatches implements Source {
   readonly #from: Seq;
   readonly #through: Seq;
   readonly #newestFirst: boolean;
-  #last: readonly [firstSeq: Seq, part: number];
+  #last: Place | undefined;
 
   constructor(topic: TopicRow, key: Buffer, options: HistoryOptions) {
     this.#topic = topic.id;
@@ -147,25 +163,29 @@ class IndexedBatches implements Source {
     this.#from = (options.after ?? 0) - MAX_SPAN;
     this.#through = options.through ?? NO_END;
     this.#newestFirst = options.newestFirst ?? false;
-    this.#last = this.#newestFirst ? [NO_END, 0] : [-1, 0];
   }
 
-  take(connection: Connection, batches: Batches, count: number): { heads: BatchHead[]; done: boolean } {
-    const [beyond, order] = this.#newestFirst ? ["<", "DESC"] : [">", "ASC"];
-    const rows = connection
-      .sql(
-        `SELECT first_seq, part FROM key_index
-         WHERE topic = ?1 AND key = ?2 AND first_seq > ?3 AND first_seq <= ?4 AND (first_seq, part) ${beyond} (?5, ?6)
-         ORDER BY first_seq ${order}, part ${order} LIMIT ?7`,
-      )
-      .all<[Seq, number]>(this.#topic, this.#key, this.#from, this.#through, ...this.#last, count);
-    this.#last = rows.at(-1) ?? this.#last;
-    const heads = rows.flatMap(([firstSeq, part]) => {
-      const head = batches.startingAt(part, firstSeq);
-      // A damaged batch that was trimmed away leaves entries behind that lead nowhere.
-      return head?.firstSeq === firstSeq ? [head] : [];
-    });
-    return { heads, done: rows.length < count };
+  *heads({ batches, keys }: KeySources): Generator<BatchHead | undefined> {
+    keys.refresh();
+    const hash = keys.hash.ofKey(this.#topic, this.#key);
+    for (const place of keys.places(hash, this.#begin, this.#newestFirst)) {
+      if (place.seq <= this.#from || place.seq > this.#through) return;
+      if (!this.#isBeyondLast(place)) continue;
+      this.#last = place;
+      const head = batches.startingAt(place.part, place.seq);
+      yield head?.firstSeq === place.seq ? head : undefined;
+    }
+  }
+
+  /** Where to look from. What was taken last stands there, perhaps with others that begin at the same seq. */
+  get #begin(): Seq {
+    return this.#last?.seq ?? (this.#newestFirst ? this.#through : Math.max(0, this.#from + 1));
+  }
+
+  #isBeyondLast({ seq, part }: Place): boolean {
+    const last = this.#last;
+    if (last === undefined || seq !== last.seq) return true;
+    return this.#newestFirst ? part < last.part : part > last.part;
   }
 }
 
@@ -184,18 +204,14 @@ class AllBatches implements Source {
     }
   }
 
-  take(_: Connection, batches: Batches, count: number): { heads: BatchHead[]; done: boolean } {
+  *heads({ batches }: KeySources): Generator<BatchHead> {
     const waiting = new Map<number, BatchHead>();
     for (const part of this.#positions.keys()) this.#advance(batches, waiting, part);
-    const heads: BatchHead[] = [];
-    while (heads.length < count) {
-      const next = this.#first(waiting);
-      if (next === undefined) return { heads, done: true };
-      heads.push(next);
+    for (let next = this.#first(waiting); next !== undefined; next = this.#first(waiting)) {
       this.#positions.set(next.part, this.#newestFirst ? next.firstSeq : next.lastSeq);
+      yield next;
       this.#advance(batches, waiting, next.part);
     }
-    return { heads, done: false };
   }
 
   #advance(batches: Batches, waiting: Map<number, BatchHead>, part: number): void {

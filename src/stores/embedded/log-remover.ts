@@ -9,7 +9,7 @@ import type { Seq } from "../../model/event.js";
 import { type Batch, BatchCursor, checksum, pack } from "../batch-codec.js";
 import { type Batches, type BatchHead, isPiece, posOf } from "./batches.js";
 import type { IdWriter } from "./id-writer.js";
-import type { KeyIndex } from "./key-index.js";
+import type { KeyIndexWriter } from "./key-index-writer.js";
 import type { PartitionState, Partitions } from "./partitions.js";
 import type { Slice } from "./protocol.js";
 import type { SheetFiler } from "./sheet-filer.js";
@@ -25,7 +25,7 @@ export interface LogRemoverParts {
   readonly partitions: Partitions;
   readonly batches: Batches;
   readonly ids: IdWriter;
-  readonly keys: KeyIndex;
+  readonly keys: KeyIndexWriter;
   readonly filer: SheetFiler;
 }
 
@@ -101,8 +101,9 @@ export class LogRemover {
 
   /** A whole batch goes. One that is damaged goes too: its entries lead nowhere, which readers of them bear. */
   #drop(topic: TopicRow, state: PartitionState, head: BatchHead): void {
-    const batch = head.indexed > 0 || topic.keys !== KEYS_NONE ? this.#loadIfSound(head) : undefined;
-    if (batch !== undefined) this.#forgetEntries(topic, head, batch, null);
+    const batch = head.indexed > 0 ? this.#loadIfSound(head) : undefined;
+    if (batch !== undefined) this.#forgetIds(head, batch, null);
+    if (topic.keys !== KEYS_NONE) this.#parts.keys.trimmed(head);
     this.#delete(state, head);
   }
 
@@ -111,7 +112,8 @@ export class LogRemover {
     const batch = this.#parts.batches.load(head);
     const rest = pack(batch, (cursor) => keep(cursor.seq), "sparse");
     if (rest?.count === head.count) return;
-    const dropped = this.#forgetEntries(topic, head, batch, rest);
+    const dropped = this.#forgetIds(head, batch, rest);
+    if (topic.keys !== KEYS_NONE) this.#parts.keys.removeFrom(topic.id, part, batch, rest);
     if (rest === null) {
       this.#delete(state, head);
       return;
@@ -146,17 +148,15 @@ export class LogRemover {
     state.bytes -= head.bytes;
   }
 
-  /** Takes away the entries of the events that are in `batch` and not in `rest`; returns how many ids had one. */
-  #forgetEntries(topic: TopicRow, head: BatchHead, batch: Batch, rest: Batch | null): number {
+  /** Takes away the entries of ids of the events that are in `batch` and not in `rest`; returns how many had one. */
+  #forgetIds(head: BatchHead, batch: Batch, rest: Batch | null): number {
+    if (head.indexed === 0) return 0;
     let dropped = 0;
-    if (head.indexed > 0) {
-      const kept = rest === null ? undefined : seqsOf(rest);
-      const cursor = new BatchCursor(batch);
-      while (cursor.next()) {
-        if (!kept?.has(cursor.seq) && this.#parts.ids.remove(head.part, batch, head, cursor)) dropped++;
-      }
+    const kept = rest === null ? undefined : seqsOf(rest);
+    const cursor = new BatchCursor(batch);
+    while (cursor.next()) {
+      if (!kept?.has(cursor.seq) && this.#parts.ids.remove(head.part, batch, head, cursor)) dropped++;
     }
-    if (topic.keys !== KEYS_NONE) this.#parts.keys.remove(topic.id, head.part, batch, rest);
     return dropped;
   }
 

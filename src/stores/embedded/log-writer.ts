@@ -11,7 +11,7 @@ import type { BatchWriter } from "./batch-writer.js";
 import { type Batches, damagedError } from "./batches.js";
 import { EventFinder } from "./event-finder.js";
 import type { FoundDuplicate, IdWriter } from "./id-writer.js";
-import type { KeyIndex } from "./key-index.js";
+import type { KeyIndexWriter } from "./key-index-writer.js";
 import type { LeaseWriter } from "./lease-writer.js";
 import type { PartitionState, Partitions } from "./partitions.js";
 import type { AppendAnswer, AppendRequest, Duplicate } from "./protocol.js";
@@ -26,7 +26,7 @@ export interface LogWriterParts {
   readonly batches: Batches;
   readonly rows: BatchWriter;
   readonly ids: IdWriter;
-  readonly keys: KeyIndex;
+  readonly keys: KeyIndexWriter;
   readonly leases: LeaseWriter;
 }
 
@@ -60,7 +60,7 @@ export class LogWriter {
       // Entries by key lead to the first seq of a row, so keyed batches are rows from the beginning; so are those of a
       // partition with holes: see sheets.
       this.#add(state, batch, count, maxTs, topic.keys === KEYS_NONE && isDense(state));
-      if (topic.keys !== KEYS_NONE) keys.add(topic.id, part, batch);
+      if (topic.keys !== KEYS_NONE) keys.addBatch(topic.id, part, batch);
     }
     if (batches.length > 0) partitions.save(state);
     return duplicates.length === 0 ? { firstSeq } : { firstSeq, duplicates };

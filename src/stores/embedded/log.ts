@@ -10,11 +10,12 @@ import type { Access } from "./access.js";
 import { Batches } from "./batches.js";
 import { IdIndex } from "./id-index.js";
 import { locate } from "./id-lookup.js";
+import { KeyIndex } from "./key-index.js";
 import { HistoryWalk, NewestWalk } from "./key-walk.js";
 import { readPage, seqAt } from "./log-reader.js";
 import type { AppendAnswer, AppendRequest, Duplicate } from "./protocol.js";
 import type { Connection } from "./sqlite.js";
-import { ARE_FILLING, isFilling, KEYS_READY, Topics } from "./topics.js";
+import { ARE_FILLING, isFilling, KEYS_READY, type TopicRow, Topics } from "./topics.js";
 import type { Wake } from "./wake.js";
 import type { Call } from "./writer.js";
 
@@ -30,12 +31,15 @@ interface Reading {
   readonly topics: Topics;
   readonly batches: Batches;
   readonly index: IdIndex;
+  readonly keys: KeyIndex;
 }
 
 export class EmbeddedLog implements Log {
   readonly #access: Access;
   readonly #leaf = new Leaf();
   #reading: Reading | undefined;
+  /** Of indexes by key that are being completed: who asks for one meanwhile waits for it. */
+  readonly #fillings = new Map<string, Promise<void>>();
 
   constructor(access: Access) {
     this.#access = access;
@@ -137,7 +141,16 @@ export class EmbeddedLog implements Log {
   async fillKeys(topic: string): Promise<void> {
     const row = await this.#read(({ topics }) => topics.reload(topic));
     if (row === undefined || !isFilling(row.keys)) return;
-    const filling = row.keys;
+    const name = `${row.id} ${row.keys}`;
+    let filling = this.#fillings.get(name);
+    if (filling === undefined) {
+      filling = this.#fill(row).finally(() => this.#fillings.delete(name));
+      this.#fillings.set(name, filling);
+    }
+    await filling;
+  }
+
+  async #fill({ name: topic, keys: filling, ...row }: TopicRow): Promise<void> {
     for (let part = row.firstPart; part < row.firstPart + row.partitions; part++) {
       let after: Seq | null = 0;
       while (after !== null)
@@ -158,7 +171,7 @@ export class EmbeddedLog implements Log {
 
   /** Step by step, with the event loop in between. */
   async #walk<T extends HistoryWalk | NewestWalk>(walk: T): Promise<T> {
-    while (!(await this.#read(({ connection, batches }) => walk.step(connection, batches)))) await nextTurn();
+    while (!(await this.#read((reading) => walk.step(reading)))) await nextTurn();
     return walk;
   }
 
@@ -173,7 +186,13 @@ export class EmbeddedLog implements Log {
         // Appends to the partition stop as well. The reader hears of the damage by its own error.
         this.#access.call("markDamage", { part, firstSeq, lastSeq }).catch(() => {});
       });
-      this.#reading = { connection, topics, batches, index: new IdIndex(connection) };
+      this.#reading = {
+        connection,
+        topics,
+        batches,
+        index: new IdIndex(connection),
+        keys: new KeyIndex(connection),
+      };
     }
     return this.#reading;
   }

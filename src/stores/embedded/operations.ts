@@ -3,7 +3,7 @@ import type { BatchWriter } from "./batch-writer.js";
 import type { Batches } from "./batches.js";
 import type { DocumentWriter } from "./document-writer.js";
 import type { IdWriter } from "./id-writer.js";
-import { KeyIndex } from "./key-index.js";
+import type { KeyIndexWriter } from "./key-index-writer.js";
 import type { LeaseWriter } from "./lease-writer.js";
 import { LogRemover } from "./log-remover.js";
 import { LogWriter } from "./log-writer.js";
@@ -26,15 +26,15 @@ export interface OperationParts {
   readonly rows: BatchWriter;
   readonly filer: SheetFiler;
   readonly ids: IdWriter;
+  readonly keys: KeyIndexWriter;
   readonly leases: LeaseWriter;
   readonly documents: DocumentWriter;
 }
 
 export function operationsOf(parts: OperationParts): Operations {
-  const { connection, topics, batches, filer, leases, documents } = parts;
-  const keys = new KeyIndex(connection);
-  const log = new LogWriter({ ...parts, keys });
-  const remover = new LogRemover({ ...parts, keys });
+  const { connection, topics, batches, filer, keys, leases, documents } = parts;
+  const log = new LogWriter(parts);
+  const remover = new LogRemover(parts);
   const registry = new RegistryWriter(connection, topics, keys);
   const outbox = new OutboxTable({
     run: (text, values) => connection.sql(text).run(...values),
@@ -50,7 +50,7 @@ export function operationsOf(parts: OperationParts): Operations {
       if (row?.keys !== filling) return { through: null };
       // Entries by key lead to rows.
       if (batches.sheets.of(part).length > 0) filer.all();
-      return { through: keys.fill(row.id, part, after, batches, FILL_BATCHES) };
+      return { through: keys.fill(row.id, part, { after, batches, limit: FILL_BATCHES }) };
     },
     keysFilled: (o) => registry.keysFilled(o),
     openSession: (o) => leases.openSession(o),

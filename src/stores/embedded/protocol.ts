@@ -9,7 +9,7 @@ import type { Epoch, Fence, GroupPartition, GroupRef, Session } from "../../port
 import type { ClaimOptions, OutboxClaim, OutboxEntry, OutboxFailure } from "../../ports/outbox.js";
 import type { ViewWrites } from "./document-message.js";
 import type { PackedError } from "./errors.js";
-import type { IdSizes } from "./id-merger.js";
+import type { IndexSizes } from "./index-merger.js";
 
 export interface AppendRequest {
   readonly topic: string;
@@ -154,6 +154,6 @@ export interface WriterOptions {
   readonly maxBytes: number | undefined;
   readonly exclusive: boolean;
   readonly pollMs: number;
-  /** Smaller ones, so that a test sees what takes many ids otherwise. */
-  readonly idSizes?: IdSizes;
+  /** Smaller ones, so that a test sees what takes many ids or keys otherwise. */
+  readonly indexSizes?: IndexSizes;
 }

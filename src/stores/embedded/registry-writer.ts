@@ -1,7 +1,7 @@
 /** Topics, schemas, tokens and audit, in the writing thread: every compare-and-set is one step of a transaction. */
 import { BusError } from "../../model/errors.js";
 import { asksForKeys, type TopicConfig } from "../../model/topic.js";
-import type { KeyIndex } from "./key-index.js";
+import type { KeyIndexWriter } from "./key-index-writer.js";
 import type { AnswerOf, ArgumentOf, Operations } from "./protocol.js";
 import type { Connection } from "./sqlite.js";
 import { KEYS_NONE, KEYS_READY, newFilling, type Topics } from "./topics.js";
@@ -11,9 +11,9 @@ type RegistryOperations = Pick<Operations, "defineTopic" | "putSchema" | "putTok
 export class RegistryWriter implements RegistryOperations {
   readonly #connection: Connection;
   readonly #topics: Topics;
-  readonly #keys: KeyIndex;
+  readonly #keys: KeyIndexWriter;
 
-  constructor(connection: Connection, topics: Topics, keys: KeyIndex) {
+  constructor(connection: Connection, topics: Topics, keys: KeyIndexWriter) {
     this.#connection = connection;
     this.#topics = topics;
     this.#keys = keys;
@@ -108,7 +108,7 @@ export class RegistryWriter implements RegistryOperations {
     if (asksForKeys(config)) {
       if (keys === KEYS_NONE) keys = newFilling();
     } else {
-      if (keys !== KEYS_NONE && before !== undefined) this.#keys.clear(before.id);
+      if (keys !== KEYS_NONE && before !== undefined) this.#keys.clear();
       keys = KEYS_NONE;
     }
     this.#connection

@@ -13,8 +13,10 @@
  */
 import { BusError } from "../../model/errors.js";
 import { busError } from "./errors.js";
+import { ID_TABLES, indexSchema, KEY_TABLES } from "./index-tables.js";
 import { OUTBOX_TABLE } from "./outbox-table.js";
 import type { Connection } from "./sqlite.js";
+import { KEYS_FILLING, KEYS_NONE } from "./topics.js";
 
 /** Marks a SQLite file as one of ours: "PMTH". */
 const APPLICATION_ID = 0x504d5448;
@@ -149,24 +151,12 @@ const STEPS: readonly string[] = [
   ALTER TABLE batch_as_written RENAME TO batch;
   CREATE INDEX batch_idt ON batch (min_idt, max_idt) WHERE min_idt IS NOT NULL;
   `,
-  // Ids that are no UUIDv7: see id-index. Those of before stay in id_index. Numbers are never used again: readers tell by them what is new.
+  // Ids that are no UUIDv7, and keys: see hashed-index. Ids of before stay in id_index; keys are filled in anew from the log.
   `
-  CREATE TABLE id_note (id INTEGER PRIMARY KEY AUTOINCREMENT, entries BLOB NOT NULL);
-  CREATE TABLE id_run (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
-    count INTEGER NOT NULL,
-    into_run INTEGER,
-    through INTEGER
-  );
-  CREATE TABLE id_chunk (
-    run INTEGER NOT NULL,
-    first INTEGER NOT NULL,
-    filter BLOB NOT NULL,
-    entries BLOB NOT NULL,
-    PRIMARY KEY (run, first)
-  );
-  CREATE TABLE id_state (key BLOB NOT NULL, version INTEGER NOT NULL, dead INTEGER NOT NULL);
-  INSERT INTO id_state (key, version, dead) VALUES (randomblob(8), 0, 0);
+  ${indexSchema(ID_TABLES)}
+  ${indexSchema(KEY_TABLES)}
+  DROP TABLE key_index;
+  UPDATE topic SET keys = ${KEYS_FILLING} WHERE keys <> ${KEYS_NONE};
   `,
 ];
 

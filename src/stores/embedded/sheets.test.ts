@@ -113,7 +113,7 @@ describe("small batches of many partitions in one commit", () => {
     const row = place.topics.reload("t");
     if (row === undefined) throw new Error("the topic is gone");
     const walk = new HistoryWalk(row, "k1", { limit: 100 });
-    while (!walk.step(place.connection, place.batches)) {}
+    while (!walk.step(place)) {}
     expect(walk.events).toHaveLength(13);
     expect(place.problems()).toEqual([]);
     place.close();

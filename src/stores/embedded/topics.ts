@@ -8,8 +8,8 @@ import type { Connection } from "./sqlite.js";
 /** State of a topic's index by key: none, complete, or the number of a filling with older events. */
 export const KEYS_NONE = 0;
 export const KEYS_READY = 2;
-/** Of every filling, in earlier builds. */
-const KEYS_FILLING = 1;
+/** Of every filling in earlier builds, and of the one after a file was brought up to date. */
+export const KEYS_FILLING = 1;
 /** The same as `isFilling`, of rows. */
 export const ARE_FILLING = `keys = ${KEYS_FILLING} OR keys < 0`;
 

@@ -21,8 +21,9 @@ import { BatchWriter } from "./batch-writer.js";
 import { Batches } from "./batches.js";
 import { DocumentWriter } from "./document-writer.js";
 import { busError, isBusy, isFull, isUncertain, packError } from "./errors.js";
-import { ID_SIZES } from "./id-merger.js";
 import { IdWriter } from "./id-writer.js";
+import { INDEX_SIZES } from "./index-merger.js";
+import { KeyIndexWriter } from "./key-index-writer.js";
 import { LeaseWriter } from "./lease-writer.js";
 import { operationsOf } from "./operations.js";
 import { Partitions } from "./partitions.js";
@@ -55,6 +56,7 @@ export class WriteEngine {
   readonly #rows: BatchWriter;
   readonly #filer: SheetFiler;
   readonly #ids: IdWriter;
+  readonly #keys: KeyIndexWriter;
   readonly #leases: LeaseWriter;
   readonly #documents: DocumentWriter;
   readonly #operations: Operations;
@@ -70,6 +72,7 @@ export class WriteEngine {
     this.#connection = connection;
     this.#useLock = useLock;
     this.#patienceMs = options.busyTimeoutMs;
+    const sizes = options.indexSizes ?? INDEX_SIZES;
     this.#topics = new Topics(connection);
     this.#partitions = new Partitions(connection);
     this.#batches = new Batches(connection, this.#topics, () => {});
@@ -89,7 +92,13 @@ export class WriteEngine {
       batches: this.#batches,
       rows: this.#rows,
       now: Date.now,
-      sizes: options.idSizes ?? ID_SIZES,
+      sizes,
+    });
+    this.#keys = new KeyIndexWriter({
+      connection,
+      partitions: this.#partitions,
+      topics: this.#topics,
+      sizes,
     });
     this.#leases = new LeaseWriter(connection, new ProcessWatch());
     this.#documents = new DocumentWriter(connection, this.#leases);
@@ -101,6 +110,7 @@ export class WriteEngine {
       rows: this.#rows,
       filer: this.#filer,
       ids: this.#ids,
+      keys: this.#keys,
       leases: this.#leases,
       documents: this.#documents,
     });
@@ -162,18 +172,18 @@ export class WriteEngine {
     return false;
   }
 
-  /** Whether sheets wait to be filed, or the index of ids to be put in order. */
+  /** Whether sheets wait to be filed, or an index to be put in order. */
   get isFilingDue(): boolean {
     this.#mayFilingBeDue &&= this.#filer.isDue;
-    return this.#mayFilingBeDue || this.#ids.isDue;
+    return this.#mayFilingBeDue || this.#ids.isDue || this.#keys.isDue;
   }
 
   /** A slice of that. Says whether another process has written; throws if nothing was done. */
   file(sliceBytes = FILE_SLICE_BYTES): { foreign: boolean } {
     return this.#transact((foreign) => {
-      const areIdsDue = this.#ids.isDue;
-      if (this.#mayFilingBeDue || !areIdsDue) this.#filer.slice(sliceBytes);
-      if (areIdsDue) this.#ids.slice();
+      const due = [this.#ids, this.#keys].filter(({ isDue }) => isDue);
+      if (this.#mayFilingBeDue || due.length === 0) this.#filer.slice(sliceBytes);
+      for (const index of due) index.slice();
       return { foreign };
     });
   }
@@ -353,6 +363,7 @@ export class WriteEngine {
 
   #checkOthers(): boolean {
     this.#ids.begin();
+    this.#keys.begin();
     const version = Number(this.#connection.sql("PRAGMA data_version").get()?.[0]);
     if (version === this.#dataVersion) return false;
     const first = this.#dataVersion < 0;
@@ -360,12 +371,14 @@ export class WriteEngine {
     this.#mayFilingBeDue = true;
     this.#forget();
     this.#ids.restart();
+    this.#keys.refresh();
     return !first;
   }
 
   #flush(): void {
     if (this.#rows.flush()) this.#mayFilingBeDue = true;
     this.#ids.flush();
+    this.#keys.flush();
     this.#partitions.flush();
     this.#leases.flush();
   }
@@ -374,6 +387,7 @@ export class WriteEngine {
   #forgetUndone(): void {
     this.#rows.forget();
     this.#ids.forget();
+    this.#keys.forget();
     this.#batches.sheets.forget();
     this.#filer.forget();
     this.#forget();

@@ -170,7 +170,7 @@ describe("a check of the whole file", () => {
     await append(store, [draft(1, { id: "mine", key: "k" })]);
     await append(store, drafts(2));
     await store.close();
-    spoil("DELETE FROM id_note; DELETE FROM key_index WHERE first_seq = 1");
+    spoil("DELETE FROM id_note; DELETE FROM key_note WHERE id = 1");
     const { problems } = await (await work.open()).check();
     expect(problems[0]).toBe(`event 1 of partition 0 of "${TOPIC}" is not found by its id or its key`);
   });

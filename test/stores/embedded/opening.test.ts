@@ -23,8 +23,14 @@ const ROWS_BY_PLACE = `
   ALTER TABLE by_place RENAME TO batch;
   CREATE INDEX batch_idt ON batch (min_idt, max_idt) WHERE min_idt IS NOT NULL`;
 
-/** Undoes what format 5 did, but for the entries of ids. */
-const IDS_IN_A_TREE = "DROP TABLE id_note; DROP TABLE id_run; DROP TABLE id_chunk; DROP TABLE id_state";
+/** Undoes what format 5 did, but for the entries of ids and keys. */
+const INDEXES_IN_TREES = `
+  DROP TABLE id_note; DROP TABLE id_run; DROP TABLE id_chunk; DROP TABLE id_state;
+  DROP TABLE key_note; DROP TABLE key_run; DROP TABLE key_chunk; DROP TABLE key_state;
+  CREATE TABLE key_index (
+    topic INTEGER NOT NULL, key BLOB NOT NULL, first_seq INTEGER NOT NULL, part INTEGER NOT NULL,
+    PRIMARY KEY (topic, key, first_seq, part)
+  ) WITHOUT ROWID`;
 
 /** A UUID that is no UUIDv7. */
 const OTHER_UUID = "9b2d5b4e-9d3c-4c1e-8a59-2f6d0e7c1b3a";
@@ -83,18 +89,18 @@ describe("opening a store", () => {
   });
 
   const olderFormats = [
-    { format: 4, undone: IDS_IN_A_TREE },
-    { format: 3, undone: `${IDS_IN_A_TREE}; ${ROWS_BY_PLACE}` },
+    { format: 4, undone: INDEXES_IN_TREES },
+    { format: 3, undone: `${INDEXES_IN_TREES}; ${ROWS_BY_PLACE}` },
     {
       format: 1,
-      undone: `${IDS_IN_A_TREE}; ${ROWS_BY_PLACE}; DROP TABLE sheet; DROP TABLE filing; DROP TABLE filed_id; DROP TABLE ahead`,
+      undone: `${INDEXES_IN_TREES}; ${ROWS_BY_PLACE}; DROP TABLE sheet; DROP TABLE filing; DROP TABLE filed_id; DROP TABLE ahead`,
     },
   ];
   for (const { format, undone } of olderFormats) {
     it(`brings a file of format ${format} up to date, with all that is in it`, async () => {
-      const store = await work.open();
+      const store = await work.open({}, { keyed: true });
       for (let n = 0; n < 2; n++) await append(store, drafts(2));
-      await append(store, [draft(5, { id: "mine" }), draft(6, { id: OTHER_UUID })]);
+      await append(store, [draft(5, { id: "mine", key: "k" }), draft(6, { id: OTHER_UUID })]);
       const before = await readAll(store);
       await store.close();
       const older = new Database(work.path);
@@ -106,6 +112,7 @@ describe("opening a store", () => {
       const again = await work.open();
       expect(await readAll(again)).toEqual(before);
       for (const { id, seq } of before) expect(await again.log.find(id)).toMatchObject({ seq });
+      expect(await again.log.history(TOPIC, "k", { limit: 10 })).toMatchObject([{ id: "mine" }]);
       await append(again, [
         draft(7),
         draft(8, { id: "mine", freshId: false }),

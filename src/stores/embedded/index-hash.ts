@@ -1,10 +1,10 @@
 /**
- * Ids as numbers, for the index of ids: HalfSipHash-2-4 under a key that each store draws for itself, so that nobody who chooses
- * ids can make them meet. 53 bits of it: a number that is exact, sorts, and is spread evenly whatever the ids are.
+ * Ids and keys as numbers, for their indexes: HalfSipHash-2-4 under a secret that each store draws for itself, so that nobody who chooses
+ * ids or keys can make them meet. 53 bits of it: a number that is exact, sorts, and is spread evenly whatever they are.
  */
 import { ID_BYTES } from "../id-key.js";
 
-export const KEY_BYTES = 8;
+export const SECRET_BYTES = 8;
 /** Hashes are integers from 0 to below this. */
 export const HASHES = 2 ** 53;
 
@@ -13,14 +13,14 @@ const LAST_ROUNDS = 4;
 /** What of the second half goes in: 53 bits are 32 and 21. */
 const LOW_BITS = 21;
 
-export class IdHash {
+export class IndexHash {
   readonly #k0: number;
   readonly #k1: number;
   #words = new Int32Array(64);
 
-  constructor(key: Buffer) {
-    this.#k0 = key.readInt32LE(0);
-    this.#k1 = key.readInt32LE(4);
+  constructor(secret: Buffer) {
+    this.#k0 = secret.readInt32LE(0);
+    this.#k1 = secret.readInt32LE(4);
   }
 
   /** Of the UUID whose bytes stand at `at`. */
@@ -45,6 +45,28 @@ export class IdHash {
     for (let i = 1; i < length; i += 2) words[at++] = (id.charCodeAt(i - 1) << 16) | id.charCodeAt(i);
     // The length, and the character that is left over: no two texts have the same words.
     words[at] = (length << 16) | (length % 2 === 0 ? 0 : id.charCodeAt(length - 1));
+    return this.#hash(count);
+  }
+
+  /** Of a key of a topic. */
+  ofKey(topic: number, key: Uint8Array): number {
+    const { length } = key;
+    const count = (length >> 2) + 2;
+    if (count > this.#words.length) this.#words = new Int32Array(count * 2);
+    const words = this.#words;
+    words[0] = topic;
+    let at = 1;
+    let i = 0;
+    for (; i + 4 <= length; i += 4)
+      words[at++] =
+        ((key[i] as number) << 24) |
+        ((key[i + 1] as number) << 16) |
+        ((key[i + 2] as number) << 8) |
+        (key[i + 3] as number);
+    // As above: the length, as much of it as the number of words does not tell, and what is left over.
+    let last = (length & 255) << 24;
+    for (; i < length; i++) last |= (key[i] as number) << ((i & 3) << 3);
+    words[at] = last;
     return this.#hash(count);
   }
 

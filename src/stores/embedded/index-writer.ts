@@ -1,18 +1,17 @@
-/** The index of ids in the writing thread: entries on their way into the file, and what is undone if they do not get there. */
-import type { Batch, BatchCursor } from "../batch-codec.js";
-import { EntryList, encodeEntries } from "./id-entries.js";
-import { IdIndex } from "./id-index.js";
-import { IdMerger, type IdSizes } from "./id-merger.js";
-import type { Partitions } from "./partitions.js";
+/** An index in the writing thread: entries on their way into the file, and what is undone if they do not get there. */
+import type { HashedIndex } from "./hashed-index.js";
+import { EntryList, encodeEntries } from "./index-entries.js";
+import { IndexMerger, type IndexSizes } from "./index-merger.js";
+import type { NotedEntries } from "./index-notes.js";
+import type { IsGone } from "./index-run-writer.js";
 import type { Connection } from "./sqlite.js";
 
 const ROOM = 64;
 
-export class IdIndexWriter {
-  readonly index: IdIndex;
+export class IndexWriter<I extends HashedIndex<NotedEntries>> {
+  readonly index: I;
   readonly #connection: Connection;
-  readonly #partitions: Partitions;
-  readonly #merger: IdMerger;
+  readonly #merger: IndexMerger;
   /** Those of the requests since the last `flush`. */
   #gathered = new EntryList(ROOM);
   #newlyDead = 0;
@@ -24,11 +23,10 @@ export class IdIndexWriter {
   /** False if nothing was added since the last look: most groups add nothing, and need not pay for one. */
   #mayBeDue = true;
 
-  constructor(connection: Connection, partitions: Partitions, sizes: IdSizes) {
+  constructor(connection: Connection, index: I, o: { readonly isGone: IsGone; readonly sizes: IndexSizes }) {
     this.#connection = connection;
-    this.#partitions = partitions;
-    this.index = new IdIndex(connection);
-    this.#merger = new IdMerger({ connection, index: this.index, partitions, sizes });
+    this.index = index;
+    this.#merger = new IndexMerger({ connection, index, ...o });
   }
 
   /** Whether there is something to be put in order. */
@@ -57,31 +55,34 @@ export class IdIndexWriter {
     this.#mayBeDue = true;
   }
 
-  /** Takes note of the event that the cursor stands on. */
-  add(part: number, batch: Batch, cursor: BatchCursor): void {
-    this.#gathered.push(this.index.hashOf(batch, cursor), part, cursor.seq);
+  /** Takes note of what stands at a place. */
+  add(hash: number, part: number, seq: number): void {
+    this.#gathered.push(hash, part, seq);
   }
 
-  /** The event that the cursor stands on is gone. An entry below the low of its partition leads nowhere without being told. */
-  remove(part: number, batch: Batch, cursor: BatchCursor): void {
-    const { seq } = cursor;
-    this.#newlyDead++;
-    if (seq < this.#partitions.get(part).low) return;
-    this.#newlyDead++;
-    this.#gathered.push(this.index.hashOf(batch, cursor), part, -seq);
+  /** So many entries lead nowhere, as `isGone` will say of them. */
+  countDead(entries: number): void {
+    this.#newlyDead += entries;
+  }
+
+  /** Takes note that it stands there no longer. */
+  remove(hash: number, part: number, seq: number): void {
+    this.#gathered.push(hash, part, -seq);
+    // Both of them.
+    this.#newlyDead += 2;
   }
 
   /** Writes what was gathered. */
   flush(): void {
     const entries = this.#gathered;
     if (this.#newlyDead > 0) {
-      this.#connection.sql("UPDATE id_state SET dead = dead + ?").run(this.#newlyDead);
+      this.#connection.sql(`UPDATE ${this.index.tables.state} SET dead = dead + ?`).run(this.#newlyDead);
       this.index.dead += this.#newlyDead;
       this.#newlyDead = 0;
       this.#mayBeDue = true;
     }
     if (entries.length > 0) {
-      this.index.notes.write(this.#connection, encodeEntries(entries, 0, entries.length), entries);
+      this.index.notes.write(encodeEntries(entries, 0, entries.length), entries);
       this.#gathered = new EntryList(ROOM);
       this.#added += entries.length;
       this.#mayBeDue = true;

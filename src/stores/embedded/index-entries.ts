@@ -1,6 +1,6 @@
 /**
- * Entries of the index of ids: the hash of an id, and where its event stands. An entry with a negative seq says that the one with
- * that seq is gone: where both meet, neither is kept.
+ * Entries of an index: the hash of an id or of a key, and where an event, or a batch, stands. An entry with a negative seq says that the
+ * one with that seq is gone: where both meet, neither is kept. They are sorted by hash, then by seq without its sign.
  *
  * In the file, numbers are little-endian and lie by column, so that they are read without a copy of each:
  *
@@ -9,6 +9,7 @@
 import { endianness } from "node:os";
 import { crc32 } from "node:zlib";
 import { BusError } from "../../model/errors.js";
+import type { IndexTables } from "./index-tables.js";
 
 /** What filters are made for. */
 export const MAX_CHUNK = 256;
@@ -73,8 +74,8 @@ export function encodeEntries({ hashes, seqs, parts }: Entries, from: number, to
   return bytes;
 }
 
-/** `where`: for the error, if they are damaged. */
-export function decodeEntries(stored: Buffer, where: string): Entries {
+/** Of which index they are, and where they stand: for the error, if they are damaged. */
+export function decodeEntries(stored: Buffer, of: IndexTables, where: string): Entries {
   // A row whose shape is damaged may hold anything.
   const count = Buffer.isBuffer(stored) && stored.length >= HEAD_BYTES ? stored.readUInt32LE(4) : -1;
   if (
@@ -82,15 +83,32 @@ export function decodeEntries(stored: Buffer, where: string): Entries {
     stored.length !== HEAD_BYTES + count * ENTRY_BYTES ||
     stored.readUInt32LE(0) !== crc32(stored.subarray(4))
   )
-    return damagedEntries(where);
+    return damagedEntries(of, where);
   // What comes from the engine may begin anywhere; columns of numbers may not.
   const bytes = Buffer.from(new Uint8Array(stored).buffer);
   if (IS_BIG_ENDIAN) swap(bytes, count);
   return columnsOf(bytes, count);
 }
 
-export function damagedEntries(where: string): never {
-  throw new BusError("STORE_DAMAGED", `the index of ids is damaged in ${where}; restore a backup`);
+export function damagedEntries({ title }: IndexTables, where: string): never {
+  throw new BusError("STORE_DAMAGED", `the index of ${title} is damaged in ${where}; restore a backup`);
+}
+
+/** Whether the entry at `at` stands behind one with this hash and seq. */
+export function isBehind({ hashes, seqs }: Entries, at: number, hash: number, seq: number): boolean {
+  const there = hashes[at] as number;
+  return there > hash || (there === hash && Math.abs(seqs[at] as number) > seq);
+}
+
+/** Where the first entry stands that is behind all with this hash and seq. */
+export function firstBehind(entries: Entries, hash: number, seq: number): number {
+  let [from, to] = [0, entries.length];
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if (isBehind(entries, middle, hash, seq)) to = middle;
+    else from = middle + 1;
+  }
+  return from;
 }
 
 function columnsOf({ buffer, byteOffset }: Buffer, length: number): Entries {

@@ -1,17 +1,17 @@
 import { expect, it } from "vitest";
 import { ID_BYTES, writeUuid } from "../id-key.js";
-import { HASHES, IdHash } from "./id-hash.js";
+import { HASHES, IndexHash } from "./index-hash.js";
 
-const hash = new IdHash(Buffer.from("0123456789abcdef", "hex"));
+const hash = new IndexHash(Buffer.from("0123456789abcdef", "hex"));
 
-function ofUuid(by: IdHash, id: string): number {
+function ofUuid(by: IndexHash, id: string): number {
   const bytes = Buffer.alloc(ID_BYTES + 3);
   writeUuid(id, bytes, 3);
   return by.ofUuid(bytes, 3);
 }
 
 it("hashes are whole numbers, the same for the same id and key, and others under another key", () => {
-  const other = new IdHash(Buffer.from("1123456789abcdef", "hex"));
+  const other = new IndexHash(Buffer.from("1123456789abcdef", "hex"));
   for (const id of ["", "a", "order-1", "😀".repeat(200), "\ud800"]) {
     const value = hash.ofText(id);
     expect(Number.isSafeInteger(value) && value >= 0 && value < HASHES).toBe(true);

@@ -1,26 +1,26 @@
 /**
- * Keeps the index of ids in order, in the writing thread, a slice at a time, so that appends are not kept waiting: notes become runs,
+ * Keeps an index in order, in the writing thread, a slice at a time, so that appends are not kept waiting: notes become runs,
  * and runs of about one size become one. Each slice is part of one commit, and the file says how far it came; any process may go on
  * from there.
  *
  *   settled --a merge begins--> into another, loses its chunks from the front --`through` has reached the end--> gone
  *   (output) through = -1, ... , settled
  *
- * Entries whose events are gone are left out: those below the low of their partition, and those that meet an entry that says so.
+ * Entries of what is gone are left out: those that `isGone` tells of, and those that meet an entry that says so.
  */
 import { BusError } from "../../model/errors.js";
-import { MAX_CHUNK } from "./id-entries.js";
-import type { IdIndex } from "./id-index.js";
-import { mergeSlice, RunSource } from "./id-run-source.js";
-import { RunWriter } from "./id-run-writer.js";
-import type { Run } from "./id-runs.js";
-import type { Partitions } from "./partitions.js";
+import type { HashedIndex } from "./hashed-index.js";
+import { MAX_CHUNK } from "./index-entries.js";
+import type { NotedEntries } from "./index-notes.js";
+import { mergeSlice, RunSource } from "./index-run-source.js";
+import { type IsGone, RunWriter } from "./index-run-writer.js";
+import { type Run, START } from "./index-runs.js";
 import type { Connection } from "./sqlite.js";
 
-export interface IdSizes {
+export interface IndexSizes {
   /** Notes that become a run. */
   readonly notes: number;
-  /** Entries of a chunk of a run; a few more, where the hashes of the last ones are the same. */
+  /** Entries of a chunk of a run; a few more, where the last ones have one place. */
   readonly chunk: number;
   /** Runs of about one size that become one, and how much larger the next size is. */
   readonly fanout: number;
@@ -30,7 +30,7 @@ export interface IdSizes {
   readonly mergedPerNew: number;
 }
 
-export const ID_SIZES: IdSizes = {
+export const INDEX_SIZES: IndexSizes = {
   notes: 32_768,
   chunk: MAX_CHUNK,
   fanout: 8,
@@ -38,25 +38,25 @@ export const ID_SIZES: IdSizes = {
   mergedPerNew: 4,
 };
 
-export interface IdMergerParts {
+export interface IndexMergerParts {
   readonly connection: Connection;
-  readonly index: IdIndex;
-  readonly partitions: Partitions;
-  readonly sizes: IdSizes;
+  readonly index: HashedIndex<NotedEntries>;
+  readonly isGone: IsGone;
+  readonly sizes: IndexSizes;
 }
 
-export class IdMerger {
+export class IndexMerger {
   readonly #connection: Connection;
-  readonly #index: IdIndex;
-  readonly #partitions: Partitions;
-  readonly #sizes: IdSizes;
+  readonly #index: HashedIndex<NotedEntries>;
+  readonly #isGone: IsGone;
+  readonly #sizes: IndexSizes;
   /** False once a merge has met damage, and then until the file is opened again: notes go on becoming runs. */
   #canMerge = true;
 
-  constructor({ connection, index, partitions, sizes }: IdMergerParts) {
+  constructor({ connection, index, isGone, sizes }: IndexMergerParts) {
     this.#connection = connection;
     this.#index = index;
-    this.#partitions = partitions;
+    this.#isGone = isGone;
     this.#sizes = sizes;
   }
 
@@ -65,7 +65,7 @@ export class IdMerger {
   }
 
   get #isRunDue(): boolean {
-    return this.#index.notes.count >= this.#sizes.notes;
+    return this.#index.notes.entries.count >= this.#sizes.notes;
   }
 
   /** `added`: how many entries are new since the last one. */
@@ -85,16 +85,15 @@ export class IdMerger {
 
   /** All notes become a run. They go first: there may be no room for both. */
   #makeRun(): void {
-    const { notes } = this.#index;
-    const entries = notes.sorted();
-    this.#connection.sql("DELETE FROM id_note").run();
-    notes.clear();
-    const run = this.#connection.sql("INSERT INTO id_run (count) VALUES (0)").insert();
+    const { notes, tables } = this.#index;
+    const entries = notes.entries.sorted();
+    notes.drop();
+    const run = this.#connection.sql(`INSERT INTO ${tables.run} (count) VALUES (0)`).insert();
     const writer = this.#writer(run);
     for (let i = 0; i < entries.length; i++) writer.addFrom(entries, i);
     writer.flush();
     if (writer.count === 0) this.#drop(run);
-    else this.#connection.sql("UPDATE id_run SET count = ? WHERE id = ?").run(writer.count, run);
+    else this.#connection.sql(`UPDATE ${tables.run} SET count = ? WHERE id = ?`).run(writer.count, run);
     this.#changed();
   }
 
@@ -123,39 +122,54 @@ export class IdMerger {
   #merge(inputs: readonly Run[], count: number): void {
     const output = inputs[0]?.into ?? this.#beginMerge(inputs);
     const writer = this.#writer(output.id);
-    const sources = inputs.map((run) => new RunSource(this.#connection, run.id, output.through ?? -1));
+    const { tables } = this.#index;
+    const after = output.through ?? START;
+    const sources = inputs.map((run) => new RunSource(this.#connection, tables, run.id, after));
     const last = mergeSlice(sources, writer, count);
     writer.flush();
     for (const source of sources) source.dropRead();
     if (last === undefined) this.#endMerge(output.id, output.count + writer.count);
     else
       this.#connection
-        .sql("UPDATE id_run SET count = count + ?, through = ? WHERE id = ?")
-        .run(writer.count, last, output.id);
+        .sql(`UPDATE ${tables.run} SET count = count + ?, through_hash = ?, through_seq = ? WHERE id = ?`)
+        .run(writer.count, last.hash, last.seq, output.id);
     this.#changed();
   }
 
   #beginMerge(inputs: readonly Run[]): Pick<Run, "id" | "count" | "through"> {
-    const id = this.#connection.sql("INSERT INTO id_run (count, through) VALUES (0, -1)").insert();
+    const { run: table, state } = this.#index.tables;
+    const id = this.#connection
+      .sql(`INSERT INTO ${table} (count, through_hash, through_seq) VALUES (0, ?, ?)`)
+      .insert(START.hash, START.seq);
     for (const run of inputs)
-      this.#connection.sql("UPDATE id_run SET into_run = ? WHERE id = ?").run(id, run.id);
+      this.#connection.sql(`UPDATE ${table} SET into_run = ? WHERE id = ?`).run(id, run.id);
     const isEverything = [...this.#index.runs.all()].every((run) => inputs.includes(run));
-    if (isEverything) this.#connection.sql("UPDATE id_state SET dead = 0").run();
-    return { id, count: 0, through: -1 };
+    if (isEverything) this.#connection.sql(`UPDATE ${state} SET dead = 0`).run();
+    return { id, count: 0, through: START };
   }
 
   #endMerge(output: number, count: number): void {
-    this.#connection.sql("DELETE FROM id_run WHERE into_run = ?").run(output);
+    const { run } = this.#index.tables;
+    this.#connection.sql(`DELETE FROM ${run} WHERE into_run = ?`).run(output);
     if (count === 0) this.#drop(output);
-    else this.#connection.sql("UPDATE id_run SET count = ?, through = NULL WHERE id = ?").run(count, output);
+    else
+      this.#connection
+        .sql(`UPDATE ${run} SET count = ?, through_hash = NULL, through_seq = NULL WHERE id = ?`)
+        .run(count, output);
   }
 
   #drop(run: number): void {
-    this.#connection.sql("DELETE FROM id_run WHERE id = ?").run(run);
+    this.#connection.sql(`DELETE FROM ${this.#index.tables.run} WHERE id = ?`).run(run);
   }
 
   #writer(run: number): RunWriter {
-    return new RunWriter(this.#connection, run, { partitions: this.#partitions, chunk: this.#sizes.chunk });
+    const parts = {
+      connection: this.#connection,
+      tables: this.#index.tables,
+      isGone: this.#isGone,
+      chunk: this.#sizes.chunk,
+    };
+    return new RunWriter(parts, run);
   }
 
   /** About which size a run has: 0 is that of one made of notes. One that lost less than half when it was made counts as larger ones. */
@@ -165,7 +179,7 @@ export class IdMerger {
   }
 
   #changed(): void {
-    this.#connection.sql("UPDATE id_state SET version = version + 1").run();
+    this.#connection.sql(`UPDATE ${this.#index.tables.state} SET version = version + 1`).run();
     this.#index.refresh();
   }
 }

@@ -1,10 +1,11 @@
 import { expect, it } from "vitest";
 import { BusError } from "../../model/errors.js";
-import { decodeEntries, EntryList, encodeEntries, MAX_CHUNK } from "./id-entries.js";
-import { filterOf, mayHold, soundFilter } from "./id-filter.js";
-import { IdHash } from "./id-hash.js";
+import { decodeEntries, EntryList, encodeEntries, MAX_CHUNK } from "./index-entries.js";
+import { filterOf, mayHold, soundFilter } from "./index-filter.js";
+import { IndexHash } from "./index-hash.js";
+import { ID_TABLES } from "./index-tables.js";
 
-const hash = new IdHash(Buffer.from("0123456789abcdef", "hex"));
+const hash = new IndexHash(Buffer.from("0123456789abcdef", "hex"));
 
 function entriesOf(count: number): EntryList {
   const entries = new EntryList(1);
@@ -17,7 +18,7 @@ it("entries come back as they were, wherever their bytes lie", () => {
   const entries = entriesOf(100);
   const bytes = encodeEntries(entries, 10, 60);
   const elsewhere = Buffer.concat([Buffer.from("odd"), bytes]).subarray(3);
-  const { length, hashes, parts, seqs } = decodeEntries(elsewhere, "a test");
+  const { length, hashes, parts, seqs } = decodeEntries(elsewhere, ID_TABLES, "a test");
   expect(length).toBe(50);
   for (let i = 0; i < length; i++)
     expect([hashes[i], parts[i], seqs[i]]).toEqual([
@@ -37,7 +38,7 @@ it("P14: entries with a byte that is not what it was are refused, and so are tho
   for (const one of [...damaged, bytes.subarray(0, -20), Buffer.alloc(0), Buffer.alloc(8)]) {
     let error: unknown;
     try {
-      decodeEntries(one, "chunk 7");
+      decodeEntries(one, ID_TABLES, "chunk 7");
     } catch (thrown) {
       error = thrown;
     }

@@ -1,9 +1,9 @@
 /**
- * Which hashes are certainly not in a chunk of the index of ids, in two bytes for each that is (a Bloom filter): of those that are
+ * Which hashes are certainly not in a chunk of an index, in two bytes for each that is (a Bloom filter): of those that are
  * not, about one in 1,500 is let through. A filter that is damaged lets all of them through.
  */
 import { crc32 } from "node:zlib";
-import { MAX_CHUNK } from "./id-entries.js";
+import { MAX_CHUNK } from "./index-entries.js";
 
 const BITS = MAX_CHUNK * 16;
 const PROBES = 8;

@@ -1,0 +1,255 @@
+/**
+ * Runs of an index, as one connection sees them: entries in their order, in chunks. Hashes are spread evenly, so that the chunk of a
+ * hash is found by a guess and a step; its filter says, nearly always, that the hash is not there. Filters are loaded when they
+ * are first asked for, and kept: runs do not change.
+ *
+ * Runs that are being merged (index-merger) do: entries up to `through` have gone from the inputs to the output, and the inputs lose
+ * the chunks that have been read to their end.
+ */
+import { damagedEntries, decodeEntries, type Entries, firstBehind } from "./index-entries.js";
+import { mayHold, soundFilter } from "./index-filter.js";
+import type { IndexTables } from "./index-tables.js";
+import type { Connection } from "./sqlite.js";
+
+/** Steps from a guess before it counts as a bad one: the same hash may fill many chunks. */
+const GUESS_STEPS = 4;
+
+type RunRow = [
+  id: number,
+  count: number,
+  into: number | null,
+  throughHash: number | null,
+  throughSeq: number | null,
+];
+
+/** Called with each entry under a hash. */
+export type OnEntry = (part: number, seq: number) => void;
+
+/** An entry, or where one would stand. */
+export interface Position {
+  readonly hash: number;
+  readonly seq: number;
+}
+
+/** Before all entries. */
+export const START: Position = { hash: -1, seq: 0 };
+
+export class Run {
+  readonly id: number;
+  count = 0;
+  /** The run that it is being merged into. */
+  into: Run | undefined;
+  /** While others are merged into it: up to where it has their entries. */
+  through: Position | undefined;
+  readonly #connection: Connection;
+  readonly #tables: IndexTables;
+  /** The first entry of each chunk, and the number of the first of them: the others follow. */
+  readonly #hashes: number[] = [];
+  readonly #seqs: number[] = [];
+  #firstNumber = 0;
+  readonly #filters: (Uint8Array | null)[] = [];
+  /** The chunk that was loaded last: who looks for many things does so in the order of their hashes. */
+  #loaded: Entries | undefined;
+  #loadedChunk = -1;
+
+  constructor(connection: Connection, tables: IndexTables, id: number) {
+    this.#connection = connection;
+    this.#tables = tables;
+    this.id = id;
+  }
+
+  /** Whether it is neither being made nor being merged. */
+  get isSettled(): boolean {
+    return this.into === undefined && this.through === undefined;
+  }
+
+  get chunks(): number {
+    return this.#hashes.length;
+  }
+
+  find(hash: number, onEntry: OnEntry): void {
+    if (this.#isElsewhere(hash)) return;
+    for (let chunk = this.#chunkOf(hash, Number.POSITIVE_INFINITY); chunk >= 0; chunk--) {
+      const entries = this.#chunkWith(chunk, hash);
+      if (entries !== undefined) {
+        const { hashes, seqs, parts } = entries;
+        for (let i = firstBehind(entries, hash, -1); hashes[i] === hash; i++)
+          onEntry(parts[i] as number, seqs[i] as number);
+      }
+      if (this.#hashes[chunk] !== hash) return;
+    }
+  }
+
+  /** Stretches of entries under a hash, each in its chunk: those from `seq` on, or those up to it from the last one on. */
+  *stretches(hash: number, seq: number, isDescending: boolean): Generator<Stretch> {
+    if (this.#isElsewhere(hash)) return;
+    const step = isDescending ? -1 : 1;
+    const begin = this.#chunkOf(hash, seq);
+    for (
+      let chunk = isDescending ? begin : Math.max(0, begin);
+      chunk >= 0 && chunk < this.chunks;
+      chunk += step
+    ) {
+      if ((this.#hashes[chunk] as number) > hash) return;
+      const entries = this.#chunkWith(chunk, hash);
+      if (entries !== undefined) yield stretchOf(entries, hash, seq, isDescending);
+      if (isDescending && this.#hashes[chunk] !== hash) return;
+    }
+  }
+
+  /** What is damaged in one of its chunks throws. */
+  check(chunk: number): void {
+    if (this.#load(chunk) === undefined) damagedEntries(this.#tables, this.#nameOf(chunk));
+  }
+
+  /** Learns of chunks that were added since. */
+  refresh(): void {
+    const rows = this.#connection
+      .sql(
+        `SELECT number, first_hash, first_seq FROM ${this.#tables.chunk} WHERE run = ? AND number > ? ORDER BY number`,
+      )
+      .all<[number: number, hash: number, seq: number]>(this.id, this.#firstNumber + this.chunks - 1);
+    if (this.chunks === 0) this.#firstNumber = rows[0]?.[0] ?? 0;
+    for (const [, hash, seq] of rows) {
+      this.#hashes.push(hash);
+      this.#seqs.push(seq);
+    }
+  }
+
+  /** Whether all entries under a hash have gone to the output, or none have come yet. */
+  #isElsewhere(hash: number): boolean {
+    return this.into !== undefined
+      ? hash < (this.into.through?.hash ?? -1)
+      : this.through !== undefined && hash > this.through.hash;
+  }
+
+  /** The last chunk that begins at a hash and seq, or before them; -1 if all are behind. */
+  #chunkOf(hash: number, seq: number): number {
+    const hashes = this.#hashes;
+    const last = hashes.length - 1;
+    if (last < 0) return -1;
+    const guess = Math.min(last, Math.floor((hash / (hashes[last] as number)) * last) || 0);
+    let chunk = guess;
+    for (let steps = 0; steps < GUESS_STEPS; steps++) {
+      if (this.#isBehind(chunk, hash, seq)) {
+        if (--chunk < 0) return -1;
+      } else if (chunk < last && !this.#isBehind(chunk + 1, hash, seq)) chunk++;
+      else return chunk;
+    }
+    let [from, to] = [0, last + 1];
+    while (from < to) {
+      const middle = (from + to) >> 1;
+      if (this.#isBehind(middle, hash, seq)) to = middle;
+      else from = middle + 1;
+    }
+    return from - 1;
+  }
+
+  #isBehind(chunk: number, hash: number, seq: number): boolean {
+    const there = this.#hashes[chunk] as number;
+    return there > hash || (there === hash && (this.#seqs[chunk] as number) > seq);
+  }
+
+  /** The chunk, if it may have entries under a hash. */
+  #chunkWith(chunk: number, hash: number): Entries | undefined {
+    let filter = this.#filters[chunk];
+    if (filter === undefined) {
+      filter = this.#loadFilter(chunk);
+      this.#filters[chunk] = filter;
+    }
+    if (!mayHold(filter, hash)) return undefined;
+    if (this.#loadedChunk === chunk) return this.#loaded;
+    this.#loadedChunk = -1;
+    this.#loaded = this.#load(chunk);
+    // One whose last entries have gone to the output is not there any more, though a hash behind them may lead to it.
+    if (this.#loaded === undefined && this.into === undefined)
+      damagedEntries(this.#tables, this.#nameOf(chunk));
+    this.#loadedChunk = chunk;
+    return this.#loaded;
+  }
+
+  #load(chunk: number): Entries | undefined {
+    const row = this.#connection
+      .sql(`SELECT entries FROM ${this.#tables.chunk} WHERE run = ? AND number = ?`)
+      .get<[Buffer]>(this.id, this.#firstNumber + chunk);
+    return row && decodeEntries(row[0], this.#tables, this.#nameOf(chunk));
+  }
+
+  #loadFilter(chunk: number): Uint8Array | null {
+    const row = this.#connection
+      .sql(`SELECT filter FROM ${this.#tables.chunk} WHERE run = ? AND number = ?`)
+      .get<[Buffer]>(this.id, this.#firstNumber + chunk);
+    return row === undefined ? null : soundFilter(row[0]);
+  }
+
+  #nameOf(chunk: number): string {
+    return placeOfChunk(this.id, this.#firstNumber + chunk);
+  }
+}
+
+/** Entries from one place to before another. */
+export interface Stretch {
+  readonly entries: Entries;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Of sorted entries: those under a hash, from a seq on or up to it. */
+export function stretchOf(entries: Entries, hash: number, seq: number, isDescending: boolean): Stretch {
+  return isDescending
+    ? { entries, from: firstBehind(entries, hash, -1), to: firstBehind(entries, hash, seq) }
+    : {
+        entries,
+        from: firstBehind(entries, hash, seq - 1),
+        to: firstBehind(entries, hash, Number.POSITIVE_INFINITY),
+      };
+}
+
+export class IndexRuns {
+  readonly #connection: Connection;
+  readonly #tables: IndexTables;
+  #runs = new Map<number, Run>();
+
+  constructor(connection: Connection, tables: IndexTables) {
+    this.#connection = connection;
+    this.#tables = tables;
+  }
+
+  all(): IterableIterator<Run> {
+    return this.#runs.values();
+  }
+
+  /** Brings what is known up to date. */
+  refresh(): void {
+    const rows = this.#connection
+      .sql(`SELECT id, count, into_run, through_hash, through_seq FROM ${this.#tables.run} ORDER BY id`)
+      .all<RunRow>();
+    const known = this.#runs;
+    this.#runs = new Map();
+    for (const [id, count, , hash, seq] of rows) {
+      const run = known.get(id) ?? new Run(this.#connection, this.#tables, id);
+      // What was loaded of one that is being made may be more by now.
+      if (!known.has(id) || run.through !== undefined) run.refresh();
+      run.count = count;
+      run.through = hash === null || seq === null ? undefined : { hash, seq };
+      this.#runs.set(id, run);
+    }
+    for (const [id, , into] of rows) {
+      const run = this.#runs.get(id) as Run;
+      run.into = into === null ? undefined : this.#runs.get(into);
+    }
+  }
+
+  forget(): void {
+    this.#runs = new Map();
+  }
+
+  find(hash: number, onEntry: OnEntry): void {
+    for (const run of this.#runs.values()) run.find(hash, onEntry);
+  }
+}
+
+/** For people. */
+export function placeOfChunk(run: number, number: number): string {
+  return `chunk ${number} of run ${run}`;
+}
