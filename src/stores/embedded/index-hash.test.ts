@@ -23,24 +23,35 @@ it("hashes are whole numbers, the same for the same id and key, and others under
   expect(ofUuid(other, uuid)).not.toBe(ofUuid(hash, uuid));
 });
 
+const ALIKE = [
+  "",
+  "\0",
+  "\0\0",
+  "\0\0\0",
+  "\0\0\0\0",
+  "a",
+  "a\0",
+  "\0a",
+  "ab",
+  "ba",
+  "abc",
+  "ab\0",
+  "ab\0c",
+  "x".repeat(130),
+  "x".repeat(131),
+  "x".repeat(130 + 256),
+];
+
 it("texts that differ by little, or by nothing but their length, have hashes of their own", () => {
-  const ids = [
-    "",
-    "\0",
-    "\0\0",
-    "\0\0\0",
-    "a",
-    "a\0",
-    "\0a",
-    "ab",
-    "ba",
-    "abc",
-    "ab\0",
-    "ab\0c",
-    "x".repeat(130),
-    "x".repeat(131),
-  ];
-  expect(new Set(ids.map((id) => hash.ofText(id))).size).toBe(ids.length);
+  expect(new Set(ALIKE.map((id) => hash.ofText(id))).size).toBe(ALIKE.length);
+});
+
+it("so have keys, and the same key in each topic", () => {
+  const hashes = [1, 2, 256].flatMap((topic) => ALIKE.map((key) => hash.ofKey(topic, Buffer.from(key))));
+  expect(new Set(hashes).size).toBe(3 * ALIKE.length);
+  expect(ALIKE.map((key) => hash.ofKey(1, Buffer.from(`-${key}`).subarray(1)))).toEqual(
+    hashes.slice(0, ALIKE.length),
+  );
 });
 
 it("hashes are spread evenly, however alike the ids are", () => {
