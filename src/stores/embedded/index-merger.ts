@@ -38,6 +38,9 @@ export const INDEX_SIZES: IndexSizes = {
   mergedPerNew: 4,
 };
 
+/** However many are new, no more slices than this are merged at once: appends wait meanwhile. */
+const MAX_SLICES = 4;
+
 export interface IndexMergerParts {
   readonly connection: Connection;
   readonly index: HashedIndex<NotedEntries>;
@@ -72,9 +75,9 @@ export class IndexMerger {
   slice(added: number): void {
     if (this.#isRunDue) this.#makeRun();
     const inputs = this.#toMerge();
-    const { slice, mergedPerNew } = this.#sizes;
-    const count = Math.max(slice, mergedPerNew * added);
     if (inputs === undefined) return;
+    const { slice, mergedPerNew } = this.#sizes;
+    const count = Math.min(Math.max(slice, mergedPerNew * added), MAX_SLICES * slice);
     try {
       this.#merge(inputs, count);
     } catch (error) {
