@@ -233,20 +233,23 @@ export class Bus implements EventBus {
     return [...shells].map(({ partition, epoch }) => ({ partition, epoch }));
   }
 
-  /** Moves the group. Events before the new place are not delivered again; those after it are. */
+  /**
+   * Moves the group, or sets up one that is new to the topic. Events before the new place are not delivered again; those after
+   * it are. NOT_FOUND if there is no such topic.
+   */
   async setCursor(topic: string, group: string, to: CursorTarget): Promise<void> {
     await this.#core.ready();
     checkGroupName(group);
-    await this.#core.catalog.resolve(topic);
+    await this.#core.catalog.find(topic);
     await moveGroup(this.store, { topic, group }, to);
     this.#core.subscriptions.runner({ topic, group })?.changed();
   }
 
-  /** Reads what is in the topic now, outside any group: partitions merged by time. */
+  /** Reads what is in the topic now, outside any group: partitions merged by time. NOT_FOUND if there is no such topic. */
   async *read<T = unknown>(topic: TopicRef<T>, position: ReadPosition = {}): AsyncGenerator<EventRecord<T>> {
     checkReadPosition(position);
     await this.#core.ready();
-    const config = await this.#core.catalog.resolve(topic);
+    const config = await this.#core.catalog.find(topic);
     const { limit = Number.POSITIVE_INFINITY, partition, filter } = position;
     checkPartition(config, partition);
     const reading = {
@@ -273,13 +276,13 @@ export class Bus implements EventBus {
     yield* followTopic(this.#core.tail, topic, floors, signal);
   }
 
-  /** The seq after which to begin in each partition, for a wish like "latest" or "since noon". */
+  /** The seq after which to begin in each partition, for a wish like "latest" or "since noon". NOT_FOUND if there is no such topic. */
   async positions(
     topic: TopicRef,
     position: Omit<ReadPosition, "limit" | "filter" | "partition"> = {},
   ): Promise<Seq[]> {
     await this.#core.ready();
-    const { name } = await this.#core.catalog.resolve(topic);
+    const { name } = await this.#core.catalog.find(topic);
     return floorsOf(this.store.log, name, readWish(position));
   }
 
@@ -288,13 +291,13 @@ export class Bus implements EventBus {
     return new Admin(this.#core);
   }
 
-  /** The newest event of each key; undefined for keys that have none. */
+  /** The newest event of each key; undefined for keys that have none. NOT_FOUND if there is no such topic. */
   async latestByKey<T = unknown>(
     topic: TopicRef<T>,
     keys: readonly string[],
   ): Promise<Record<string, EventRecord<T> | undefined>> {
     await this.#core.ready();
-    const { name } = await this.#core.catalog.resolve(topic);
+    const { name } = await this.#core.catalog.find(topic);
     const found = await this.store.log.latestByKey(name, keys);
     return Object.fromEntries(keys.map((key) => [key, found.get(key)?.record as EventRecord<T> | undefined]));
   }

@@ -1,7 +1,13 @@
 /** The topics this bus knows: their definitions as given in code, and their configuration as the store has it. */
 import { BusError } from "../model/errors.js";
 import type { Limits } from "../model/limits.js";
-import { checkTopicName, type TopicConfig, type TopicDefinition, type TopicRef } from "../model/topic.js";
+import {
+  checkTopicName,
+  type TopicConfig,
+  type TopicDefinition,
+  type TopicRef,
+  topicName,
+} from "../model/topic.js";
 import type { Registry } from "../ports/registry.js";
 
 const DAY_MS = 86_400_000;
@@ -67,6 +73,22 @@ export class TopicCatalog {
       this.#resolving.set(name, resolving);
     }
     return resolving;
+  }
+
+  /** The configuration of a topic that is there; NOT_FOUND if it is not. For those who read: they bring none into being. */
+  async find(topic: TopicRef): Promise<TopicConfig> {
+    const name = topicName(topic);
+    checkTopicName(name);
+    const known = this.#configs.get(name);
+    if (known !== undefined) return known;
+    const config = await this.#registry.topic(name);
+    if (config === null)
+      throw new BusError(
+        "NOT_FOUND",
+        `there is no topic ${name}: it comes into being by createBus({ topics }), bus.defineTopic, the first publish or subscription`,
+      );
+    this.#configs.set(name, config);
+    return config;
   }
 
   async list(): Promise<readonly TopicConfig[]> {

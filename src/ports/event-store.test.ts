@@ -37,6 +37,15 @@ describe("a scan of several partitions", () => {
   });
 });
 
+describe("a topic that nobody inserted anything into", () => {
+  it("is empty for whoever looks, and does not come into being by that", async () => {
+    const events = await storeWith(1);
+    expect(await events.scan("t.none")).toEqual([]);
+    expect(await events.latestByKey("t.none", ["k"])).toEqual({ k: undefined });
+    expect((await events.store.registry.topics()).map(({ name }) => name)).toEqual(["t.a"]);
+  });
+});
+
 describe("the small stores refuse", () => {
   it("to scan behind an event that the topic does not have", async () => {
     const events = await storeWith(1);

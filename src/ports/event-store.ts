@@ -20,7 +20,7 @@ export interface ScanParams {
 /** The log by three verbs, for those who compose by hand. */
 export interface EventStore {
   insert<T>(event: Omit<EventRecord<T>, "partition" | "seq"> & { partition?: number }): Promise<void>;
-  /** In log order within a partition; partitions merged by time. An `afterId` that the topic does not have is NOT_FOUND. */
+  /** In log order within a partition; partitions merged by time; nothing if nobody inserted any. An `afterId` that the topic does not have is NOT_FOUND. */
   scan(topic: string, params?: ScanParams): Promise<EventRecord[]>;
   latestByKey(topic: string, keys: readonly string[]): Promise<Record<string, EventRecord | undefined>>;
 }
@@ -67,7 +67,8 @@ export class StoreEvents implements EventStore {
   }
 
   async scan(topic: string, params: ScanParams = {}): Promise<EventRecord[]> {
-    const { partitions } = await topicOf(this.store, topic);
+    checkTopicName(topic);
+    const partitions = (await this.store.registry.topic(topic))?.partitions ?? 0;
     const limit = params.limit ?? 1_000;
     const after = await eventOf(this.store, topic, params.afterId);
     const pages: (readonly StoredEvent[])[] = [];
