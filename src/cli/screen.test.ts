@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Screen } from "./screen.js";
+import { isScreen, Screen } from "./screen.js";
 
 function terminal() {
   const written: string[] = [];
@@ -7,6 +7,12 @@ function terminal() {
 }
 
 describe("the screen", () => {
+  it("is for terminals that know a cursor", () => {
+    expect(isScreen(true, "xterm")).toBe(true);
+    expect(isScreen(true, "dumb")).toBe(false);
+    expect(isScreen(false, "xterm")).toBe(false);
+  });
+
   it("draws over what it drew, and gives the terminal back with its cursor", () => {
     const out = terminal();
     const screen = new Screen(out);

@@ -15,6 +15,11 @@ const HOME = "\x1b[H";
 const CLEAR_LINE_END = "\x1b[K";
 const CLEAR_BELOW = "\x1b[J";
 
+/** Whether it can be drawn over: not a pipe, nor a terminal that knows no cursor. */
+export function isScreen(isTerminal = process.stdout.isTTY === true, kind = process.env.TERM): boolean {
+  return isTerminal && kind !== "dumb";
+}
+
 export class Screen {
   readonly #terminal: Terminal;
   #entered = false;

@@ -1,6 +1,6 @@
 /** What `promethean up` shows while it runs: a status line, a table, or lines for a log. */
-import pc from "picocolors";
 import { pause, systemClock } from "../model/clock.js";
+import { colors } from "./colors.js";
 import { Screen } from "./screen.js";
 import { plainLine, statusLine, summaryLine, tableFrame } from "./table-frame.js";
 import type { WatchedMachine } from "./watched-machine.js";
@@ -17,7 +17,7 @@ export async function showStatus(machine: WatchedMachine, signal: AbortSignal): 
   const clear = (): boolean => stdout.write("\r\x1b[K");
   for (let waitMs = FIRST_LOOK_MS; !signal.aborted; waitMs = machine.rows.size > 0 ? REDRAW_MS : waitMs) {
     await machine.refresh();
-    stdout.write(`\r${pc.dim(statusLine(machine.rows.sorted(), machine.figures, stdout.columns))}\x1b[K`);
+    stdout.write(`\r${colors.dim(statusLine(machine.rows.sorted(), machine.figures, stdout.columns))}\x1b[K`);
     await pause(systemClock, waitMs, signal);
   }
   clear();
@@ -28,7 +28,7 @@ export async function showTable(machine: WatchedMachine, signal: AbortSignal, li
   const draw = (): void => {
     const { columns, lines } = screen.size;
     const size = { columns, lines: lines - 1 };
-    screen.draw([link, ...tableFrame(machine.rows.sorted(), machine.figures, size, Date.now(), pc)]);
+    screen.draw([link, ...tableFrame(machine.rows.sorted(), machine.figures, size, Date.now(), colors)]);
   };
   const resume = (): void => {
     screen.enter();

@@ -2,11 +2,11 @@
 import { statfs } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { Command } from "commander";
-import pc from "picocolors";
 import type { GroupLag } from "../../bus/admin.js";
 import type { TaskReport } from "../../model/task.js";
 import type { EmbeddedStore } from "../../stores/embedded/index.js";
 import type { Backend } from "../backend.js";
+import { colors } from "../colors.js";
 import { CliError, failure } from "../exit.js";
 import { newCommand } from "../own-command.js";
 import { Progress } from "../progress.js";
@@ -247,9 +247,9 @@ async function upkeep(backend: Backend): Promise<Finding[]> {
 
 function print({ out }: Session<DoctorOptions>, findings: readonly Finding[]): void {
   const paint: Readonly<Record<State, (text: string) => string>> = {
-    ok: pc.green,
-    warn: pc.yellow,
-    fail: pc.red,
+    ok: colors.green,
+    warn: colors.yellow,
+    fail: colors.red,
   };
   const width = Math.max(...findings.map(({ check }) => check.length));
   const lines = findings.flatMap(({ check, state, found, advice }) => [

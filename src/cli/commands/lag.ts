@@ -7,7 +7,7 @@ import type { Backend } from "../backend.js";
 import { tableLines } from "../output.js";
 import { newCommand } from "../own-command.js";
 import { count, duration } from "../quantities.js";
-import { Screen } from "../screen.js";
+import { isScreen, Screen } from "../screen.js";
 import { perform, type Session, withConnection } from "../session.js";
 import { GROUP_COLUMNS } from "./groups.js";
 
@@ -41,7 +41,7 @@ export function lagCommand(): Command {
 async function lag(session: Session<LagOptions>): Promise<void> {
   const backend = await session.connect();
   if (!session.options.watch) return print(session, await ask(session, backend));
-  const screen = process.stdout.isTTY && !session.out.json ? new Screen(process.stdout) : undefined;
+  const screen = isScreen() && !session.out.json ? new Screen(process.stdout) : undefined;
   screen?.enter();
   try {
     while (!session.signal.aborted) {

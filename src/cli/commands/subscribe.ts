@@ -4,6 +4,7 @@
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import type { Readable } from "node:stream";
 import type { Command } from "commander";
 import { type ClientContext, PromClient } from "../../client/index.js";
 import { BusError } from "../../model/errors.js";
@@ -141,7 +142,8 @@ class Work {
   async #run(command: string, event: EventRecord, ctx: ClientContext): Promise<void> {
     const child = spawn(command, {
       shell: true,
-      stdio: ["pipe", "inherit", "pipe"],
+      // Past us it would be the program that fails when nobody reads any more, and its event would be tried again and given up.
+      stdio: ["pipe", process.stdout.isTTY ? "inherit" : "pipe", "pipe"],
       env: {
         ...process.env,
         PROMETHEAN_EVENT_TOPIC: event.topic,
@@ -162,9 +164,19 @@ class Work {
   }
 }
 
+/** No faster than it is read. A reader that is gone ends this command, with the event not settled. */
+function passOn(output: Readable): void {
+  output.on("data", (chunk: Buffer) => {
+    if (process.stdout.write(chunk)) return;
+    output.pause();
+    process.stdout.once("drain", () => output.resume());
+  });
+}
+
 /** Resolves if the program ends with 0; else rejects with the last thing it said. */
 async function settled(child: ChildProcess, input: string): Promise<void> {
   let said = "";
+  if (child.stdout !== null) passOn(child.stdout);
   child.stderr?.on("data", (chunk: Buffer) => {
     process.stderr.write(chunk);
     said = (said + chunk.toString()).slice(-MAX_REASON_BYTES);

@@ -11,6 +11,7 @@ import { consoleIsBuilt, signInLink } from "../console-link.js";
 import { DataFolder } from "../data-folder.js";
 import { failure } from "../exit.js";
 import { newCommand } from "../own-command.js";
+import { isScreen } from "../screen.js";
 import { perform, type Session } from "../session.js";
 import { chooseStore, redacted } from "../store-choice.js";
 import { RecentTrouble, WatchedMachine } from "../watched-machine.js";
@@ -153,7 +154,7 @@ function announce(hub: Hub, token: string, bus: Bus, folder: DataFolder): void {
 async function show(session: Session<UpOptions>, machine: WatchedMachine, link: string): Promise<void> {
   const { showStatus, showTable, printLines, lastWord } = await import("../up-screens.js");
   const { plain, table } = session.options;
-  const live = process.stdout.isTTY && !plain && process.env.TERM !== "dumb";
+  const live = isScreen() && !plain;
   if (live && table) await showTable(machine, session.signal, link);
   else if (live) await showStatus(machine, session.signal);
   else await printLines(machine, session.signal);
