@@ -165,15 +165,27 @@ class Gateway {
 
   async listen(host: string, wanted: number): Promise<{ url: string; port: number }> {
     const port = await new Promise<number>((resolve, reject) => {
-      this.#server.once("error", (error: NodeJS.ErrnoException) => {
+      const fail = (error: NodeJS.ErrnoException): void => {
         this.#stopWatching();
         reject(listenError(error, host, wanted));
+      };
+      this.#server.once("error", fail);
+      this.#server.listen(wanted, host, () => {
+        this.#server.off("error", fail).on("error", (error) => this.#tellOf(error));
+        resolve((this.#server.address() as AddressInfo).port);
       });
-      this.#server.listen(wanted, host, () => resolve((this.#server.address() as AddressInfo).port));
     });
     this.#url = `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
     this.#context.roll.start();
     return { url: this.#url, port };
+  }
+
+  /** A connection that the system could not take on: too many files are open, or no memory is left. The others go on. */
+  #tellOf(error: NodeJS.ErrnoException): void {
+    const { failures, log, bus } = this.#context;
+    const leftOut = failures.admit(`accept ${error.code}`, bus.clock.steady());
+    if (leftOut !== null)
+      log.error({ err: error, ...(leftOut > 0 && { leftOut }) }, "a connection was not taken on");
   }
 
   #stopWatching(): void {

@@ -4,6 +4,7 @@
  */
 import type { DeadLetter } from "../model/dead-letter.js";
 import type { Seq, StoredEvent } from "../model/event.js";
+import { hash64 } from "../model/partition.js";
 import { deadLetterTopic } from "../model/topic.js";
 import type { Documents, ViewDocument } from "../ports/documents.js";
 import type { Letter, LetterStatus } from "./dead-letters.js";
@@ -105,9 +106,15 @@ async function completed(host: Host, letter: Letter): Promise<Letter> {
   return event === undefined ? letter : { ...rest, event: event.record };
 }
 
-/** Where it is written down what became of letters. */
+const LONGEST_VIEW = 120;
+
+/** Where it is written down what became of letters. Names that are too long for a view end in a hash of them. */
 export function outcomesView(topic: string): Parameters<Documents["get"]>[0] {
-  return deadLetterTopic(topic).slice(0, 120);
+  const name = deadLetterTopic(topic);
+  if (name.length <= LONGEST_VIEW) return name;
+  const { hi, lo } = hash64(name);
+  const hash = [hi, lo].map((half) => (half >>> 0).toString(16).padStart(8, "0")).join("");
+  return `${name.slice(0, LONGEST_VIEW - 1 - hash.length)}-${hash}`;
 }
 
 function letterOf(event: StoredEvent, outcome: ViewDocument | undefined): Letter | null {
