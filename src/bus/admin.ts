@@ -87,7 +87,8 @@ export class Admin {
 
   /**
    * Forgets where a group stands on a topic; its dead letters stay. WRITE_CONFLICT while somebody is subscribed with it, in whatever
-   * process, or if it feeds a view. Whoever subscribes under its name afterwards begins anew.
+   * process, or if it feeds a view. Whoever subscribes under its name afterwards begins anew; whoever does so meanwhile goes on where
+   * it stood.
    */
   async remove(ref: GroupRef, o: { actor?: string; dryRun?: boolean } = {}): Promise<RemovedGroup> {
     await this.#core.ready();

@@ -151,7 +151,7 @@ export class Subscriptions {
         Math.max(request.options.batchSize ?? 0, MIN_PAGE),
       );
       const runner = new GroupRunner(ref, options);
-      const started = firstFloors(ref, topic, options, wish).then((floors) => runner.start(floors));
+      const started = startRunner(runner, topic, options, wish);
       running = { runner, mode, started, users: 0, closed: null };
       this.#running.set(key, running);
     } else if (running.mode.ordering !== mode.ordering) {
@@ -266,14 +266,19 @@ export class Subscription {
 }
 
 /** A group that has a cursor in every partition goes on from there, whatever is wished for. */
-async function firstFloors(
-  ref: GroupRef,
-  topic: TopicConfig,
-  options: RunnerOptions,
+async function startRunner(
+  runner: GroupRunner,
+  { name, partitions }: TopicConfig,
+  { groups, clock, log }: RunnerOptions,
   wish: Wish,
-): Promise<number[]> {
-  const state = await options.groups.state(ref, { nowMs: options.clock.now() });
-  return state?.leases.length === topic.partitions ? [] : floorsOf(options.log, topic.name, wish);
+): Promise<void> {
+  const leases = (await groups.state(runner.ref, { nowMs: clock.now() }))?.leases ?? [];
+  if (leases.length < partitions) await runner.start(await floorsOf(log, name, wish), { known: false });
+  else
+    await runner.start(
+      leases.map(({ cursor }) => cursor.floor),
+      { known: true },
+    );
 }
 
 /**

@@ -39,6 +39,8 @@ export class GroupRunner implements Participant {
   readonly #shellOptions: ShellOptions;
   readonly #shells = new Map<number, DeliveryShell>();
   readonly #givingUp = new Map<DeliveryShell, Promise<void>>();
+  /** Where the group stands, as this member last knew it. */
+  #floors: Seq[] = [];
   #member = "";
   #reconciling: Promise<void> | null = null;
   #again = false;
@@ -52,10 +54,11 @@ export class GroupRunner implements Participant {
     this.dispatcher.setPaused(options.paused(ref));
   }
 
-  /** Joins with these first positions (index = partition); resolves once the first assignment is carried out. */
-  async start(floors: readonly Seq[]): Promise<void> {
+  /** Joins with these first positions, or known ones (index = partition); resolves once the first assignment is carried out. */
+  async start(floors: readonly Seq[], o: { readonly known: boolean }): Promise<void> {
     const { groups, membership } = this.#options;
-    await groups.start(this.ref, floors);
+    this.#floors = [...floors];
+    if (!o.known) await groups.start(this.ref, floors);
     this.#member = await membership.member();
     await membership.stay(this.ref);
     await groups.join(this.ref, this.#member);
@@ -132,10 +135,20 @@ export class GroupRunner implements Participant {
     try {
       const state = await this.#options.groups.state(this.ref, { nowMs: this.#options.clock.now() });
       if (state !== null) await this.#carryOut(state);
+      else if (!this.#closing) await this.#beginAgain();
     } catch (error) {
       this.#trouble(error);
       this.#retrySoon();
     }
+  }
+
+  /**
+   * Somebody removed the group while we joined it, or while we were taken for dead: whoever is subscribed would wait for events
+   * that never come. It begins anew where it stood, as far as we know; a cursor that is there meanwhile stays (P15).
+   */
+  async #beginAgain(): Promise<void> {
+    await this.#options.groups.start(this.ref, this.#floors);
+    this.#again = true;
   }
 
   async #carryOut(state: GroupState): Promise<void> {
@@ -199,6 +212,7 @@ export class GroupRunner implements Participant {
       await this.#release(ref, claim);
       return true;
     }
+    this.#floors[partition] = claim.cursor.floor;
     const shell = new DeliveryShell(ref, claim, head, this.#shellOptions);
     this.#shells.set(partition, shell);
     return true;
@@ -206,6 +220,7 @@ export class GroupRunner implements Participant {
 
   #stopped(shell: DeliveryShell): void {
     if (this.#shells.get(shell.partition) === shell) this.#shells.delete(shell.partition);
+    this.#floors[shell.partition] = shell.floor;
     this.changed();
   }
 

@@ -12,6 +12,7 @@ import { describeOutboxDrainer } from "./outbox.js";
 import { describeProjectors } from "./projectors.js";
 import { describeRebuild } from "./rebuild.js";
 import { describeRemoval } from "./removal.js";
+import { describeRemovedGroups } from "./removed-groups.js";
 import { describeReplay } from "./replay.js";
 import { describeRetention } from "./retention.js";
 import { describeSnapshots } from "./snapshots.js";
@@ -30,6 +31,7 @@ export function describeProject(fixture: StoreFixture): void {
     describeOutboxDrainer(bench);
     describeRebuild(bench);
     describeRemoval(bench);
+    describeRemovedGroups(bench);
     describeCompaction(bench);
     describeSnapshots(bench);
     describeTimeTravel(bench);
