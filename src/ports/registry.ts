@@ -54,4 +54,9 @@ export interface Registry {
   audit(entry: Omit<AuditEntry, "number">): Promise<void>;
   /** Newest first. */
   audits(o: { limit: number; before?: number }): Promise<readonly AuditEntry[]>;
+  /**
+   * Forgets entries of before that time: some of the oldest in a call, never the newest of all, by which the next is numbered.
+   * Returns how many; 0 if there are none to forget.
+   */
+  trimAudits(o: { beforeMs: number }): Promise<number>;
 }

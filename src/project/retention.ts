@@ -10,6 +10,7 @@ import { checkOptionNames, namesOf } from "../model/known-options.js";
 import type { Handle } from "../model/task.js";
 import type { TopicConfig, TopicRef } from "../model/topic.js";
 import type { PartitionHead } from "../ports/log.js";
+import { AuditRetention } from "./audit-retention.js";
 import { cursorsAt, type GroupCursor, slowestFloor } from "./group-floors.js";
 import { checkHost, type Host } from "./host.js";
 import { AllLetterOutcomes } from "./letter-outcomes.js";
@@ -43,6 +44,8 @@ export interface RetentionRun {
   readonly noticeMs?: number;
   /** Awaited before anything goes. */
   readonly onWouldLose?: (unread: UnreadEvents) => unknown;
+  /** How long entries of the audit are kept. Default: a year where no topic is named, else they are left alone. */
+  readonly auditMs?: number;
 }
 
 /** What retention is told, and how often it looks. */
@@ -57,6 +60,7 @@ const OPTIONS = namesOf<RetentionOptions>({
   holdForGroups: true,
   noticeMs: true,
   onWouldLose: true,
+  auditMs: true,
   everyMs: true,
 });
 
@@ -73,6 +77,8 @@ export interface RetentionStats {
   /** Partitions held back in the last round. */
   readonly held: number;
 }
+
+const AUDIT_MS = 365 * 86_400_000;
 
 /** The most that one step by size takes away before it is measured again. */
 const MAX_STEP_BYTES = 64 * 1_048_576;
@@ -108,6 +114,7 @@ class Retention {
   readonly #counts = { rounds: 0, trimmed: 0, reports: 0, lost: 0, held: 0 };
   readonly #reports = new UnreadReports();
   readonly #outcomes: AllLetterOutcomes;
+  readonly #audit: AuditRetention | undefined;
 
   constructor(host: Host, options: RetentionRun) {
     checkHost(host);
@@ -115,10 +122,13 @@ class Retention {
     checkOptionNames("retention", options, OPTIONS);
     checkList("topics", options.topics);
     checkRange("noticeMs", options.noticeMs, 0);
+    checkRange("auditMs", options.auditMs, 0);
     checkFunctions({ onWouldLose: options.onWouldLose });
     this.#host = host;
     this.#options = options;
     this.#outcomes = new AllLetterOutcomes(host);
+    const keepMs = options.auditMs ?? (namedTopics(options) === null ? AUDIT_MS : undefined);
+    this.#audit = keepMs === undefined ? undefined : new AuditRetention(host, keepMs);
   }
 
   get stats(): RetentionStats {
@@ -133,6 +143,7 @@ class Retention {
       if (signal.aborted) break;
       await failures.note(this.#workOn(topic, signal));
     }
+    if (this.#audit !== undefined) await failures.note(this.#audit.round(signal));
     this.#counts.rounds++;
     failures.throwIfAny();
     return false;
@@ -226,7 +237,7 @@ class Retention {
     } as const;
     if (events === 0) {
       const gone = this.#reports.end(name);
-      if (gone > 0) await this.#audit({ ...unread, stage: "now", events: gone });
+      if (gone > 0) await this.#writeDown({ ...unread, stage: "now", events: gone });
       return;
     }
     if (stage === "now") this.#counts.lost += events;
@@ -237,11 +248,11 @@ class Retention {
   async #tell(name: string, unread: UnreadEvents): Promise<void> {
     this.#counts.reports++;
     const events = this.#reports.tell(name, unread, this.#host.clock.steady());
-    if (events > 0) await this.#audit({ ...unread, events });
+    if (events > 0) await this.#writeDown({ ...unread, events });
     await this.#options.onWouldLose?.(unread);
   }
 
-  async #audit(unread: UnreadEvents): Promise<void> {
+  async #writeDown(unread: UnreadEvents): Promise<void> {
     const { topic, group, ...details } = unread;
     await this.#host.store.registry.audit({
       atMs: this.#host.clock.now(),

@@ -104,6 +104,7 @@ const KINDS: { readonly [P in StorePart]: { readonly [M in MethodOf<P>]: CallKin
     tokens: "read",
     audit: "registry",
     audits: "read",
+    trimAudits: "registry",
   },
 };
 

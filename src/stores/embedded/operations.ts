@@ -80,5 +80,6 @@ export function operationsOf(parts: OperationParts): Operations {
     putSchema: (o) => registry.putSchema(o),
     putToken: (o) => registry.putToken(o),
     audit: (o) => registry.audit(o),
+    trimAudits: (o) => registry.trimAudits(o),
   };
 }

@@ -101,6 +101,7 @@ export interface Operations {
   putSchema(o: { topic: string; version: number; entry: string; expectedLatest: number }): void;
   putToken(o: { name: string; value: string | null; expected: number }): number;
   audit(o: { entry: string }): void;
+  trimAudits(o: { beforeMs: number }): number;
 }
 
 export type OperationName = keyof Operations;

@@ -6,7 +6,13 @@ import type { AnswerOf, ArgumentOf, Operations } from "./protocol.js";
 import type { Connection } from "./sqlite.js";
 import { KEYS_NONE, KEYS_READY, newFilling, type Topics } from "./topics.js";
 
-type RegistryOperations = Pick<Operations, "defineTopic" | "putSchema" | "putToken" | "audit" | "keysFilled">;
+type RegistryOperations = Pick<
+  Operations,
+  "defineTopic" | "putSchema" | "putToken" | "audit" | "trimAudits" | "keysFilled"
+>;
+
+/** The most audit entries that one call looks at to forget them. */
+const AUDITS_AT_ONCE = 1_000;
 
 export class RegistryWriter implements RegistryOperations {
   readonly #connection: Connection;
@@ -83,6 +89,16 @@ export class RegistryWriter implements RegistryOperations {
 
   audit({ entry }: ArgumentOf<"audit">): void {
     this.#connection.sql("INSERT INTO audit (entry) VALUES (?)").run(entry);
+  }
+
+  /** Those whose clocks were ahead stay among the oldest for a while; they are few. */
+  trimAudits({ beforeMs }: ArgumentOf<"trimAudits">): number {
+    return this.#connection
+      .sql(
+        `DELETE FROM audit WHERE number IN (SELECT number FROM audit ORDER BY number LIMIT ${AUDITS_AT_ONCE})
+         AND number < (SELECT max(number) FROM audit) AND json_extract(entry, '$.atMs') < ?`,
+      )
+      .run(beforeMs);
   }
 
   #create(config: TopicConfig): void {

@@ -100,6 +100,10 @@ export class EmbeddedRegistry implements Registry {
         .map(([number, entry]) => parseFrozen<AuditEntry>(JSON.stringify({ ...JSON.parse(entry), number }))),
     );
   }
+
+  trimAudits({ beforeMs }: { beforeMs: number }): Promise<number> {
+    return this.#access.call("trimAudits", { beforeMs });
+  }
 }
 
 function tokenOf([value, revision]: [string, number]): Token {

@@ -13,7 +13,8 @@ export class MemoryRegistry implements Registry {
   readonly #topics = new Map<string, TopicConfig>();
   readonly #schemas = new Map<string, SchemaEntry[]>();
   readonly #tokens = new Map<string, Token>();
-  readonly #audits: AuditEntry[] = [];
+  /** Ascending by number. */
+  #audits: AuditEntry[] = [];
 
   constructor(lifetime: Lifetime, signals: Signals) {
     this.#lifetime = lifetime;
@@ -98,14 +99,23 @@ export class MemoryRegistry implements Registry {
 
   async audit(entry: Omit<AuditEntry, "number">): Promise<void> {
     this.#lifetime.check();
-    this.#audits.push(copyOf({ ...entry, number: this.#audits.length + 1 }));
+    this.#audits.push(copyOf({ ...entry, number: (this.#audits.at(-1)?.number ?? 0) + 1 }));
   }
 
   async audits(o: { limit: number; before?: number }): Promise<readonly AuditEntry[]> {
     this.#lifetime.check();
-    // Entry n stands at index n - 1.
-    const end = Math.max(0, Math.min(this.#audits.length, (o.before ?? Number.POSITIVE_INFINITY) - 1));
+    const { before = Number.POSITIVE_INFINITY } = o;
+    const end = this.#audits.findLastIndex(({ number }) => number < before) + 1;
     return this.#audits.slice(Math.max(0, end - o.limit), end).reverse();
+  }
+
+  async trimAudits({ beforeMs }: { beforeMs: number }): Promise<number> {
+    this.#lifetime.check();
+    const newest = this.#audits.at(-1);
+    const kept = this.#audits.filter((entry) => entry.atMs >= beforeMs || entry === newest);
+    const forgotten = this.#audits.length - kept.length;
+    this.#audits = kept;
+    return forgotten;
   }
 
   partitionsOf(topic: string): number | undefined {

@@ -8,6 +8,9 @@ import type { AuditDocument, SchemaDocument, TopicDocument } from "./collections
 import type { Connection } from "./connection.js";
 import { isDuplicateKey } from "./errors.js";
 
+/** The most audit entries that one call looks at to forget them. */
+const AUDITS_AT_ONCE = 1_000;
+
 export class MongoRegistry implements Registry {
   readonly #connection: Connection;
   readonly #signal: (signal: Signal) => void;
@@ -205,6 +208,18 @@ export class MongoRegistry implements Registry {
         .limit(o.limit)
         .toArray();
       return documents.map(auditOf);
+    });
+  }
+
+  trimAudits({ beforeMs }: { beforeMs: number }): Promise<number> {
+    return this.#connection.gate.write(async () => {
+      const { audit } = this.#connection.collections;
+      const newest = await audit.findOne({}, { sort: { _id: -1 }, projection: { _id: 1 } });
+      const options = { sort: { _id: 1 }, limit: AUDITS_AT_ONCE, projection: { atMs: 1 } } as const;
+      const oldest = await audit.find({ _id: { $lt: newest?._id ?? 0 } }, options).toArray();
+      const ids = oldest.filter(({ atMs }) => atMs < beforeMs).map(({ _id }) => _id);
+      if (ids.length === 0) return 0;
+      return (await audit.deleteMany({ _id: { $in: ids } })).deletedCount;
     });
   }
 }

@@ -292,4 +292,26 @@ function describeAudit(harness: Harness): void {
     expect(new Set(entries.map((e) => e.actor)).size).toBe(20);
     expect(new Set(entries.map((e) => e.number)).size).toBe(20);
   });
+
+  it("P13: forgets what is older than wished, whoever's clock was ahead, and goes on numbering", async () => {
+    const { registry } = harness.store;
+    const record = (atMs: number): Promise<void> =>
+      registry.audit({ atMs, actor: "a", action: "x", target: "t" });
+    const forget = async (beforeMs: number): Promise<number> => {
+      let forgotten = 0;
+      for (let more = -1; more !== 0; forgotten += more) more = await registry.trimAudits({ beforeMs });
+      return forgotten;
+    };
+    expect(await forget(T0)).toBe(0);
+    for (const atMs of [T0 - 3, T0 + 9, T0 - 2, T0 - 1, T0]) await record(atMs);
+    expect(await forget(T0 - 1)).toBe(2);
+    const left = await registry.audits({ limit: 10 });
+    expect(left.map(({ atMs }) => atMs)).toEqual([T0, T0 - 1, T0 + 9]);
+    expect(await registry.audits({ limit: 1, before: left[0]?.number ?? 0 })).toEqual([left[1]]);
+    expect(await forget(T0 + 10), "all but the newest").toBe(2);
+    await record(T0 + 11);
+    const [next, newest] = await (await harness.second()).registry.audits({ limit: 10 });
+    expect(newest).toEqual(left[0]);
+    expect(next?.number).toBe((left[0]?.number ?? 0) + 1);
+  });
 }
