@@ -55,7 +55,7 @@ export class EmbeddedGroups implements Groups {
 
   sessions(o: Timed): Promise<readonly Session[]> {
     return this.#access.read((connection) =>
-      this.#living(connection, o.nowMs).map(([, , session]) => parseFrozen<Session>(session)),
+      this.#living(connection, o.nowMs).map(([, , session]) => sessionOf(session)),
     );
   }
 
@@ -159,6 +159,12 @@ export class EmbeddedGroups implements Groups {
   #changed({ topic, group }: GroupRef): void {
     this.#access.wake.send({ type: "group", ref: { topic, group } });
   }
+}
+
+/** How long it lasts without a beat is kept beside it, for the writing thread. */
+function sessionOf(text: string): Session {
+  const { member, host, pid, processStart } = JSON.parse(text) as Session;
+  return Object.freeze({ member, host, pid, processStart });
 }
 
 /** Only what belongs to it: callers hand in larger objects. */

@@ -69,16 +69,32 @@ export class LeaseWriter implements LeaseOperations {
       .sql("SELECT member FROM session WHERE until_ms < ?")
       .all<[string]>(nowMs - SWEEP_AFTER_MS);
     const touched = silent.flatMap(([member]) => this.closeSession({ member }));
+    this.#shorten(nowMs);
     this.#connection
       .sql("INSERT OR REPLACE INTO session (member, session, process, until_ms) VALUES (?, ?, ?, ?)")
-      .run(session.member, JSON.stringify(session), process, nowMs + ttlMs);
+      .run(session.member, JSON.stringify({ ...session, ttlMs }), process, nowMs + ttlMs);
     return touched;
   }
 
   beat({ member, nowMs, ttlMs }: ArgumentOf<"beat">): boolean {
+    this.#shorten(nowMs);
     return (
       this.#connection.sql("UPDATE session SET until_ms = ? WHERE member = ?").run(nowMs + ttlMs, member) > 0
     );
+  }
+
+  /**
+   * A session that lasts for longer than any beat would make it was renewed before the clock was set back: it gets its whole time
+   * once more, in which a living member beats, and a dead one does not hold its partitions for as long as the clock went back.
+   * A request may have waited while its process was stopped, and a caller's clock be another: the later time counts.
+   */
+  #shorten(nowMs: number): void {
+    this.#connection
+      .sql(
+        `UPDATE session SET until_ms = ?1 + json_extract(session, '$.ttlMs')
+         WHERE until_ms > ?1 + json_extract(session, '$.ttlMs')`,
+      )
+      .run(Math.max(nowMs, Date.now()));
   }
 
   /** Leases it held stay in its name, which no longer lives: not released. */
