@@ -223,6 +223,9 @@ export class Collections {
 export const PLACE_INDEX = "place";
 export const IDS_INDEX = "ids";
 
+/** Which cursors the index of owners holds. Only who says so in these words is answered by it. */
+export const IS_OWNED = { owner: { $type: "string" } } as const;
+
 /** How long a session that ran out is remembered: its bus may have slept. */
 const SWEEP_AFTER_SECONDS = 3_600;
 
@@ -254,7 +257,7 @@ export async function ensureIndexes(db: Db, options: { readonly prefix?: string 
   await ensureBatchIndexes(c.batches);
   await c.cursors.createIndexes([
     { key: { topic: 1, group: 1, partition: 1 }, name: "group" },
-    { key: { owner: 1 }, name: "owner", partialFilterExpression: { owner: { $type: "string" } } },
+    { key: { owner: 1 }, name: "owner", partialFilterExpression: IS_OWNED },
   ]);
   await c.members.createIndexes([
     { key: { groups: 1 }, name: "groups" },

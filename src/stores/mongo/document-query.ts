@@ -101,7 +101,11 @@ function ofRank(rank: Rank, field: string): RowFilter {
   const type = { $type: exactValue(field) };
   switch (rank) {
     case "missing":
-      return { $expr: { $eq: [type, "missing"] } };
+      // To an index, what is missing is null. Where a path leads through a list it is not, and only the expression tells.
+      return {
+        ...(!field.includes(".") && { [path]: null }),
+        $expr: { $eq: [type, "missing"] },
+      } as RowFilter;
     case "null":
       return { [path]: null, $expr: { $eq: [type, "null"] } } as RowFilter;
     case "bool":

@@ -181,7 +181,8 @@ export class MongoDocuments implements Documents {
     const rows = this.#connection.collections.view(view);
     const [all, gone, indexes] = await Promise.all([
       rows.estimatedDocumentCount(),
-      rows.countDocuments({ gone: true }),
+      // Naming their time makes the server go by the index of tombstones.
+      rows.countDocuments({ gone: true, ts: { $gte: Number.NEGATIVE_INFINITY } }),
       rows.indexes(),
     ]);
     return {

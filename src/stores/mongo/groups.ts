@@ -20,7 +20,7 @@ import type {
 } from "../../ports/groups.js";
 import { START_CURSOR } from "../../ports/groups.js";
 import { AskedTogether } from "./asked-together.js";
-import type { CursorDocument, MemberDocument } from "./collections.js";
+import { type CursorDocument, IS_OWNED, type MemberDocument } from "./collections.js";
 import type { Connection } from "./connection.js";
 import { commitCursors, type PlainCommit } from "./cursor-commits.js";
 import {
@@ -102,7 +102,8 @@ export class MongoGroups implements Groups {
       const { members, cursors } = this.#connection.collections;
       this.#connection.sessions.leftBy(member);
       const gone = await members.findOneAndDelete({ _id: member });
-      const held = await cursors.find({ owner: member }, { projection: { topic: 1, group: 1 } }).toArray();
+      const owned = { $and: [{ owner: member }, IS_OWNED] };
+      const held = await cursors.find(owned, { projection: { topic: 1, group: 1 } }).toArray();
       if (gone === null && held.length === 0) return;
       const names = new Set([...(gone?.groups ?? []), ...held.map(groupName)]);
       await this.#changes.record([...names].map(groupRef));

@@ -9,8 +9,8 @@ import { bsonText, plainText } from "./bson-json.js";
 import type { OutboxDocument, Text } from "./collections.js";
 import { entryOf, IS_DUE, IS_NOT_DUE, inMs, isBefore } from "./outbox-document.js";
 
-type Status = Exclude<OutboxStatus, "sent">;
-const UNSENT: readonly Status[] = ["pending", "claimed", "dead"];
+export type UnsentStatus = Exclude<OutboxStatus, "sent">;
+export const UNSENT: readonly UnsentStatus[] = ["pending", "claimed", "dead"];
 export const IN_ORDER = { at: 1, nth: 1 } as const;
 /** Entries looked through for one batch; the rest is for the next call, which goes on there. */
 const MAX_SCANNED = 5_000;

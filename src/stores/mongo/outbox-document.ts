@@ -1,5 +1,5 @@
 /** Outbox entries as documents and back; and when they are due, by the server's clock. */
-import { BSON, type Document } from "mongodb";
+import { BSON, type Document, Timestamp } from "mongodb";
 import { BusError } from "../../model/errors.js";
 import { canonicalText, freezeJson, jsonBody } from "../../model/json.js";
 import type { OutboxEntry, OutboxRow } from "../../ports/outbox.js";
@@ -12,9 +12,38 @@ export const NOW_MS = { $toLong: "$$NOW" };
 export const IS_DUE = { $expr: { $lte: ["$dueMs", NOW_MS] } } as const;
 export const IS_NOT_DUE = { $expr: { $gt: ["$dueMs", NOW_MS] } } as const;
 
+/** What a server says of its clocks in answer to `hello`; one that is no replica set has no logical time. */
+export interface ServerTimes {
+  readonly localTime: Date;
+  readonly operationTime?: Timestamp;
+}
+
 /** Sent longer ago than that. */
-export function sentBefore(ageMs: number): Document {
-  return { status: "sent", $expr: { $lt: ["$dueMs", { $subtract: [NOW_MS, { $literal: ageMs }] }] } };
+export function sentBefore(ageMs: number, times: ServerTimes): Document {
+  const isOld = { $lt: ["$dueMs", { $subtract: [NOW_MS, { $literal: ageMs }] }] };
+  return { status: "sent", ...addedBefore(ageMs, times), $expr: isOld };
+}
+
+/** A logical time that is further ahead of the clock stands still until that has come as far. */
+const MAX_AHEAD_MS = 60_000;
+const MAX_SECONDS = 2 ** 32 - 1;
+const MAX_DATE_MS = 8.64e15;
+
+/**
+ * As everything was that was sent before then: by index, so that nobody walks through what is kept. No bound while the times of
+ * addition tell nothing of the clock.
+ */
+function addedBefore(ageMs: number, { localTime, operationTime }: ServerTimes): Document {
+  const nowMs = localTime.getTime();
+  if (operationTime !== undefined && operationTime.t * 1_000 > nowMs + MAX_AHEAD_MS) return {};
+  const thenMs = clamp(nowMs - ageMs, -MAX_DATE_MS, MAX_DATE_MS);
+  const t = clamp(Math.ceil(thenMs / 1_000), 0, MAX_SECONDS);
+  // Entries of a server that became a replica set have times of both kinds.
+  return { $or: [{ at: { $lt: new Timestamp({ t, i: 0 }) } }, { at: { $lt: new Date(thenMs) } }] };
+}
+
+function clamp(value: number, least: number, most: number): number {
+  return Math.min(most, Math.max(least, value));
 }
 
 /** The time so much later than now. */

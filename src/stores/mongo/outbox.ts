@@ -22,8 +22,16 @@ import { bsonText } from "./bson-json.js";
 import { ensureOutboxIndexes, type OutboxDocument } from "./collections.js";
 import { freeEndedSockets } from "./ended-sockets.js";
 import { Gate } from "./gate.js";
-import { IN_ORDER, OutboxClaims } from "./outbox-claims.js";
-import { entryFields, IS_DUE, inMs, rowOf, saysTheSame, sentBefore } from "./outbox-document.js";
+import { IN_ORDER, OutboxClaims, UNSENT, type UnsentStatus } from "./outbox-claims.js";
+import {
+  entryFields,
+  IS_DUE,
+  inMs,
+  rowOf,
+  type ServerTimes,
+  saysTheSame,
+  sentBefore,
+} from "./outbox-document.js";
 import { claimOf, SentMarks } from "./outbox-marks.js";
 import { type OutboxWatch, watchOutbox } from "./outbox-watch.js";
 
@@ -170,22 +178,27 @@ export class MongoOutbox implements OutboxStore {
 
   purge(sentBeforeMs: number, { nowMs = Date.now() }: { nowMs?: number } = {}): Promise<number> {
     return this.#gate.write(async () => {
-      return (await this.#rows.deleteMany(sentBefore(nowMs - sentBeforeMs))).deletedCount;
+      const times = await this.#rows.db.admin().command({ hello: 1 });
+      const old = sentBefore(nowMs - sentBeforeMs, times as ServerTimes & Document);
+      return (await this.#rows.deleteMany(old)).deletedCount;
     });
   }
 
   stats(): Promise<OutboxStats> {
     return this.#gate.read(async () => {
-      const groups = await this.#rows
-        .aggregate<{ _id: OutboxStatus; count: number; oldestMs: number }>([
+      const unsent = this.#rows
+        .aggregate<{ _id: UnsentStatus; count: number; oldestMs: number }>([
+          { $match: { status: { $in: UNSENT } } },
           { $group: { _id: "$status", count: { $sum: 1 }, oldestMs: { $min: "$addedMs" } } },
         ])
         .toArray();
-      const counts = { pending: 0, claimed: 0, sent: 0, dead: 0 };
+      // Those that were sent are by far the most: their index counts them.
+      const [groups, sent] = await Promise.all([unsent, this.#rows.countDocuments({ status: "sent" })]);
+      const counts = { pending: 0, claimed: 0, sent, dead: 0 };
       let oldestMs: number | null = null;
       for (const group of groups) {
         counts[group._id] = group.count;
-        if (group._id !== "sent") oldestMs = Math.min(oldestMs ?? group.oldestMs, group.oldestMs);
+        oldestMs = Math.min(oldestMs ?? group.oldestMs, group.oldestMs);
       }
       return { ...counts, oldestMs };
     });

@@ -10,6 +10,7 @@ import { MongoEventStore } from "../../../src/stores/mongo/index.js";
 import { draft, range, seqs } from "../../../src/testing/conformance/samples.js";
 import { interceptStore } from "../../../src/testing/store-calls.js";
 import { TestDatabase } from "../../support/mongo/database.js";
+import { plansOf } from "../../support/mongo/plans.js";
 
 const TOPIC = "orders";
 const BY_MARK = /\{ keyed: 1, topic: 1, key: 1, seq: -1, partition: -1 \}/;
@@ -57,17 +58,11 @@ function kept(collection: "events" | "batches", topic = TOPIC): Promise<Document
 }
 
 /** How the server found what `work` asked of the events. */
-async function plansOf(work: () => Promise<unknown>): Promise<{ plan: string; examined: number }[]> {
-  const { db } = database;
-  await db.command({ profile: 2 });
-  await work();
-  await db.command({ profile: 0 });
-  const asked = await db
-    .collection("system.profile")
-    .find({ ns: `${database.name}.events`, planSummary: { $exists: true } })
-    .toArray();
-  await db.collection("system.profile").drop();
-  return asked.map(({ planSummary, docsExamined }) => ({ plan: planSummary, examined: docsExamined }));
+async function eventPlans(work: () => Promise<unknown>): Promise<{ plan: string; examined: number }[]> {
+  const plans = await plansOf(database, work);
+  return plans
+    .filter(({ collection }) => collection === "events")
+    .map(({ plan, examined }) => ({ plan, examined }));
 }
 
 async function askByKey(): Promise<void> {
@@ -96,7 +91,7 @@ describe("single documents", () => {
       await define(o);
       await append(`abca${"x".repeat(300)}`);
       expect((await kept("events")).every(({ keyed }) => keyed === true)).toBe(true);
-      const plans = await plansOf(askByKey);
+      const plans = await eventPlans(askByKey);
       expect(plans).toHaveLength(2);
       for (const { plan, examined } of plans) {
         expect(plan).toMatch(BY_MARK);
@@ -111,7 +106,7 @@ describe("single documents", () => {
     await append("x".repeat(200), { topic: "others" });
     await append("abcabb");
     expect((await kept("events")).some((document) => "keyed" in document)).toBe(false);
-    const plans = await plansOf(async () => {
+    const plans = await eventPlans(async () => {
       expect(await history("a")).toEqual([1, 4]);
       expect(await latest("ac")).toBe("a4 c3");
     });
@@ -143,7 +138,7 @@ describe("single documents", () => {
     await makeOld();
     store = await database.open();
     await append("a");
-    const plans = await plansOf(async () => {
+    const plans = await eventPlans(async () => {
       expect(await history("a")).toEqual([1, 304]);
       expect(await latest("ac")).toBe("a304 c3");
     });
@@ -183,7 +178,7 @@ describe("single documents", () => {
     await append("abc");
     await define({ keyed: true });
     await append(`a${"x".repeat(300)}`);
-    for (const { plan } of await plansOf(askByKey)) expect(plan).toMatch(BY_MARK);
+    for (const { plan } of await eventPlans(askByKey)) expect(plan).toMatch(BY_MARK);
   });
 
   it("that have no entry although their topic was not defined yet are not forgotten when it is", async () => {
@@ -201,7 +196,7 @@ describe("single documents", () => {
     await database.db
       .collection("events")
       .createIndex({ key: 1, seq: -1, partition: -1 }, { partialFilterExpression: { topic: TOPIC } });
-    const plans = await plansOf(askByKey);
+    const plans = await eventPlans(askByKey);
     for (const { plan, examined } of plans) {
       expect(plan).toMatch(/\{ key: 1, seq: -1, partition: -1 \}/);
       expect(examined).toBeLessThan(10);

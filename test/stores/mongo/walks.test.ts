@@ -1,0 +1,105 @@
+/** However much a store holds, the server looks at about as much of it as a question is about. */
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { START_CURSOR } from "../../../src/ports/groups.js";
+import type { Store } from "../../../src/ports/store.js";
+import { T0 } from "../../../src/testing/conformance/samples.js";
+import { TestDatabase } from "../../support/mongo/database.js";
+import { plansOf } from "../../support/mongo/plans.js";
+
+/** What is there, and what a question that is about a few may look at. */
+const MANY = 400;
+const FEW = 40;
+
+let database: TestDatabase;
+let store: Store;
+
+beforeEach(async () => {
+  database = await TestDatabase.create();
+  store = await database.open();
+});
+afterEach(() => database.dispose());
+
+/** Of the documents of that collection. */
+async function mostExamined(collection: string, work: () => Promise<unknown>): Promise<number> {
+  const plans = (await plansOf(database, work)).filter((plan) => plan.collection === collection);
+  expect(plans).not.toEqual([]);
+  return Math.max(...plans.map(({ examined }) => examined));
+}
+
+describe("a view", () => {
+  const VIEW = "hosts";
+
+  beforeEach(async () => {
+    await store.documents.define(VIEW, [{ keys: { host: 1 } }]);
+    const all = Array.from({ length: MANY }, (_, i) => ({ key: `k${i}`, ts: T0, fields: { host: `h${i}` } }));
+    await store.documents.write(
+      VIEW,
+      all.map((one) => ({ op: "upsert", ...one })),
+    );
+    await store.documents.write(VIEW, [{ op: "delete", key: "k7", ts: T0 }]);
+  });
+
+  it("is counted by its tombstones", async () => {
+    const count = async (): Promise<void> => {
+      expect(await store.documents.views()).toMatchObject([{ view: VIEW, documents: MANY - 1 }]);
+    };
+    expect(await mostExamined(`view.${VIEW}`, count)).toBeLessThan(FEW);
+  });
+
+  it("is read in the order of an index", async () => {
+    const order = { field: "host" };
+    const keys = async (): Promise<string[]> =>
+      (await store.documents.find(VIEW, { limit: 3, order })).documents.map(({ key }) => key);
+    await store.documents.write(VIEW, [
+      { op: "upsert", key: "z", ts: T0, fields: {} },
+      { op: "upsert", key: "n", ts: T0, fields: { host: null } },
+    ]);
+    expect(await mostExamined(`view.${VIEW}`, keys)).toBeLessThan(FEW);
+    expect(await keys()).toEqual(["z", "n", "k0"]);
+  });
+});
+
+describe("an outbox with many entries that were sent", () => {
+  beforeEach(async () => {
+    for (let i = 0; i < MANY; i++) await store.outbox.add({ id: `e${i}`, topic: "orders", payload: i });
+    const claims = await store.outbox.claimBatch(MANY - 1);
+    await Promise.all(claims.map(({ id, token }) => store.outbox.markSent(id, token)));
+  });
+
+  it("is counted without a look at them", async () => {
+    const count = async (): Promise<void> => {
+      const { sent, pending } = await store.outbox.stats();
+      expect({ sent, pending }).toEqual({ sent: MANY - 1, pending: 1 });
+    };
+    expect(await mostExamined("outbox", count)).toBeLessThan(FEW);
+  });
+
+  it("is rid of old ones without a look at those that stay", async () => {
+    const nowMs = Date.now();
+    const purge = async (): Promise<void> => {
+      expect(await store.outbox.purge(nowMs - 3_600_000, { nowMs })).toBe(0);
+    };
+    expect(await mostExamined("outbox", purge)).toBeLessThan(FEW);
+    expect(await store.outbox.purge(nowMs + 3_600_000, { nowMs })).toBe(MANY - 1);
+  });
+});
+
+describe("many cursors", () => {
+  const partitions = Array.from({ length: MANY }, (_, partition) => partition);
+  const ref = { topic: "orders", group: "billing" };
+
+  it("are not gone through for those of a member that leaves", async () => {
+    const { groups } = store;
+    await groups.start(
+      ref,
+      partitions.map(() => 0),
+    );
+    const session = { member: "m", host: "h", pid: 1, processStart: "" };
+    await groups.open(session, { ttlMs: 60_000, nowMs: T0 });
+    expect(await groups.claim({ ...ref, partition: 3 }, "m", { nowMs: T0 })).toMatchObject({
+      epoch: 1,
+      cursor: START_CURSOR,
+    });
+    expect(await mostExamined("cursors", () => groups.close("m", { nowMs: T0 }))).toBeLessThan(FEW);
+  });
+});
