@@ -85,24 +85,13 @@ export class SchemaCatalog implements SchemaSource {
     return reportRegistration(this.versions(nameOf(wanted.topic)), wanted);
   }
 
-  /** Replaces what is known of a topic. */
-  protected replace(topic: string, versions: readonly SchemaVersion[]): void {
-    const latest = versions.at(-1);
-    if (latest === undefined) this.#topics.delete(topic);
-    else
-      this.#topics.set(topic, {
-        versions,
-        latest,
-        current: versions.findLast((each) => each.declared) ?? latest,
-      });
-  }
-
   /** Takes in a version, in the place of the same one if it is known. */
   protected adopt(version: SchemaVersion): void {
-    const others = this.versions(version.topic).filter((each) => each.version !== version.version);
-    this.replace(
-      version.topic,
-      [...others, version].sort((a, b) => a.version - b.version),
-    );
+    const { topic } = version;
+    const others = this.versions(topic).filter((each) => each.version !== version.version);
+    const versions = [...others, version].sort((a, b) => a.version - b.version);
+    const latest = versions.at(-1) ?? version;
+    const current = versions.findLast((each) => each.declared) ?? latest;
+    this.#topics.set(topic, { versions, latest, current });
   }
 }

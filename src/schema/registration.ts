@@ -14,6 +14,7 @@ import { formsOf } from "./rewrite.js";
 import { checkSchemaInput, type SchemaInput } from "./schema-input.js";
 import { type Compat, isCompat, SchemaVersion } from "./schema-version.js";
 import type { Node } from "./tree.js";
+import { MAX_VERSION } from "./versioned-topic.js";
 
 export interface NamedTopic {
   readonly name: string;
@@ -27,7 +28,7 @@ export function nameOf(topic: string | NamedTopic): string {
 export interface TopicSchema<T = unknown> {
   /** Its name, or its definition. */
   readonly topic: string | NamedTopic;
-  /** 1, 2, 3 …; gaps are allowed. */
+  /** 1, 2, 3 …; gaps are allowed. Nine digits at most. */
   readonly version: number;
   readonly schema: SchemaInput<T>;
   /** Default "backward". */
@@ -75,10 +76,10 @@ function versionOf(wanted: TopicSchema): SchemaVersion {
   const { version, compat = "backward", schema, waive } = wanted;
   const topic = nameOf(wanted.topic);
   checkTopicName(topic);
-  if (!Number.isSafeInteger(version) || version < 1) {
+  if (!Number.isSafeInteger(version) || version < 1 || version > MAX_VERSION) {
     throw new BusError(
       "INVALID_OPTION",
-      `the version of a schema is a whole number from 1 on, not ${shorten(version)}`,
+      `the version of a schema is a whole number from 1 to ${MAX_VERSION}, not ${shorten(version)}`,
     );
   }
   if (!isCompat(compat)) {

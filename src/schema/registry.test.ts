@@ -139,6 +139,7 @@ describe("a registry in memory", () => {
   it.each<[string, object, string]>([
     ["a topic", { topic: "Not A Topic" }, "INVALID_TOPIC"],
     ["a version", { version: 0 }, "INVALID_OPTION"],
+    ["a version that events could not name", { version: 1_000_000_000 }, "INVALID_OPTION"],
     ["a version in words", { version: "1" }, "INVALID_OPTION"],
     ["a compat", { compat: "sideways" }, "INVALID_OPTION"],
     ["a schema", { schema: "string" }, "INVALID_OPTION"],

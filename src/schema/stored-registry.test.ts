@@ -49,6 +49,36 @@ describe("a registry in a store", () => {
     }
   });
 
+  it("keeps a version that is registered while a look that began before is under way", async () => {
+    const { registry } = await opened();
+    let slow = false;
+    let answer: (() => void) | undefined;
+    const slowly = Object.assign(Object.create(registry) as Registry, {
+      schemas: async (name?: string) => {
+        const found = await registry.schemas(name);
+        if (slow) {
+          await new Promise<void>((resolve) => {
+            answer = resolve;
+          });
+        }
+        return found;
+      },
+      putSchema: registry.putSchema.bind(registry),
+    });
+    const schemas = await StoredSchemaRegistry.open(slowly);
+    await schemas.register({ topic, version: 1, schema: V1 });
+    slow = true;
+    const looking = schemas.refresh();
+    await expect.poll(() => answer).toBeDefined();
+    slow = false;
+    await schemas.register({ topic, version: 2, schema: V1.extend({ mail: z.email().optional() }) });
+    answer?.();
+    await looking;
+    expect(schemas.current(topic)).toMatchObject({ version: 2, declared: true });
+    await schemas.refresh();
+    expect(schemas.current(topic)).toMatchObject({ version: 2, declared: true });
+  });
+
   it("changes nothing if the version breaks its compat", async () => {
     const { registry } = await opened();
     const schemas = await StoredSchemaRegistry.open(registry);

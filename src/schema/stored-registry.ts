@@ -75,19 +75,13 @@ export class StoredSchemaRegistry extends SchemaCatalog {
     }
   }
 
-  /** Looks again at what others registered, for one topic or all. */
+  /**
+   * Looks again at what others registered, for one topic or all. A stored version neither changes nor goes: what is known, code
+   * included, stays, also if it was registered here while the store was asked.
+   */
   async refresh(topic?: string): Promise<void> {
-    const entries = await this.#registry.schemas(topic);
-    const topics = new Set(
-      topic === undefined ? [...this.topics(), ...entries.map((entry) => entry.topic)] : [topic],
-    );
-    for (const name of topics) {
-      const versions = entries.filter((entry) => entry.topic === name);
-      // A stored version never changes, so the one at hand, code included, stays.
-      this.replace(
-        name,
-        versions.map((entry) => this.get(name, entry.version) ?? SchemaVersion.fromEntry(entry)),
-      );
+    for (const entry of await this.#registry.schemas(topic)) {
+      if (this.get(entry.topic, entry.version) === undefined) this.adopt(SchemaVersion.fromEntry(entry));
     }
   }
 }

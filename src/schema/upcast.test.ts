@@ -45,6 +45,12 @@ describe("a chain of upcasts", () => {
     expect(upcasts.upcast(topic, "as it is", 3, 3)).toBe("as it is");
   });
 
+  it("names it at once, however far apart the versions are", () => {
+    expect(() => new UpcastChain().upcast(topic, {}, 1, 999_999_999)).toThrow(
+      /no upcast from version 1 to 2/,
+    );
+  });
+
   it("names the first step that is missing and takes none", () => {
     let taken = 0;
     const gap = new UpcastChain().add(topic, 1, () => taken++).add(topic, 3, () => taken++);

@@ -51,7 +51,7 @@ export class UpcastChain {
 
   /** A payload of version `from` as one of version `to`, not yet checked. NOT_FOUND names the step that is missing. */
   upcast(topic: string, payload: unknown, from: number, to: number): unknown {
-    const [gap] = this.missing(topic, from, to);
+    const gap = this.#firstGap(topic, from, to);
     if (gap !== undefined) {
       throw new BusError(
         "NOT_FOUND",
@@ -64,6 +64,13 @@ export class UpcastChain {
     let current = payload;
     for (let version = from; version < to; version++) current = this.#step(topic, current, version);
     return current;
+  }
+
+  /** Without a list of all there are: versions may be dates. */
+  #firstGap(topic: string, from: number, to: number): number | undefined {
+    const steps = this.#steps.get(topic);
+    for (let version = from; version < to; version++) if (!steps?.has(version)) return version;
+    return undefined;
   }
 
   #step(topic: string, payload: unknown, from: number): unknown {

@@ -6,6 +6,9 @@ import type { SchemaSource } from "./catalog.js";
 /** The header that says which version of its topic's schema a payload was checked against. */
 export const SCHEMA_VERSION_HEADER = "x-schema-version";
 
+/** Versions have nine digits at most, in headers and names of topics, too. */
+export const MAX_VERSION = 999_999_999;
+
 /** The topic that holds version `version` of `topic` alone, while both are written. */
 export function versionedTopic(topic: string, version: number): string {
   return `${topic}.v${version}`;
