@@ -1,15 +1,30 @@
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { expect, it, onTestFinished } from "vitest";
-import { compileSources } from "../../test/support/compiled-sources.js";
+import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
+import { type Compiled, compileSources } from "../../test/support/compiled-sources.js";
 import { gate, settled } from "../../test/support/eventually.js";
-import { hubFixture } from "../../test/support/hub-fixture.js";
+import { type HubFixture, hubFixture } from "../../test/support/hub-fixture.js";
 import { memoryStore } from "../stores/memory/index.js";
 import { interceptStore } from "../testing/store-calls.js";
 
+let compiled: Compiled;
+
+beforeAll(() => {
+  compiled = compileSources("cli/main.ts");
+});
+afterAll(() => compiled.remove());
+
+/** `promethean subscribe t.a --group g`, with these options besides. */
+function subscribe({ hub }: HubFixture, ...options: string[]): ChildProcess {
+  const program = fileURLToPath(compiled.entries[0] as string);
+  const args = ["subscribe", "t.a", "--group", "g", "--url", hub.url, "--token", "all", ...options];
+  const child = spawn(process.execPath, [program, ...args]);
+  onTestFinished(() => void child.kill("SIGKILL"));
+  return child;
+}
+
 it("promethean subscribe is ended by Ctrl-C, also while the hub takes its subscription on", async () => {
-  const compiled = compileSources("cli/main.ts");
   const joining = gate();
   const held = gate();
   const store = interceptStore(memoryStore(), {
@@ -23,10 +38,7 @@ it("promethean subscribe is ended by Ctrl-C, also while the hub takes its subscr
   });
   const f = await hubFixture({ bus: { store } });
   try {
-    const program = fileURLToPath(compiled.entries[0] as string);
-    const args = [program, "subscribe", "t.a", "--group", "g", "--url", f.hub.url, "--token", "all"];
-    const child = spawn(process.execPath, args);
-    onTestFinished(() => void child.kill("SIGKILL"));
+    const child = subscribe(f);
     const ended = once(child, "close");
     await joining.passed;
     child.kill("SIGINT");
@@ -36,6 +48,19 @@ it("promethean subscribe is ended by Ctrl-C, also while the hub takes its subscr
   } finally {
     held.open();
     await f.close();
-    compiled.remove();
+  }
+}, 60_000);
+
+it("P8: promethean subscribe gives events beyond its limit back untried, however many came at once", async () => {
+  const f = await hubFixture();
+  try {
+    for (let n = 0; n < 6; n++) await f.bus.publish("t.a", n);
+    const untried = ["--from", "earliest", "--limit", "2", "--concurrency", "4", "--max-attempts", "1"];
+    const child = subscribe(f, ...untried, "--exec", "exit 0");
+    expect(await once(child, "close")).toEqual([0, null]);
+    expect(await f.bus.topics()).toMatchObject([{ name: "t.a" }]);
+    expect(await f.bus.admin.lag({ topic: "t.a" })).toMatchObject([{ group: "g", lag: 4 }]);
+  } finally {
+    await f.close();
   }
 }, 60_000);

@@ -26,6 +26,8 @@ interface SubscribeOptions {
 }
 
 const MAX_REASON_BYTES = 4_096;
+/** As long as a hub lets an event be held: one that waits here is not to miss its deadline. */
+const HELD_MS = 3_600_000;
 
 export function subscribeCommand(): Command {
   const command = newCommand(
@@ -106,13 +108,18 @@ function begin(from: Place): {
 class Work {
   readonly #session: Session<SubscribeOptions>;
   readonly #running = new Set<ChildProcess>();
+  /** Events that may still be begun, and that are still to be settled. */
+  #free: number;
   #left: number;
+  /** Those beyond: they wait for one that fails, or go back untried when this ends. */
+  readonly #waiting: (() => void)[] = [];
   #enough: () => void = () => undefined;
   readonly #done: Promise<void>;
 
   constructor(session: Session<SubscribeOptions>) {
     this.#session = session;
     this.#left = session.options.limit ?? Number.POSITIVE_INFINITY;
+    this.#free = this.#left;
     this.#done = new Promise((resolve) => {
       this.#enough = resolve;
     });
@@ -126,17 +133,26 @@ class Work {
   }
 
   async handle(event: EventRecord, ctx: ClientContext): Promise<void> {
-    const { out, options, signal } = this.#session;
-    if (this.#left <= 0 || signal.aborted) throw new BusError("ABORTED", "this subscriber is ending");
-    this.#left--;
+    const { out, options } = this.#session;
+    await this.#begin(ctx);
     try {
       if (options.exec !== undefined) await this.#run(options.exec, event, ctx);
       else out.line(out.json ? JSON.stringify(event) : eventLine(event, terminalColumns()));
     } catch (error) {
-      this.#left++;
+      this.#free++;
+      this.#waiting.shift()?.();
       throw error;
     }
-    if (this.#left <= 0) setImmediate(this.#enough);
+    if (--this.#left <= 0) setImmediate(this.#enough);
+  }
+
+  /** Takes a place. Of those who wait, none is refused: that would count as a try. */
+  async #begin(ctx: ClientContext): Promise<void> {
+    while (this.#free <= 0 || this.#session.signal.aborted) {
+      ctx.extend(HELD_MS);
+      await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    }
+    this.#free--;
   }
 
   async #run(command: string, event: EventRecord, ctx: ClientContext): Promise<void> {
