@@ -134,6 +134,16 @@ describe("faultyStore", () => {
     expect(await ids()).toEqual(["a", "b"]);
   });
 
+  it("P7: torn: an append that has lost its lease applies nothing", async () => {
+    const { inner, store, ids } = await setUp(onAppend({ type: "torn", share: 0.7 }));
+    const ref = { topic: "t", group: "g", partition: 0 };
+    await inner.groups.start(ref, [0]);
+    await inner.groups.claim(ref, "later", { nowMs: 0 });
+    const append = store.log.append("t", 0, [draft("a"), draft("b")], { ref, epoch: 0 });
+    await expect(append).rejects.toMatchObject({ code: "LEASE_LOST" });
+    expect(await ids()).toEqual([]);
+  });
+
   it("torn before the first draft is a refusal", async () => {
     const { store, ids } = await setUp(onAppend({ type: "torn", share: 0.3 }));
     await expect(store.log.append("t", 0, [draft("a")])).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });

@@ -149,11 +149,11 @@ class Handle {
 
   #tear(share: number, call: StoreCall, proceed: Proceed): Promise<unknown> {
     if (call.name !== "log.append") return this.#answer(() => Promise.reject(refused(call)));
-    const [topic, partition, drafts] = call.args;
+    const [topic, partition, drafts, ...fence] = call.args;
     const kept: readonly EventDraft[] = drafts.slice(0, Math.floor(share * drafts.length));
     const error = refused(call);
     if (kept.length === 0) return this.#answer(() => Promise.reject(error));
-    const torn = proceed([topic, partition, kept]).then((result): AppendResult => {
+    const torn = proceed([topic, partition, kept, ...fence]).then((result): AppendResult => {
       const { events, duplicates } = result as AppendResult;
       return { events, duplicates, error };
     });
