@@ -126,8 +126,13 @@ export function interceptStore(store: Store, interception: Interception): Store 
     interception.signal === undefined ? deliver(signal) : interception.signal(signal, deliver);
   const watch = store.watch?.bind(store);
   return {
-    name: store.name,
-    capabilities: store.capabilities,
+    // A driver may know them only once it is open.
+    get name() {
+      return store.name;
+    },
+    get capabilities() {
+      return store.capabilities;
+    },
     log: wrapPart(store, "log", interception),
     groups: wrapPart(store, "groups", interception),
     documents: wrapPart(store, "documents", interception),

@@ -4,6 +4,7 @@ import { MongoClient } from "mongodb";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { MongoCursorStore, MongoEventStore, mongoStore } from "../../../src/stores/mongo/index.js";
 import { drafts, seqs } from "../../../src/testing/conformance/samples.js";
+import { faultyStore } from "../../../src/testing/faulty-store/index.js";
 import { failure } from "../../support/failure.js";
 import { TestDatabase } from "../../support/mongo/database.js";
 import { FailPoint } from "../../support/mongo/fail-point.js";
@@ -245,4 +246,19 @@ describe("a server that goes away", () => {
       await store.close();
     }
   }, 60_000);
+});
+
+it("a store that is wrapped before it is opened says of itself what it does once it is open", async () => {
+  const database = await TestDatabase.create();
+  const plain = mongoStore({ url: database.url, db: database.name });
+  const wrapped = faultyStore(plain, { call: () => null });
+  try {
+    const before = wrapped.name;
+    await wrapped.open();
+    expect(wrapped.name).not.toBe(before);
+    expect(wrapped.name).toBe(plain.name);
+  } finally {
+    await wrapped.close();
+    await database.dispose();
+  }
 });
