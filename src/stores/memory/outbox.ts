@@ -2,6 +2,7 @@
  * The outbox in memory. Unsent entries stand in order of addition, so one walk from the front finds what may be
  * claimed: the first entry of a key that may not go blocks the ones behind it (P10).
  */
+import { callSafely } from "../../model/call-safely.js";
 import type { Clock } from "../../model/clock.js";
 import { BusError } from "../../model/errors.js";
 import { canonicalText, jsonBody } from "../../model/json.js";
@@ -17,7 +18,6 @@ import type {
 } from "../../ports/outbox.js";
 import { checkEntry, claimOptions, failureOf, retryAtMs, SET_BACK_MS } from "../../ports/outbox-arguments.js";
 import type { Lifetime } from "./lifetime.js";
-import { callSafely } from "./signals.js";
 
 interface Row {
   readonly entry: OutboxEntry;

@@ -3,6 +3,7 @@
  * so that a listener may call the store at once and never finds it halfway. Appends to one partition that happen
  * in a row are told once, with the newest head.
  */
+import { callSafely } from "../../model/call-safely.js";
 import { soon } from "../../model/soon.js";
 import type { Signal } from "../../ports/store.js";
 
@@ -37,17 +38,6 @@ export class Signals {
       for (const signal of signals) callSafely(() => listener(signal));
     }
   };
-}
-
-/** Runs `call`; what it throws surfaces as an uncaught error of its own, and the others still hear. */
-export function callSafely(call: () => void): void {
-  try {
-    call();
-  } catch (error) {
-    queueMicrotask(() => {
-      throw error;
-    });
-  }
 }
 
 function samePartition(a: Signal, b: Signal): boolean {

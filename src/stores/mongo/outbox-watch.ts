@@ -1,8 +1,8 @@
 /** Wakes a drainer when an entry was committed, by a change stream of the outbox's collection. */
 import type { Collection, Document } from "mongodb";
+import { callSafely } from "../../model/call-safely.js";
 import { ChangeLoop } from "./change-loop.js";
 import type { OutboxDocument } from "./collections.js";
-import { callSafely } from "./signals.js";
 
 /** Entries that appear, and entries that become pending again. */
 const PIPELINE: Document[] = [

@@ -29,7 +29,7 @@ export class MongoRegistry implements Registry {
       checkFixed(present, config);
       if (asksForKeys(config) && present.keyIndex === false) this.#connection.warn(walksByKey(config.name));
       const { name, ...others } = config;
-      const rest = { ...fixedOf(present), ...others };
+      const rest = { ...others, ...fixedOf(present) };
       await topics.replaceOne({ _id: name, partitions: config.partitions }, rest);
       this.#signal({ type: "topic", topic: name });
       return topicOf({ _id: name, ...rest });

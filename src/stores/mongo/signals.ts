@@ -6,6 +6,7 @@
  * that crashed in the middle left behind is found by whoever reads next.
  */
 import type { Document } from "mongodb";
+import { callSafely } from "../../model/call-safely.js";
 import type { GroupRef } from "../../ports/groups.js";
 import type { Signal } from "../../ports/store.js";
 import { ChangeLoop } from "./change-loop.js";
@@ -128,16 +129,5 @@ class Source {
     } else {
       for (const ref of this.#groups.of(change.latest)) this.#send({ type: "group", ref });
     }
-  }
-}
-
-/** Runs `call`; what it throws surfaces as an uncaught error of its own, and the others still hear. */
-export function callSafely(call: () => void): void {
-  try {
-    call();
-  } catch (error) {
-    queueMicrotask(() => {
-      throw error;
-    });
   }
 }

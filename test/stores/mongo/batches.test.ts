@@ -298,6 +298,10 @@ describe("the layout of a topic", () => {
     const config = await registry.defineTopic({ name: TOPIC, partitions: 2, retentionMs: 5 });
     expect(config).toEqual({ name: TOPIC, partitions: 2, retentionMs: 5, layout: "batches" });
     expect(await registry.topic(TOPIC)).toEqual(config);
+    // As it comes from a program that the compiler did not look at.
+    const unsaid = { name: TOPIC, partitions: 2, retentionMs: 5, layout: undefined };
+    expect(await registry.defineTopic(unsaid as never)).toEqual(config);
+    expect(await registry.topic(TOPIC)).toEqual(config);
     await registry.defineTopic({ name: "single", partitions: 1 });
     await expect(
       registry.defineTopic({ name: "single", partitions: 1, layout: "batches" }),
