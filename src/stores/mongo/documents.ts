@@ -20,9 +20,10 @@ import { bsonPath, bsonText, fromBson, plainName, plainText } from "./bson-json.
 import type { ViewRow } from "./collections.js";
 import type { Connection } from "./connection.js";
 import { commitCursor } from "./cursor-document.js";
+import { duplicateValues, writeEach } from "./document-each.js";
 import { type FoldedWrite, foldWrites } from "./document-fold.js";
 import { stretchesOf, tokenAfter } from "./document-query.js";
-import { mayMeetNoNumber, operatorsFor, updateFor } from "./document-write.js";
+import { operatorsFor, updateFor } from "./document-write.js";
 import { isMongo } from "./driver-kinds.js";
 import { duplicateIndex, isDuplicateKey, isTransient } from "./errors.js";
 
@@ -216,53 +217,6 @@ export class MongoDocuments implements Documents {
   }
 }
 
-interface Applied {
-  readonly applied: number;
-  /** Operations that are through. */
-  readonly count: number;
-  readonly error?: { readonly code: number; readonly errmsg?: string | undefined };
-  readonly cause?: unknown;
-}
-
-async function writeEach(
-  rows: Collection<ViewRow>,
-  view: string,
-  writes: readonly DocumentWrite[],
-): Promise<WriteResult> {
-  let operations = writes.map((write) =>
-    mayMeetNoNumber(write) ? updateFor(write) : operatorsFor({ write, count: 1 }),
-  );
-  let applied = 0;
-  for (let tries = 0; operations.length > 0; tries++) {
-    const done = await apply(rows, operations);
-    applied += done.applied;
-    // Two writers that create one document at once: the one that lost finds it the second time.
-    if (done.error !== undefined) {
-      const retry = duplicateIndex(done.error.errmsg) === "_id_" && tries < MAX_TRIES;
-      if (!retry) throw done.error.code === 11000 ? duplicateValues(view, done.cause) : done.cause;
-    }
-    operations = operations.slice(done.count);
-  }
-  return { applied, stale: writes.length - applied };
-}
-
-async function apply(
-  rows: Collection<ViewRow>,
-  operations: readonly AnyBulkWriteOperation<ViewRow>[],
-): Promise<Applied> {
-  try {
-    const { modifiedCount, upsertedCount } = await rows.bulkWrite(operations, { ordered: true });
-    return { applied: modifiedCount + upsertedCount, count: operations.length };
-  } catch (error) {
-    if (!isMongo(error, "MongoBulkWriteError") || error.result.getWriteConcernError() !== undefined)
-      throw error;
-    const [first] = [error.writeErrors].flat();
-    if (first === undefined) throw error;
-    const { modifiedCount, upsertedCount } = error.result;
-    return { applied: modifiedCount + upsertedCount, count: first.index, error: first, cause: error };
-  }
-}
-
 /** How writes of a transaction become updates. */
 interface Form {
   readonly folded: (writes: readonly DocumentWrite[]) => FoldedWrite[];
@@ -348,14 +302,6 @@ function viewIndex(index: { key: object; name?: string; unique?: boolean }): Vie
     return [path.slice(FIELDS_PREFIX.length).split(".").map(plainName).join("."), direction] as const;
   });
   return [{ keys: Object.fromEntries(keys), ...(index.unique ? { unique: true } : undefined) }];
-}
-
-function duplicateValues(view: string, cause: unknown): BusError {
-  return new BusError(
-    "WRITE_CONFLICT",
-    `a document has the same values as another one in a unique index of view "${view}"`,
-    { cause, retryable: false, details: { view } },
-  );
 }
 
 function documentOf(row: ViewRow): ViewDocument {
