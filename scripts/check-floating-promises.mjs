@@ -4,16 +4,22 @@
  * Two shapes are reported: a statement that makes a promise (or an array of them) and drops it, and an async
  * function handed to a place that expects no answer, such as a timer or an event listener. `void promise` and a
  * promise with a rejection handler at its end are deliberate. The linter has a quick rule for editors; this check
- * also sees through generics, third-party types and conditional expressions.
+ * also sees through generics, third-party types and conditional expressions. With --types it tells as well what
+ * `tsc -p` finds wrong: both need the types of everything, and they are made once.
  *
- *   node scripts/check-floating-promises.mjs [tsconfig.json]
+ *   node scripts/check-floating-promises.mjs [--types] [tsconfig.json]
  */
 import { dirname, relative, resolve } from "node:path";
+import { parseArgs } from "node:util";
 import ts from "typescript";
 
-const configPath = resolve(process.argv[2] ?? "tsconfig.json");
+const { values, positionals } = parseArgs({
+  options: { types: { type: "boolean", default: false } },
+  allowPositionals: true,
+});
+const configPath = resolve(positionals[0] ?? "tsconfig.json");
 const root = dirname(configPath);
-const { fileNames, options } = ts.getParsedCommandLineOfConfigFile(configPath, undefined, {
+const { fileNames, options, errors } = ts.getParsedCommandLineOfConfigFile(configPath, undefined, {
   ...ts.sys,
   onUnRecoverableConfigFileDiagnostic: (fault) => {
     throw new Error(ts.flattenDiagnosticMessageText(fault.messageText, "\n"));
@@ -22,12 +28,14 @@ const { fileNames, options } = ts.getParsedCommandLineOfConfigFile(configPath, u
 const program = ts.createProgram(fileNames, { ...options, noEmit: true });
 const checker = program.getTypeChecker();
 
+const wrong = values.types ? [...errors, ...ts.getPreEmitDiagnostics(program)] : [];
+if (wrong.length > 0) console.error(ts.formatDiagnostics(wrong, ts.createCompilerHost(options)));
 const faults = program
   .getSourceFiles()
   .filter((file) => !file.isDeclarationFile && !file.fileName.includes("/node_modules/"))
   .flatMap((file) => faultsIn(file));
 for (const fault of faults) console.error(fault);
-process.exitCode = faults.length > 0 ? 1 : 0;
+process.exitCode = faults.length + wrong.length > 0 ? 1 : 0;
 
 function faultsIn(file) {
   const found = [];

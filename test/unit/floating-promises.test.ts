@@ -21,15 +21,18 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }));
 
 /** The numbers of the planted lines that the check reports, and its exit code. */
-function check(lines: readonly string[]): { lines: number[]; status: number | null } {
+function check(lines: readonly string[], ...flags: string[]): { lines: number[]; status: number | null } {
   writeFileSync(
     join(folder, "tsconfig.json"),
     JSON.stringify({ compilerOptions, files: ["types.d.ts", "a.ts"] }),
   );
   writeFileSync(join(folder, "types.d.ts"), declarations);
   writeFileSync(join(folder, "a.ts"), `${lines.join("\n")}\nexport {};\n`);
-  const done = spawnSync(process.execPath, [script, join(folder, "tsconfig.json")], { encoding: "utf8" });
-  const reported = [...done.stderr.matchAll(/^a\.ts:(\d+):/gm)].map((match) => Number(match[1]));
+  const done = spawnSync(process.execPath, [script, ...flags, join(folder, "tsconfig.json")], {
+    cwd: folder,
+    encoding: "utf8",
+  });
+  const reported = [...done.stderr.matchAll(/^a\.ts[:(](\d+)[:,]/gm)].map((match) => Number(match[1]));
   return { lines: reported, status: done.status };
 }
 
@@ -65,5 +68,12 @@ describe("the check for floating promises", () => {
       "let last: Promise<number>; last = work(1); await last;",
     ];
     expect(check(owned)).toEqual({ lines: [], status: 0 });
+  });
+
+  it("tells with --types what the compiler finds wrong, too", () => {
+    const planted = ["export const text: string = 1;", "void work(1);", "work(2);"];
+    expect(check(planted, "--types")).toEqual({ lines: [1, 3], status: 1 });
+    expect(check(planted.slice(0, 2), "--types")).toEqual({ lines: [1], status: 1 });
+    expect(check(planted.slice(1, 2), "--types")).toEqual({ lines: [], status: 0 });
   });
 });
