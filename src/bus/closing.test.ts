@@ -2,8 +2,8 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
+import { compileModule } from "../../scripts/embedded-sources.mjs";
 import { BusBench, forever, recorder, useBench } from "../../test/support/bus-bench.js";
-import { compileSources } from "../../test/support/compiled-sources.js";
 import { gate, settled } from "../../test/support/eventually.js";
 import { InMemoryEventBus } from "../in-memory.js";
 import { BusError } from "../model/errors.js";
@@ -229,8 +229,9 @@ describe("closing a bus", () => {
   });
 
   it("nothing keeps the process alive afterwards: a program that closes its bus ends by itself", async () => {
-    const compiled = compileSources("bus/create-bus.ts", "stores/memory/index.ts");
-    const [bus, store] = compiled.entries.map((entry) => JSON.stringify(entry));
+    const [bus, store] = ["./create-bus.ts", "../stores/memory/index.ts"].map((path) =>
+      JSON.stringify(compileModule(new URL(path, import.meta.url)).href),
+    );
     const program = `
       const { createBus } = await import(${bus});
       const { memoryStore } = await import(${store});
@@ -244,12 +245,8 @@ describe("closing a bus", () => {
       while (handled < 3) await new Promise((resolve) => setTimeout(resolve, 5));
       await bus.close();
       process.stdout.write("handled " + handled);`;
-    try {
-      const args = ["--input-type=module", "--eval", program];
-      const { stdout, stderr } = await promisify(execFile)(process.execPath, args, { timeout: 30_000 });
-      expect({ stdout, stderr }).toEqual({ stdout: "handled 3", stderr: "" });
-    } finally {
-      compiled.remove();
-    }
+    const args = ["--input-type=module", "--eval", program];
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, args, { timeout: 30_000 });
+    expect({ stdout, stderr }).toEqual({ stdout: "handled 3", stderr: "" });
   }, 60_000);
 });

@@ -1,23 +1,16 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
-import { type Compiled, compileSources } from "../../test/support/compiled-sources.js";
+import { expect, it, onTestFinished } from "vitest";
+import { compileModule } from "../../scripts/embedded-sources.mjs";
 import { gate, settled } from "../../test/support/eventually.js";
 import { type HubFixture, hubFixture } from "../../test/support/hub-fixture.js";
 import { memoryStore } from "../stores/memory/index.js";
 import { interceptStore } from "../testing/store-calls.js";
 
-let compiled: Compiled;
-
-beforeAll(() => {
-  compiled = compileSources("cli/main.ts");
-});
-afterAll(() => compiled.remove());
-
 /** `promethean subscribe t.a --group g`, with these options besides. */
 function subscribe({ hub }: HubFixture, ...options: string[]): ChildProcess {
-  const program = fileURLToPath(compiled.entries[0] as string);
+  const program = fileURLToPath(compileModule(new URL("./main.ts", import.meta.url)));
   const args = ["subscribe", "t.a", "--group", "g", "--url", hub.url, "--token", "all", ...options];
   const child = spawn(process.execPath, [program, ...args]);
   onTestFinished(() => void child.kill("SIGKILL"));

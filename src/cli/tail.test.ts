@@ -2,16 +2,15 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { type Compiled, compileSources } from "../../test/support/compiled-sources.js";
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { compileModule } from "../../scripts/embedded-sources.mjs";
 import { type HubFixture, hubFixture } from "../../test/support/hub-fixture.js";
 
-let compiled: Compiled;
+let program = "";
 let f: HubFixture;
 beforeAll(() => {
-  compiled = compileSources("cli/main.ts");
+  program = fileURLToPath(compileModule(new URL("./main.ts", import.meta.url)));
 }, 60_000);
-afterAll(() => compiled.remove());
 beforeEach(async () => {
   f = await hubFixture();
 });
@@ -19,15 +18,14 @@ afterEach(() => f.close());
 
 /** What `promethean tail` is told, and what Node is told of it. */
 function tail(args: readonly string[], node: readonly string[] = []): string[] {
-  const program = fileURLToPath(compiled.entries[0] as string);
   return [...node, program, "tail", ...args, "--url", f.hub.url, "--token", "all"];
 }
 
 describe("promethean tail", () => {
   it("P13: keeps nothing of the events it has printed", async () => {
     const payload = "x".repeat(900_000);
-    for (let n = 0; n < 120; n++) await f.bus.publish("t.large", payload);
-    const args = tail(["t.large", "--from", "earliest", "--limit", "120"], ["--max-old-space-size=48"]);
+    for (let n = 0; n < 80; n++) await f.bus.publish("t.large", payload);
+    const args = tail(["t.large", "--from", "earliest", "--limit", "80"], ["--max-old-space-size=48"]);
     const child = spawn(process.execPath, args, { stdio: ["ignore", "ignore", "pipe"] });
     const said = text(child.stderr);
     const [code] = await once(child, "close");

@@ -1,17 +1,15 @@
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Compiled, compileSources } from "../../../test/support/compiled-sources.js";
+import { beforeAll, describe, expect, it } from "vitest";
+import { compileModule } from "../../../scripts/embedded-sources.mjs";
 import { simulate } from "./simulate.js";
 
-let compiled: Compiled;
+let program = "";
 beforeAll(() => {
-  compiled = compileSources("testing/simulator/cli.ts");
+  program = fileURLToPath(compileModule(new URL("./cli.ts", import.meta.url)));
 }, 60_000);
-afterAll(() => compiled.remove());
 
 function run(...args: string[]): { status: number | null; stdout: string; stderr: string } {
-  const program = fileURLToPath(compiled.entries[0] as string);
   return spawnSync(process.execPath, [program, ...args], { encoding: "utf8" });
 }
 
