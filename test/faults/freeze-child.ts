@@ -1,11 +1,10 @@
 /** A member of a group on one store file, in a process of its own: publishes, consumes, and tells each delivery. */
-import { writeSync } from "node:fs";
 import { createBus } from "../../src/bus/create-bus.js";
 import { BusError } from "../../src/model/errors.js";
 import { embeddedStore } from "../../src/stores/embedded/index.js";
+import { tellLine } from "../support/tell-line.js";
 
 const [path = "", topic = "", group = "", leaseMs = "1000", name = ""] = process.argv.slice(2);
-const tell = (line: object): void => void writeSync(1, `${JSON.stringify(line)}\n`);
 
 const bus = await createBus({
   store: embeddedStore({ path, onWarning: () => undefined }),
@@ -22,19 +21,19 @@ await bus.subscribe(
   topic,
   group,
   async ({ partition, seq, key }, { attempt }) => {
-    tell({ type: "delivered", partition, seq, key, attempt, atMs: Date.now() });
+    tellLine({ type: "delivered", partition, seq, key, attempt, atMs: Date.now() });
     await new Promise((resolve) => setTimeout(resolve, seq % 5));
   },
   { from: "earliest", maxInFlight: 50, maxAttempts: 1_000 },
 );
-tell({ type: "ready" });
+tellLine({ type: "ready" });
 
 for (let n = 0; !isLeaving; n++) {
   try {
     const { partition, seq } = await bus.publish(topic, { n }, { id: `${name}-${n}`, key: `k${n % 13}` });
-    tell({ type: "acked", id: `${name}-${n}`, partition, seq });
+    tellLine({ type: "acked", id: `${name}-${n}`, partition, seq });
   } catch (error) {
-    tell({ type: "failed", id: `${name}-${n}`, code: BusError.from(error).code });
+    tellLine({ type: "failed", id: `${name}-${n}`, code: BusError.from(error).code });
   }
   await new Promise((resolve) => setTimeout(resolve, 4));
 }

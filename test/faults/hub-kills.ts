@@ -85,8 +85,8 @@ class HubRun {
   }
 
   async #startHub(): Promise<ToldProcess<HubLine>> {
-    const { path, url } = this.#place;
-    const where = path === undefined ? { mongo: { url, db: "kills" } } : { path, exclusive: this.#exclusive };
+    const { path, url, db } = this.#place;
+    const where = path === undefined ? { mongo: { url, db } } : { path, exclusive: this.#exclusive };
     const args = [JSON.stringify({ ...where, partitions: PARTITIONS, leaseMs: LEASE_MS })];
     const hub = new ToldProcess<HubLine>(fileURLToPath(this.#options.program), args, (line) => {
       if (line.url !== undefined) this.#url = line.url;

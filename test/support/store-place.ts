@@ -10,12 +10,14 @@ export interface StorePlace {
   readonly path?: string;
   /** Address of MongoDB; absent where nothing is in it. */
   readonly url?: string;
+  /** The database there. */
+  readonly db?: string;
   /** Of every topic, in MongoDB. */
   readonly layout?: TopicLayout;
 }
 
-export function storeAt({ path, url = "", layout }: StorePlace): Store {
+export function storeAt({ path, url = "", db = "kills", layout }: StorePlace): Store {
   if (path !== undefined) return embeddedStore({ path });
-  const store = mongoStore({ url, db: "kills", onWarning: () => undefined });
+  const store = mongoStore({ url, db, onWarning: () => undefined });
   return layout === undefined ? store : withLayout(store, layout);
 }

@@ -3,22 +3,24 @@
  * and tells what it does on its standard output, line by line, in the terms of a history. What it was told to publish and
  * what it is about to handle is written before it happens, what it was answered afterwards.
  */
-import { writeSync } from "node:fs";
 import { createBus } from "../../../src/bus/create-bus.js";
 import { BusError, Fatal } from "../../../src/model/errors.js";
 import type { PublishedRecord } from "../../../src/model/event-bus.js";
 import { startTransactionalProjector } from "../../../src/project/transactional.js";
 import type { HistoryEvent } from "../../../src/testing/history/index.js";
 import { type StorePlace, storeAt } from "../../support/store-place.js";
+import { tellLine } from "../../support/tell-line.js";
 import { CONSUMERS, isPoison, PARTITIONS, POISON, PROJECTION, TOPIC, VIEW } from "./names.js";
 import { type Death, dyingAt } from "./points.js";
 
 const [place = "{}", member = "", mode = "run", death = "null"] = process.argv.slice(2);
 /** A server cannot see that a member is dead, and waits for its lease; a store file can. */
 const LEASE_MS = 1_500;
+/** So far it publishes ahead of what it handles: the last process has to handle what all of them left. */
+const AHEAD = 40;
 
 function tell(event: HistoryEvent | { readonly type: "ready" | "draining" }): void {
-  writeSync(1, `${JSON.stringify(event)}\n`);
+  tellLine(event);
 }
 
 const where = JSON.parse(place) as StorePlace;
@@ -33,6 +35,11 @@ const bus = await createBus({
 
 tell({ type: "began", member });
 
+let number = 0;
+let consumed = 0;
+let projected = 0;
+let goOn: () => void = () => undefined;
+
 await bus.subscribe(
   TOPIC,
   CONSUMERS,
@@ -44,6 +51,8 @@ await bus.subscribe(
       ...{ member, group: CONSUMERS, topic, partition, seq, id, epoch, attempt: ctx.attempt },
       ...(key !== undefined && { key }),
     });
+    consumed++;
+    goOn();
     if (isPoison(id)) throw new Fatal("nothing can be done with this one");
   },
   { from: "earliest", maxAttempts: 1_000 },
@@ -55,11 +64,11 @@ await startTransactionalProjector(bus, {
   maxAttempts: 1_000,
   handler: async (events, tx) => {
     for (const { key } of events) await tx.view(VIEW).inc(key ?? "-", { count: 1 });
+    projected += events.length;
+    goOn();
   },
 });
 tell({ type: "ready" });
-
-let number = 0;
 
 /** Some ids are the caller's own, some are made by the bus. */
 function idOf(n: number): string {
@@ -87,7 +96,14 @@ async function publishOne(): Promise<void> {
 }
 
 if (mode === "run") {
-  for (;;) await Promise.all(Array.from({ length: 1 + (number % 20) }, publishOne));
+  for (;;) {
+    await Promise.all(Array.from({ length: 1 + (number % 20) }, publishOne));
+    while (number > Math.min(consumed, projected) + AHEAD) {
+      await new Promise<void>((resolve) => {
+        goOn = resolve;
+      });
+    }
+  }
 }
 
 // To drain: publish nothing, wait until both groups have settled everything, end in good order.

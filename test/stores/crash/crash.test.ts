@@ -1,8 +1,9 @@
 /** The short forms of `scripts/crash.mjs`. */
-import { describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { compileProgram } from "../../../scripts/embedded-sources.mjs";
+import type { ReplicaSet } from "../../support/mongo/replica-set.js";
 import { runKills } from "../project/kills/kill-run.js";
-import { inPlace, type StoreName, tells } from "../project/kills/servers.js";
+import { inPlaceOf, type StoreName, startServer, tells } from "../project/kills/servers.js";
 import { POINTS_OF } from "./points.js";
 import { runCrashes } from "./run.js";
 
@@ -16,12 +17,18 @@ const WORKERS = [
 const program = compileProgram(new URL("./child.ts", import.meta.url));
 const worker = compileProgram(new URL("../project/kills/worker-process.ts", import.meta.url));
 
+let server: ReplicaSet;
+beforeAll(async () => {
+  server = await startServer();
+});
+afterAll(() => server.dispose());
+
 describe.each(STORES)("processes on the %s store, killed", (store) => {
   it(
     "P1, P2, P3, P5, P8, P9: at any moment, over and over: nothing is lost or doubled, and the next goes on at once",
     async () => {
-      const cycles = store === "embedded" ? 15 : 5;
-      const run = await inPlace(store, (place) => runCrashes({ program, place, cycles, seed: 7 }));
+      const cycles = store === "embedded" ? 8 : 5;
+      const run = await inPlaceOf(server, store, (place) => runCrashes({ program, place, cycles, seed: 7 }));
       expect(run.anomalies).toEqual([]);
       expect(run.acked).toBeGreaterThan(50);
       // The lease of a killed process lasts 10 s on a file: it is not waited for.
@@ -34,7 +41,7 @@ describe.each(STORES)("processes on the %s store, killed", (store) => {
     "P1, P2, P3, P5, P7, P8, P9: at each named point: nothing is lost or doubled",
     async () => {
       const points = POINTS_OF.bus;
-      const run = await inPlace(store, (place) =>
+      const run = await inPlaceOf(server, store, (place) =>
         runCrashes({ program, place, cycles: points.length, seed: 3, points }),
       );
       expect(run.anomalies).toEqual([]);
@@ -46,10 +53,8 @@ describe.each(STORES)("processes on the %s store, killed", (store) => {
   it.each(WORKERS.filter(([, role]) => tells(store, role)))(
     "%s: a %s dies at each named point, and the next one finishes its work",
     async (_, role, points) => {
-      const run = await inPlace(
-        store,
-        (place) => runKills({ role, place, program: worker, cycles: points.length, seed: 3, points }),
-        role,
+      const run = await inPlaceOf(server, store, (place) =>
+        runKills({ role, place, program: worker, cycles: points.length, seed: 3, points }),
       );
       expect(run.anomalies).toEqual([]);
     },

@@ -1,13 +1,9 @@
 /** A member of a group in a process of its own: consumes, and tells each delivery, until it is asked to leave. */
-import { writeSync } from "node:fs";
 import { createBus } from "../../../src/bus/create-bus.js";
 import { mongoStore } from "../../../src/stores/mongo/index.js";
+import { tellLine } from "../../support/tell-line.js";
 
 const [url = "", db = "", topic = "", group = "", leaseMs = "3000"] = process.argv.slice(2);
-
-function tell(line: object): void {
-  writeSync(1, `${JSON.stringify(line)}\n`);
-}
 
 const bus = await createBus({
   store: mongoStore({ url, db }),
@@ -24,7 +20,7 @@ await bus.subscribe(
   group,
   async (event, ctx) => {
     const { partition, seq, key } = event;
-    tell({
+    tellLine({
       type: "delivered",
       partition,
       seq,
@@ -38,4 +34,4 @@ await bus.subscribe(
   },
   { from: "earliest", maxInFlight: 50, maxAttempts: 1_000 },
 );
-tell({ type: "ready" });
+tellLine({ type: "ready" });

@@ -155,6 +155,8 @@ export class NodeProcess {
     return [
       ...["--dbpath", join(dir, "data"), "--logpath", join(dir, "mongod.log"), "--logappend"],
       ...["--port", String(port), "--bind_ip", "127.0.0.1", "--nounixsocket"],
+      // A database is only dropped once the journal has the end of its collections, which nothing but time leads to.
+      ...["--journalCommitInterval", "10"],
       ...["--wiredTigerCacheSizeGB", String(cacheGb)],
       ...(replSet === undefined ? [] : ["--replSet", replSet, "--oplogSize", String(oplogMb ?? 512)]),
       ...(keyFile === undefined ? [] : ["--auth", "--keyFile", keyFile]),

@@ -1,5 +1,5 @@
 /** P12: each change of the collection is told once, in order for each document, and the last one tells how it ended. */
-import type { Collection, MongoClient } from "mongodb";
+import type { Collection, Db } from "mongodb";
 import { pause, systemClock } from "../../../../src/model/clock.js";
 import { seededRandom } from "../../../../src/model/manual-clock.js";
 import type { Handle } from "../../../../src/model/task.js";
@@ -73,13 +73,13 @@ export const changefeedRole: Role = {
   },
 };
 
-function startFeed({ client, bus }: OpenedPlace): Handle<ChangefeedStats> {
+function startFeed({ foreign, bus }: OpenedPlace): Handle<ChangefeedStats> {
   const options = { collection: "watched", batchSize: 25, takeOverMs: 400 };
-  return startMongoChangefeed((client as MongoClient).db("shop"), bus, options);
+  return startMongoChangefeed(foreign as Db, bus, options);
 }
 
-function collectionOf({ client }: OpenedPlace): Collection<Watched> {
-  return (client as MongoClient).db("shop").collection<Watched>("watched");
+function collectionOf({ foreign }: OpenedPlace): Collection<Watched> {
+  return (foreign as Db).collection<Watched>("watched");
 }
 
 async function change(

@@ -1,9 +1,10 @@
 /** The short form of scripts/project-kills.mjs. */
-import { describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { compileProgram } from "../../../../scripts/embedded-sources.mjs";
+import type { ReplicaSet } from "../../../support/mongo/replica-set.js";
 import { runKills } from "./kill-run.js";
 import type { RoleName } from "./roles.js";
-import { inPlace, type StoreName, tells } from "./servers.js";
+import { inPlaceOf, type StoreName, startServer, tells } from "./servers.js";
 
 const PROMISES: Readonly<Record<RoleName, string>> = {
   compactor: "P11: no key's newest value is lost, in the log or in its snapshot",
@@ -12,6 +13,12 @@ const PROMISES: Readonly<Record<RoleName, string>> = {
   transactional: "P9: every event takes effect exactly once",
   changefeed: "P12: every change is told once, each document's in order",
 };
+
+let server: ReplicaSet;
+beforeAll(async () => {
+  server = await startServer();
+});
+afterAll(() => server.dispose());
 
 describe.each(["embedded", "mongo", "batches"] as StoreName[])(
   "workers killed over and over, on the %s store",
@@ -22,10 +29,8 @@ describe.each(["embedded", "mongo", "batches"] as StoreName[])(
     it.each(promises.filter(([role]) => tells(store, role)))(
       "%s: %s",
       async (role) => {
-        const run = await inPlace(
-          store,
-          (place) => runKills({ role, place, program, cycles: 2, seed: 3 }),
-          role,
+        const run = await inPlaceOf(server, store, (place) =>
+          runKills({ role, place, program, cycles: 2, seed: 3 }),
         );
         expect(run.anomalies).toEqual([]);
       },

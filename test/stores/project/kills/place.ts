@@ -1,5 +1,5 @@
 /** Where a run of kills takes place: a bus on a store that processes share, and a database beside it. */
-import { MongoClient } from "mongodb";
+import { type Db, MongoClient } from "mongodb";
 import type { Bus } from "../../../../src/bus/bus.js";
 import { createBus } from "../../../../src/bus/create-bus.js";
 import { type StorePlace, storeAt } from "../../../support/store-place.js";
@@ -8,13 +8,13 @@ import { type Death, dyingAt } from "../../crash/points.js";
 export interface OpenedPlace {
   readonly bus: Bus;
   /** For workers that read a foreign collection. */
-  readonly client: MongoClient | null;
+  readonly foreign: Db | null;
   close(): Promise<void>;
 }
 
 /** `death`: where this process is to end. */
 export async function openPlace(place: StorePlace, death: Death | null = null): Promise<OpenedPlace> {
-  const { url } = place;
+  const { url, db = "kills" } = place;
   const store = storeAt(place);
   const bus = await createBus({
     store: death === null ? store : dyingAt(store, death),
@@ -23,7 +23,7 @@ export async function openPlace(place: StorePlace, death: Death | null = null): 
   const client = url === undefined ? null : new MongoClient(url);
   return {
     bus,
-    client,
+    foreign: client?.db(`${db}-shop`) ?? null,
     close: async () => {
       await bus.close();
       await client?.close();

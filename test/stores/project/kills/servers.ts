@@ -1,4 +1,5 @@
 /** Places of their own for runs of kills. */
+import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -23,18 +24,35 @@ export async function inPlace<T>(
   body: (place: StorePlace) => Promise<T>,
   role?: RoleName,
 ): Promise<T> {
-  const folder = await mkdtemp(join(tmpdir(), "promethean-kills-"));
   const needsMongo = store !== "embedded" || (role !== undefined && ROLES[role].needsMongo);
-  const server = needsMongo ? await ReplicaSet.start() : null;
+  if (!needsMongo) return await inFolder(store, body);
+  await using server = await startServer();
+  return await inPlaceOf(server, store, body);
+}
+
+/** The same on a server that several share: a file, or a database of its own, which goes with the server. */
+export async function inPlaceOf<T>(
+  server: ReplicaSet,
+  store: StoreName,
+  body: (place: StorePlace) => Promise<T>,
+): Promise<T> {
+  const db = `kills-${randomBytes(4).toString("hex")}`;
+  const layout = store === "batches" && { layout: store };
+  return await inFolder(store, (place) => body({ ...place, url: server.url, db, ...layout }));
+}
+
+/** A server for runs of kills; the caller disposes of it. */
+export async function startServer(): Promise<ReplicaSet> {
+  const server = await ReplicaSet.start();
+  await endTransactionsSoon(server.url);
+  return server;
+}
+
+async function inFolder<T>(store: StoreName, body: (place: StorePlace) => Promise<T>): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), "promethean-kills-"));
   try {
-    if (server !== null) await endTransactionsSoon(server.url);
-    return await body({
-      ...(store === "embedded" && { path: join(folder, "bus.db") }),
-      ...(server !== null && { url: server.url }),
-      ...(store === "batches" && { layout: store }),
-    });
+    return await body(store === "embedded" ? { path: join(folder, "bus.db") } : {});
   } finally {
-    await server?.dispose();
     await rm(folder, { recursive: true, force: true });
   }
 }
