@@ -4,7 +4,8 @@ import { defineConfig } from "vitest/config";
 const source = (path: string): string => fileURLToPath(new URL(`./src/${path}`, import.meta.url));
 
 /** Command lines, examples, hubs: what they do can be waited for on a busy machine too. */
-const PROGRAMS = "test/e2e/{cli,cli-*,examples,hub-fuzz,hub-stores,readme,serve-tracing}.test.ts";
+const PROGRAMS =
+  "test/e2e/{cli,cli-*,console-files,examples,hub-fuzz,hub-processes,hub-stores,project-scale,readme,serve-tracing,start}.test.ts";
 const END_TO_END = {
   globalSetup: ["test/support/mongo/global-setup.ts", "test/support/console/global-setup.ts"],
   testTimeout: 180_000,
