@@ -4,7 +4,7 @@ import { WebSocket } from "ws";
 import { collectGarbage } from "../../test/support/collect-garbage.js";
 import { type HubFixture, hubFixture } from "../../test/support/hub-fixture.js";
 
-const FRAMES = 60;
+const FRAMES = 30;
 const CHARS = 1_000_000;
 
 let f: HubFixture;

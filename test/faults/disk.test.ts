@@ -21,20 +21,20 @@ if (!canTrace)
 
 describe("a store file when the power goes", () => {
   it("P1, P2, P9: every image of the disk opens with all that was acknowledged", async () => {
-    const run = runPowerLoss({ program: compiled("disk-child"), count: 12, seed: 11 });
+    const run = runPowerLoss({ program: compiled("disk-child"), count: 8, seed: 11 });
     if (!canTrace) return expect(run).rejects.toThrow();
     const { anomalies, checked } = await run;
     expect(anomalies).toEqual([]);
-    expect(checked["images opened"]).toBe(12);
+    expect(checked["images opened"]).toBe(8);
     expect(checked["acknowledged events looked for"]).toBeGreaterThan(100);
   });
 
   it("P1, P2, P9: also of a store that one process has for itself, whose appends go ahead", async () => {
-    const run = runPowerLoss({ program: compiled("disk-child"), count: 12, seed: 12, exclusive: true });
+    const run = runPowerLoss({ program: compiled("disk-child"), count: 8, seed: 12, exclusive: true });
     if (!canTrace) return expect(run).rejects.toThrow();
     const { anomalies, checked } = await run;
     expect(anomalies).toEqual([]);
-    expect(checked["images opened"]).toBe(12);
+    expect(checked["images opened"]).toBe(8);
     expect(checked["acknowledged events looked for"]).toBeGreaterThan(100);
   });
 
@@ -49,7 +49,7 @@ describe("a store file that is damaged or cannot be written", () => {
   it("P14: a bit that turned is found, or does no harm", async () => {
     const { anomalies, checked } = await runBitFlips({
       program: compiled("flip-child"),
-      count: 25,
+      count: 16,
       seed: 3,
     });
     expect(anomalies).toEqual([]);

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { HistoryEvent } from "../history/index.js";
 import { simulate } from "./simulate.js";
 
-const SEEDS = 200;
+const SEEDS = 100;
 const SEEDS_PER_TEST = 25;
 
 function countOf(history: readonly HistoryEvent[], wanted: (event: HistoryEvent) => boolean): number {

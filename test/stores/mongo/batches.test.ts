@@ -100,7 +100,7 @@ describe("pages", () => {
   it("P2: readers skip nothing while batches are cut, emptied and appended around them", async () => {
     const writer = await database.open();
     const remover = await database.open();
-    const total = 3_000;
+    const total = 1_500;
     let floor = 0;
     const write = async (): Promise<void> => {
       for (let n = 0; n < total; n += 60) await writer.log.append(TOPIC, 0, drafts(60, { freshId: true }));

@@ -18,7 +18,7 @@ async function assignment(place: OpenedPlace, { topic, group, judge }: Judged): 
   const published: EventRecord[] = [];
   return {
     burst: async (seed) => {
-      for (let part = 0; part < 4; part++) {
+      for (let part = 0; part < 2; part++) {
         published.push(
           ...(await bus.publishMany(topic, traffic({ events: 60, keys: 25, seed: seed + part }))),
         );
