@@ -21,6 +21,8 @@ describe("promethean serve", () => {
     try {
       await eventually(() => hub.err.includes("listening"), "the hub listens", 60_000);
       const url = /"url":"([^"]+)"/.exec(hub.err)?.[1] ?? "";
+      // It waits a while for the other to let go of the file.
+      const refused = run(["topics", "--store", "bus.db"], { cwd: folder });
       const minted = await run(
         ["token", "mint", "--subject", "a", "--scope", "read:**", "--secret-file", "secret"],
         { cwd: folder },
@@ -28,7 +30,7 @@ describe("promethean serve", () => {
       const listed = await run(["topics", "--json", "--url", url, "--token", minted.out.trim()]);
       expect(JSON.parse(listed.out)).toMatchObject([{ name: "shop.orders", partitions: 3 }]);
       expect((await run(["topics", "--url", url])).code).toBe(4);
-      const second = await run(["topics", "--store", "bus.db"], { cwd: folder });
+      const second = await refused;
       expect(second.err).toContain("is open elsewhere with `exclusive`");
       expect(second.code).toBeGreaterThan(0);
       const printed = await run(["config", "print", "--config", "hub.yaml"], { cwd: folder });

@@ -1,30 +1,33 @@
 /** The MongoDB store for the conformance suite: a database of its own for each test, on the server that all share. */
-
+import { afterAll } from "vitest";
 import type { TopicLayout } from "../../../src/model/topic.js";
 import type { Store } from "../../../src/ports/store.js";
 import { mongoStore } from "../../../src/stores/mongo/index.js";
 import type { StoreFixture } from "../../../src/testing/conformance/fixture.js";
+import { Databases } from "./databases.js";
 import { withLayout } from "./layout.js";
-import { dropDatabase, newDatabaseName, sharedServerUrl } from "./shared-server.js";
+import { dropDatabase, sharedServerUrl } from "./shared-server.js";
 
 export interface MongoFixtureOptions {
   readonly serverUrl?: () => Promise<string>;
   /** Of every topic that is defined. */
   readonly layout?: TopicLayout;
-  /** The address by which the store of a database signs in. Default: the server's. */
+  /** The address by which the store of a database signs in; it is asked for once for each. Default: the server's. */
   readonly userUrl?: (db: string) => Promise<string>;
 }
 
 export function mongoFixture({
   serverUrl = sharedServerUrl,
   layout,
-  userUrl = serverUrl,
+  userUrl,
 }: MongoFixtureOptions = {}): StoreFixture {
+  const databases = new Databases(serverUrl);
+  afterAll(() => databases.close());
   return {
     name: layout === undefined ? "mongo" : `mongo, ${layout}`,
     async create() {
-      const db = newDatabaseName();
-      const url = await userUrl(db);
+      const db = databases.take();
+      const url = await (userUrl?.(db) ?? serverUrl());
       const opened: Store[] = [];
       const open = async (): Promise<Store> => {
         const plain = mongoStore({ url, db, onWarning: () => undefined });
@@ -34,6 +37,7 @@ export function mongoFixture({
         return store;
       };
       const store = await open();
+      if (userUrl === undefined) await databases.opened(db);
       return {
         store,
         another: open,
@@ -43,7 +47,9 @@ export function mongoFixture({
         },
         dispose: async () => {
           await Promise.all(opened.map((handle) => handle.close()));
-          await dropDatabase(await serverUrl(), db);
+          // A user is made for one database, once.
+          if (userUrl === undefined) await databases.giveBack(db);
+          else await dropDatabase(await serverUrl(), db);
         },
       };
     },
