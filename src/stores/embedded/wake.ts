@@ -2,6 +2,7 @@
  * Tells listeners what changed. Own writes are told one by one, after their commit; what other processes wrote is told as
  * "look again", found by a look at the file every few milliseconds, in the writing thread, only while somebody listens.
  */
+import { callSafely } from "../../model/call-safely.js";
 import type { Signal } from "../../ports/store.js";
 
 export class Wake {
@@ -31,16 +32,7 @@ export class Wake {
   }
 
   send(signal: Signal): void {
-    for (const listener of this.#listeners) {
-      try {
-        listener(signal);
-      } catch (error) {
-        // Surfaces as an uncaught error of its own; the others still hear.
-        queueMicrotask(() => {
-          throw error;
-        });
-      }
-    }
+    for (const listener of this.#listeners) callSafely(() => listener(signal));
   }
 
   clear(): void {
