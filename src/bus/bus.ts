@@ -233,23 +233,21 @@ export class Bus implements EventBus {
     return [...shells].map(({ partition, epoch }) => ({ partition, epoch }));
   }
 
-  /**
-   * Moves the group, or sets up one that is new to the topic. Events before the new place are not delivered again; those after
-   * it are. NOT_FOUND if there is no such topic.
-   */
+  /** Moves the group, or sets up one that is new to the topic. Events before the new place are not delivered again; those after it are. */
   async setCursor(topic: string, group: string, to: CursorTarget): Promise<void> {
     await this.#core.ready();
     checkGroupName(group);
-    await this.#core.catalog.find(topic);
+    await this.#core.catalog.resolve(topic);
     await moveGroup(this.store, { topic, group }, to);
     this.#core.subscriptions.runner({ topic, group })?.changed();
   }
 
-  /** Reads what is in the topic now, outside any group: partitions merged by time. NOT_FOUND if there is no such topic. */
+  /** Reads what is in the topic now, outside any group: partitions merged by time; nothing of a topic that is not there. */
   async *read<T = unknown>(topic: TopicRef<T>, position: ReadPosition = {}): AsyncGenerator<EventRecord<T>> {
     checkReadPosition(position);
     await this.#core.ready();
     const config = await this.#core.catalog.find(topic);
+    if (config === null) return;
     const { limit = Number.POSITIVE_INFINITY, partition, filter } = position;
     checkPartition(config, partition);
     const reading = {
@@ -276,13 +274,13 @@ export class Bus implements EventBus {
     yield* followTopic(this.#core.tail, topic, floors, signal);
   }
 
-  /** The seq after which to begin in each partition, for a wish like "latest" or "since noon". NOT_FOUND if there is no such topic. */
+  /** The seq after which to begin in each partition, for a wish like "latest" or "since noon". */
   async positions(
     topic: TopicRef,
     position: Omit<ReadPosition, "limit" | "filter" | "partition"> = {},
   ): Promise<Seq[]> {
     await this.#core.ready();
-    const { name } = await this.#core.catalog.find(topic);
+    const { name } = await this.#core.catalog.resolve(topic);
     return floorsOf(this.store.log, name, readWish(position));
   }
 
@@ -291,15 +289,17 @@ export class Bus implements EventBus {
     return new Admin(this.#core);
   }
 
-  /** The newest event of each key; undefined for keys that have none. NOT_FOUND if there is no such topic. */
+  /** The newest event of each key; undefined for keys that have none. */
   async latestByKey<T = unknown>(
     topic: TopicRef<T>,
     keys: readonly string[],
   ): Promise<Record<string, EventRecord<T> | undefined>> {
     await this.#core.ready();
-    const { name } = await this.#core.catalog.find(topic);
-    const found = await this.store.log.latestByKey(name, keys);
-    return Object.fromEntries(keys.map((key) => [key, found.get(key)?.record as EventRecord<T> | undefined]));
+    const config = await this.#core.catalog.find(topic);
+    const found = config === null ? undefined : await this.store.log.latestByKey(config.name, keys);
+    return Object.fromEntries(
+      keys.map((key) => [key, found?.get(key)?.record as EventRecord<T> | undefined]),
+    );
   }
 
   /** Makes a topic known with its settings. */

@@ -75,19 +75,14 @@ export class TopicCatalog {
     return resolving;
   }
 
-  /** The configuration of a topic that is there; NOT_FOUND if it is not. For those who read: they bring none into being. */
-  async find(topic: TopicRef): Promise<TopicConfig> {
+  /** The configuration of a topic that is there, or null. For those who read: they bring none into being. */
+  async find(topic: TopicRef): Promise<TopicConfig | null> {
     const name = topicName(topic);
     checkTopicName(name);
     const known = this.#configs.get(name);
     if (known !== undefined) return known;
     const config = await this.#registry.topic(name);
-    if (config === null)
-      throw new BusError(
-        "NOT_FOUND",
-        `there is no topic ${name}: it comes into being by createBus({ topics }), bus.defineTopic, the first publish or subscription`,
-      );
-    this.#configs.set(name, config);
+    if (config !== null) this.#configs.set(name, config);
     return config;
   }
 

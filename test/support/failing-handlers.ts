@@ -7,9 +7,7 @@ export const RETRY = { baseMs: 100, maxMs: 1_000, factor: 2, jitter: 0 };
 
 export async function lettersOf(bus: Bus, topic: string): Promise<EventRecord<DeadLetter>[]> {
   const letters: EventRecord<DeadLetter>[] = [];
-  const name = `dlq.${topic}`;
-  if ((await bus.store.registry.topic(name)) === null) return letters;
-  for await (const letter of bus.read<DeadLetter>(name)) letters.push(letter);
+  for await (const letter of bus.read<DeadLetter>(`dlq.${topic}`)) letters.push(letter);
   return letters;
 }
 

@@ -59,8 +59,6 @@ async function bench(session: Session<BenchOptions>): Promise<void> {
 async function measure(bus: Bus, options: BenchOptions, signal: AbortSignal): Promise<Figures> {
   const topic = "promethean.bench";
   const group = `bench-${process.pid}-${Date.now()}`;
-  const partitions = bus.store.capabilities.defaultPartitions;
-  await bus.store.registry.defineTopic({ name: topic, partitions }, { ifAbsent: true });
   await bus.setCursor(topic, group, "latest");
   const published = await publishAll(bus, topic, options, signal);
   const consumePerSecond = await consumeAll(bus, topic, group, options.events, signal);
