@@ -26,24 +26,24 @@ interface Wanted {
 }
 
 export class EntryChecker {
-  readonly ids: IdIndex;
-  readonly keys: KeyIndex;
+  readonly #ids: IdIndex;
+  readonly #keys: KeyIndex;
   readonly #connection: Connection;
 
   constructor(connection: Connection) {
     this.#connection = connection;
-    this.ids = new IdIndex(connection);
-    this.keys = new KeyIndex(connection);
+    this.#ids = new IdIndex(connection);
+    this.#keys = new KeyIndex(connection);
   }
 
   /** What is damaged in the indexes, as far as it shows without a look at the log. */
   unreadable(): string[] {
-    return [this.ids, this.keys].flatMap(unreadableEntries);
+    return [this.#ids, this.#keys].flatMap(unreadableEntries);
   }
 
   refresh(): void {
-    this.ids.refresh();
-    this.keys.refresh();
+    this.#ids.refresh();
+    this.#keys.refresh();
   }
 
   /** Seqs of events of a partition that are not found by their id. */
@@ -56,13 +56,13 @@ export class EntryChecker {
         const { seq } = cursor;
         if (isSpanned(batch, head, cursor)) continue;
         const is7 = isUuid7(batch, cursor);
-        if ((is7 || this.ids.hasOlder) && this.#isInTree(part, cursor)) continue;
+        if ((is7 || this.#ids.hasOlder) && this.#isInTree(part, cursor)) continue;
         if (is7) lost.add(seq);
-        else wanted.push({ hash: this.ids.hashOf(batch, cursor), place: seq, seq });
+        else wanted.push({ hash: this.#ids.hashOf(batch, cursor), place: seq, seq });
       }
     }
     return this.#notFound(wanted, lost, ({ hash, place }) =>
-      this.ids.places(hash).some((found) => found.part === part && found.seq === place),
+      this.#ids.places(hash).some((found) => found.part === part && found.seq === place),
     );
   }
 
@@ -74,11 +74,11 @@ export class EntryChecker {
       while (cursor.next()) {
         const key = cursor.keyBytes;
         if (key !== undefined)
-          wanted.push({ hash: this.keys.hash.ofKey(topic, key), place: head.firstSeq, seq: cursor.seq });
+          wanted.push({ hash: this.#keys.hash.ofKey(topic, key), place: head.firstSeq, seq: cursor.seq });
       }
     }
     return this.#notFound(wanted, new Set(), ({ hash, place }) => {
-      for (const found of this.keys.places(hash, place, false)) {
+      for (const found of this.#keys.places(hash, place, false)) {
         if (found.seq > place) return false;
         if (found.part === part) return true;
       }

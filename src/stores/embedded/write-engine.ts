@@ -20,7 +20,7 @@ import type { PromisedAppend } from "./ahead-record.js";
 import { BatchWriter } from "./batch-writer.js";
 import { Batches } from "./batches.js";
 import { DocumentWriter } from "./document-writer.js";
-import { busError, isBusy, isFull, isUncertain, packError } from "./errors.js";
+import { busError, isFull, isUncertain, packError } from "./errors.js";
 import { IdWriter } from "./id-writer.js";
 import { INDEX_SIZES } from "./index-merger.js";
 import { KeyIndexWriter } from "./key-index-writer.js";
@@ -32,6 +32,7 @@ import type { AheadStart, OperationName, Operations, Reply, Request, WriterOptio
 import { SheetFiler } from "./sheet-filer.js";
 import type { Connection, SqlValue } from "./sqlite.js";
 import { Topics } from "./topics.js";
+import { beginInTurn } from "./turn.js";
 import type { UseLock } from "./use-lock.js";
 import { openForWriting } from "./writing-connection.js";
 
@@ -40,9 +41,6 @@ const FILE_SLICE_BYTES = 262_144;
 
 /** What is asked with nearly every event: each of these throws a BusError only before its first write. */
 const REFUSES_FIRST: ReadonlySet<OperationName> = new Set(["append", "commit", "beat"]);
-
-/** To wait on, in a thread that may: nobody ever notifies it. */
-const NEVER_WOKEN = new Int32Array(new SharedArrayBuffer(4));
 
 export class WriteEngine {
   /** The file ahead that was begun, if there is one. */
@@ -138,7 +136,7 @@ export class WriteEngine {
     let foreign = false;
     let replies: Reply[];
     try {
-      this.#begin();
+      beginInTurn(this.#connection, this.#patienceMs);
       foreign = this.#checkOthers();
       replies = this.#performAll(requests);
     } catch (error) {
@@ -260,7 +258,7 @@ export class WriteEngine {
 
   /** All of the work or nothing of it. */
   #transact<T>(work: (foreign: boolean) => T): T {
-    this.#begin();
+    beginInTurn(this.#connection, this.#patienceMs);
     try {
       const result = work(this.#checkOthers());
       this.#flush();
@@ -270,23 +268,6 @@ export class WriteEngine {
       if (this.#connection.inTransaction) this.#connection.exec("ROLLBACK");
       this.#forgetUndone();
       throw error;
-    }
-  }
-
-  /**
-   * Waits for its turn among processes. SQLite's own way of waiting sleeps up to 100 ms at a time, in which others take
-   * turn after turn; commits are short, so looking more often is worth it.
-   */
-  #begin(): void {
-    const untilMs = performance.now() + this.#patienceMs;
-    for (let waitMs = 0.2; ; waitMs = Math.min(waitMs * 1.5, 10)) {
-      try {
-        this.#connection.exec("BEGIN IMMEDIATE");
-        return;
-      } catch (error) {
-        if (!isBusy(error) || performance.now() > untilMs) throw error;
-      }
-      Atomics.wait(NEVER_WOKEN, 0, 0, waitMs * (0.5 + Math.random()));
     }
   }
 
@@ -308,7 +289,7 @@ export class WriteEngine {
       if (!this.#connection.inTransaction) throw error;
       this.#connection.exec("ROLLBACK");
       this.#forgetUndone();
-      this.#begin();
+      beginInTurn(this.#connection, this.#patienceMs);
       this.#checkOthers();
       return requests.map((request) => this.#perform(request));
     }
