@@ -34,6 +34,15 @@ export class IdIndex extends HashedIndex<IdNotes> {
     return uuidAt >= 0 ? this.hash.ofUuid(ids, uuidAt) : this.hash.ofText(cursor.id);
   }
 
+  /** Of many hashes: 0 where nothing stands under one, certainly. */
+  marks(hashes: Float64Array): Uint8Array {
+    if (this.damage !== undefined) throw this.damage;
+    const marks = new Uint8Array(hashes.length);
+    this.notes.entries.mark(hashes, marks);
+    this.runs.mark(hashes, marks);
+    return marks;
+  }
+
   /** Where the event under a hash may stand. */
   places(hash: number): readonly Place[] {
     if (this.damage !== undefined) throw this.damage;

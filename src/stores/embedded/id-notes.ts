@@ -44,6 +44,17 @@ export class IdNotes implements NotedEntries {
     }
   }
 
+  /** Marks those of many hashes that there are entries under. */
+  mark(hashes: Float64Array, marks: Uint8Array): void {
+    const there = this.#table.hashes;
+    for (let i = 0; i < hashes.length; i++) {
+      const hash = hashes[i] as number;
+      let at = this.#placeOf(hash);
+      while (at < there.length && there[at] !== EMPTY && there[at] !== hash) at++;
+      if (there[at] === hash) marks[i] = 1;
+    }
+  }
+
   sorted(): EntryList {
     const { hashes, parts, seqs } = this.#table;
     const list = new EntryList(this.#count);

@@ -219,12 +219,23 @@ export class IdWriter {
     const { hasOlder } = sources.index;
     const finder = new EventFinder(this.#batches);
     const places = new Map<number, Place>();
-    for (const { index, id, hash } of asked) {
-      const place =
-        hash < 0 || hasOlder ? locate(sources, id) : placeOf(finder, sources.index.places(hash), id);
+    const found = (index: number, place: Place | undefined): void => {
       if (place !== undefined) places.set(index, place);
-    }
+    };
+    const hashed: AskedId[] = [];
+    for (const one of asked)
+      if (one.hash < 0 || hasOlder) found(one.index, locate(sources, one.id));
+      else hashed.push(one);
+    for (const { index, id, hash } of this.#possible(hashed))
+      found(index, placeOf(finder, sources.index.places(hash), id));
     return places;
+  }
+
+  /** Those that may be in the index: nearly always none. */
+  #possible(asked: readonly AskedId[]): readonly AskedId[] {
+    if (asked.length === 0) return asked;
+    const marks = this.#index.index.marks(Float64Array.from(asked, ({ hash }) => hash));
+    return asked.filter((_, i) => marks[i] !== 0);
   }
 
   /** As `#spanOf`, for a batch with one UUID: among a thousand partitions nearly all are such. */

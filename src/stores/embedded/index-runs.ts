@@ -7,7 +7,7 @@
  * the chunks that have been read to their end.
  */
 import { damagedEntries, decodeEntries, type Entries, firstBehind } from "./index-entries.js";
-import { mayHold, soundFilter } from "./index-filter.js";
+import { ChunkFilters } from "./index-filter.js";
 import type { IndexTables } from "./index-tables.js";
 import type { Connection } from "./sqlite.js";
 
@@ -47,7 +47,7 @@ export class Run {
   readonly #hashes: number[] = [];
   readonly #seqs: number[] = [];
   #firstNumber = 0;
-  readonly #filters: (Uint8Array | null)[] = [];
+  readonly #filters = new ChunkFilters((from, count) => this.#loadFilters(from, count));
   /** The chunk that was loaded last: who looks for many things does so in the order of their hashes. */
   #loaded: Entries | undefined;
   #loadedChunk = -1;
@@ -65,6 +65,16 @@ export class Run {
 
   get chunks(): number {
     return this.#hashes.length;
+  }
+
+  /** Marks those of many hashes that it may have entries under. */
+  mark(hashes: Float64Array, marks: Uint8Array): void {
+    for (let i = 0; i < hashes.length; i++) {
+      const hash = hashes[i] as number;
+      if (marks[i] !== 0 || this.#isElsewhere(hash)) continue;
+      const chunk = this.#chunkOf(hash, Number.POSITIVE_INFINITY);
+      if (chunk >= 0 && this.#filters.mayHold(chunk, hash)) marks[i] = 1;
+    }
   }
 
   find(hash: number, onEntry: OnEntry): void {
@@ -128,8 +138,13 @@ export class Run {
     const hashes = this.#hashes;
     const last = hashes.length - 1;
     if (last < 0) return -1;
-    const guess = Math.min(last, Math.floor((hash / (hashes[last] as number)) * last) || 0);
-    let chunk = guess;
+    // Chunks per hash. In a large run, the guess is off by a few chunks, which the second one, from there, is not.
+    const first = hashes[0] as number;
+    if (first > hash) return -1;
+    const density = last / ((hashes[last] as number) - first) || 0;
+    const guess = Math.min(last, Math.floor((hash - first) * density));
+    const offset = Math.floor((hash - (hashes[guess] as number)) * density);
+    let chunk = Math.max(0, Math.min(last, guess + offset));
     for (let steps = 0; steps < GUESS_STEPS; steps++) {
       if (this.#isBehind(chunk, hash, seq)) {
         if (--chunk < 0) return -1;
@@ -152,12 +167,7 @@ export class Run {
 
   /** The chunk, if it may have entries under a hash. */
   #chunkWith(chunk: number, hash: number): Entries | undefined {
-    let filter = this.#filters[chunk];
-    if (filter === undefined) {
-      filter = this.#loadFilter(chunk);
-      this.#filters[chunk] = filter;
-    }
-    if (!mayHold(filter, hash)) return undefined;
+    if (!this.#filters.mayHold(chunk, hash)) return undefined;
     if (this.#loadedChunk === chunk) return this.#loaded;
     this.#loadedChunk = -1;
     this.#loaded = this.#load(chunk);
@@ -175,11 +185,12 @@ export class Run {
     return row && decodeEntries(row[0], this.#tables, this.#nameOf(chunk));
   }
 
-  #loadFilter(chunk: number): Uint8Array | null {
-    const row = this.#connection
-      .sql(`SELECT filter FROM ${this.#tables.chunk} WHERE run = ? AND number = ?`)
-      .get<[Buffer]>(this.id, this.#firstNumber + chunk);
-    return row === undefined ? null : soundFilter(row[0]);
+  *#loadFilters(from: number, count: number): Generator<[chunk: number, stored: Buffer]> {
+    const first = this.#firstNumber + from;
+    const rows = this.#connection
+      .sql(`SELECT number, filter FROM ${this.#tables.chunk} WHERE run = ? AND number >= ? AND number < ?`)
+      .all<[number: number, filter: Buffer]>(this.id, first, first + Math.min(count, this.chunks - from));
+    for (const [number, filter] of rows) yield [number - this.#firstNumber, filter];
   }
 
   #nameOf(chunk: number): string {
@@ -242,6 +253,10 @@ export class IndexRuns {
 
   forget(): void {
     this.#runs = new Map();
+  }
+
+  mark(hashes: Float64Array, marks: Uint8Array): void {
+    for (const run of this.#runs.values()) run.mark(hashes, marks);
   }
 
   find(hash: number, onEntry: OnEntry): void {
