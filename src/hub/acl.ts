@@ -3,18 +3,21 @@
  * list of rules that allow or deny. Deny wins over allow, and what nothing allows is denied.
  *
  * `*` stands for one segment, `**` for any number. `dlq.x` and `x.snapshot` are as open as `x`.
+ *
+ * Groups stand apart: who is granted some by name ("group:billing.*") may act for those alone, anybody else for all that no rule
+ * denies. `*` as a verb speaks of topics and ops, not of groups.
  */
 import { BusError } from "../model/errors.js";
 import { baseTopic, matchesTopic } from "../model/topic.js";
 import { MAX_NAME_CHARS } from "./limits.js";
 
-export type Verb = "publish" | "subscribe" | "read" | "ops";
+export type Verb = "publish" | "subscribe" | "read" | "group" | "ops";
 
 /** What a token may do, or may not: a denial wins, and what nothing allows is denied. */
 export interface Rule {
   readonly effect: "allow" | "deny";
   readonly verbs: readonly (Verb | "*")[];
-  /** Topic patterns; for `ops`, names of actions. */
+  /** Topic patterns; for `ops`, names of actions; for `group`, patterns of groups. */
   readonly resources: readonly string[];
 }
 
@@ -23,20 +26,25 @@ export interface Grants {
   readonly rules?: readonly Rule[];
 }
 
-const VERBS: ReadonlySet<string> = new Set(["publish", "subscribe", "read", "ops", "*"]);
+const VERBS: ReadonlySet<string> = new Set(["publish", "subscribe", "read", "group", "ops", "*"]);
 
 const MAX_REMEMBERED = 1_000;
 
 export class Acl {
   readonly #rules: readonly Rule[];
+  /** Whether groups are granted by name. */
+  readonly #namesGroups: boolean;
   /** Answers given before: the rules do not change, and publishers ask for the same topic again and again. */
   readonly #answers = new Map<Verb, Map<string, boolean>>();
 
   constructor(grants: Grants) {
     this.#rules = [...(grants.scopes ?? []).map(ruleOf), ...(grants.rules ?? []).map(checkedRule)];
+    this.#namesGroups = this.#rules.some(
+      ({ effect, verbs }) => effect === "allow" && verbs.includes("group"),
+    );
   }
 
-  /** Whether this may be done with this topic (or this ops action). */
+  /** Whether this may be done with this topic (or group, or ops action). */
   allows(verb: Verb, resource: string): boolean {
     return resource.length > MAX_NAME_CHARS ? this.#decide(verb, resource) : this.#remember(verb, resource);
   }
@@ -57,8 +65,8 @@ export class Acl {
   }
 
   #decide(verb: Verb, resource: string): boolean {
-    const name = verb === "ops" ? resource : baseTopic(resource);
-    let allowed = false;
+    const name = verb === "ops" || verb === "group" ? resource : baseTopic(resource);
+    let allowed = verb === "group" && !this.#namesGroups;
     for (const rule of this.#rules) {
       if (
         !rule.verbs.some((v) => covers(v, verb)) ||
@@ -72,7 +80,7 @@ export class Acl {
   }
 
   /** Whether it may be done with every topic that a pattern can match, now or later. */
-  allowsPattern(verb: Verb, pattern: string): boolean {
+  allowsPattern(verb: Exclude<Verb, "group">, pattern: string): boolean {
     if (!pattern.includes("*")) return this.allows(verb, pattern);
     // As with names: `dlq.x.*` and `x.*.snapshot` are as open as `x.*`. No other pattern takes such topics in.
     const base = baseTopic(pattern);
@@ -91,7 +99,8 @@ export class Acl {
 
 /** The right to subscribe is the right to read. */
 function covers(granted: Verb | "*", wanted: Verb): boolean {
-  return granted === "*" || granted === wanted || (granted === "subscribe" && wanted === "read");
+  if (granted === "*") return wanted !== "group";
+  return granted === wanted || (granted === "subscribe" && wanted === "read");
 }
 
 /** `a.*` and `a.b.**` lie within `a.**`; nothing else is worked out. */
@@ -122,7 +131,7 @@ function ruleOf(scope: string): Rule {
   if (at < 0 || !VERBS.has(verb) || resource === "") {
     throw new BusError(
       "INVALID_OPTION",
-      `"${scope.slice(0, 80)}" is not a scope: write "verb:pattern" with publish, subscribe, read, ops or *`,
+      `"${scope.slice(0, 80)}" is not a scope: write "verb:pattern" with publish, subscribe, read, group, ops or *`,
     );
   }
   // `ops:*` and `*:*` mean everything of that kind: a lone star reads as "any".

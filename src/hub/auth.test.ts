@@ -43,6 +43,25 @@ describe("JSON Web Tokens", () => {
     expect(acl.allows("ops", "redrive")).toBe(false);
   });
 
+  it("that name groups allow those alone; others allow all that no rule denies", async () => {
+    const groups = ["billing", "billing.eu", "mail:eu/1", "shop"];
+    const allowed = async (claims: Claims): Promise<string[]> => {
+      const { acl } = await (await jwt()).authenticate(await signed(claims));
+      return groups.filter((group) => acl.allows("group", group));
+    };
+    const subscribe = "subscribe:orders.**";
+    const deny = { effect: "deny", verbs: ["group"], resources: ["billing.**"] };
+    expect(await allowed({ scopes: [subscribe] })).toEqual(groups);
+    expect(await allowed({ scopes: ["*:*"] })).toEqual(groups);
+    expect(await allowed({ scopes: [subscribe, "group:billing.**"] })).toEqual(["billing", "billing.eu"]);
+    expect(await allowed({ scopes: ["*:*", "group:billing.*", "group:mail:eu/1"] })).toEqual([
+      "billing.eu",
+      "mail:eu/1",
+    ]);
+    expect(await allowed({ scopes: [subscribe], policy: { rules: [deny] } })).toEqual(["mail:eu/1", "shop"]);
+    expect(await allowed({ scopes: ["group:*"], policy: { rules: [deny] } })).toEqual(["mail:eu/1", "shop"]);
+  });
+
   const faults: [string, () => Promise<string | undefined>][] = [
     ["no token", async () => undefined],
     ["what is no token", async () => "abc.def"],

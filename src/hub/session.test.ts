@@ -108,6 +108,19 @@ describe("a session", () => {
     expect(codes(stepSession(session, frame({ ...SUBSCRIBE, topic: "**" })))).toEqual(["FORBIDDEN"]);
   });
 
+  it("subscribes as the groups that its caller may act for", () => {
+    const session = known(caller(["subscribe:a", "group:g.*"]));
+    expect(codes(stepSession(session, frame(SUBSCRIBE)))).toEqual(["FORBIDDEN"]);
+    expect(codes(stepSession(session, frame({ ...SUBSCRIBE, group: "g.1" })))).toEqual(["subscribe"]);
+    const later = (scope: string): SessionEvent => ({
+      type: "authenticated",
+      caller: caller(["subscribe:a", scope]),
+      nowMs: 0,
+    });
+    expect(codes(stepSession(session, later("group:g.1")))).toEqual(["sent", "expireAt"]);
+    expect(codes(stepSession(session, later("group:g.2")))).toEqual(["FORBIDDEN", 4403]);
+  });
+
   it("knows what its client takes, from the last AUTH or PING that said so", () => {
     const session = known(null);
     stepSession(session, frame({ type: "AUTH", token: "t", takes: ["events", "placed"] }));

@@ -172,8 +172,9 @@ export function subscriptionKey(topic: string, group: string): string {
   return `${topic}\n${group}`;
 }
 
-function topicOf(key: string): string {
-  return key.slice(0, key.indexOf("\n"));
+function refOf(key: string): { readonly topic: string; readonly group: string } {
+  const at = key.indexOf("\n");
+  return { topic: key.slice(0, at), group: key.slice(at + 1) };
 }
 
 function welcome(
@@ -184,14 +185,11 @@ function welcome(
   session.phase = "ready";
   session.caller = caller;
   session.authenticating = false;
-  const closed = [...session.subscriptions]
-    .map(topicOf)
-    .find((topic) => !caller.acl.allowsPattern("subscribe", topic));
-  if (closed !== undefined)
-    return [
-      forbidden("subscribe to", closed, corr),
-      end(session, CloseCode.forbidden, "a subscription is not allowed"),
-    ];
+  for (const key of session.subscriptions) {
+    const refused = refuseSubscribe(caller, refOf(key), corr);
+    if (refused !== null)
+      return [refused, end(session, CloseCode.forbidden, "a subscription is not allowed")];
+  }
   const finite = Number.isFinite(caller.expiresMs);
   const expiry = finite && { expires_ms: caller.expiresMs };
   const result = { subject: caller.subject, ...expiry, takes: TAKES };
@@ -325,8 +323,8 @@ function addBucket({ publishes, limits }: Session, topic: string, nowMs: number)
 
 function onSubscribe(session: Session, caller: Caller, frame: SubscribeFrame): readonly SessionEffect[] {
   if (session.leaving) return [goingDown(frame.corr)];
-  if (!caller.acl.allowsPattern("subscribe", frame.topic))
-    return [forbidden("subscribe to", frame.topic, frame.corr)];
+  const refused = refuseSubscribe(caller, frame, frame.corr);
+  if (refused !== null) return [refused];
   const key = subscriptionKey(frame.topic, frame.group);
   if (session.subscriptions.has(key)) {
     return [
@@ -348,6 +346,16 @@ function onSubscribe(session: Session, caller: Caller, frame: SubscribeFrame): r
   }
   session.subscriptions.add(key);
   return [{ type: "subscribe", key, frame }];
+}
+
+/** Null if the caller may consume the topic as the group. */
+function refuseSubscribe(
+  { acl }: Caller,
+  { topic, group }: { readonly topic: string; readonly group: string },
+  corr: Corr | undefined,
+): SessionEffect | null {
+  if (!acl.allowsPattern("subscribe", topic)) return forbidden("subscribe to", topic, corr);
+  return acl.allows("group", group) ? null : forbidden("act for the group", group, corr);
 }
 
 function forSubscription(

@@ -38,7 +38,7 @@ function mintCommand(): Command {
   ])
     .requiredOption(
       "--scope <scope>",
-      '"verb:pattern" with publish, subscribe, read, ops or *; several times',
+      '"verb:pattern" with publish, subscribe, read, group, ops or *; several times',
       gather,
     )
     .requiredOption("--subject <name>", "whose it is")

@@ -38,6 +38,15 @@ describe("what the console offers", () => {
     expect(allows(rules, "publish", "orders")).toBe(false);
   });
 
+  it("takes groups that are named for all there are, and none named for all", () => {
+    const groups = ["billing.eu", "shop"];
+    const offered = (...rules: Rule[]): string[] => groups.filter((group) => allows(rules, "group", group));
+    expect(offered(allow("ops", "**"))).toEqual(groups);
+    expect(offered(allow("*", "**"), allow("group", "billing.*"))).toEqual(["billing.eu"]);
+    expect(offered(deny("group", "billing.**"))).toEqual(["shop"]);
+    expect(offered(deny("*", "**"))).toEqual(groups);
+  });
+
   it.each([
     ["all", [allow("*", "**")]],
     ["all", [allow("subscribe", "*")]],

@@ -1,6 +1,6 @@
 /** What rules let one do. The hub decides; this only keeps the console from offering what it would refuse. */
 
-export type Verb = "publish" | "subscribe" | "read" | "ops";
+export type Verb = "publish" | "subscribe" | "read" | "group" | "ops";
 
 export interface Rule {
   readonly effect: "allow" | "deny";
@@ -9,15 +9,22 @@ export interface Rule {
 }
 
 export function allows(rules: readonly Rule[], verb: Verb, resource: string): boolean {
-  const name = verb === "ops" ? resource : base(resource);
+  const name = verb === "ops" || verb === "group" ? resource : base(resource);
   const fitting = rules.filter(
     (rule) => rule.verbs.some((given) => covers(given, verb)) && rule.resources.some((p) => fits(p, name)),
   );
-  return fitting.length > 0 && fitting.every(({ effect }) => effect === "allow");
+  const isOpen = verb === "group" && !rules.some(namesGroups);
+  return (isOpen || fitting.length > 0) && fitting.every(({ effect }) => effect === "allow");
+}
+
+/** Who is granted groups by name may act for those alone, anybody else for all that no rule denies. */
+function namesGroups({ effect, verbs }: Rule): boolean {
+  return effect === "allow" && verbs.includes("group");
 }
 
 function covers(given: Verb | "*", wanted: Verb): boolean {
-  return given === "*" || given === wanted || (given === "subscribe" && wanted === "read");
+  if (given === "*") return wanted !== "group";
+  return given === wanted || (given === "subscribe" && wanted === "read");
 }
 
 /** How many of all topics may be read: an empty list means something else to each. */

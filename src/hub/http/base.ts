@@ -22,6 +22,12 @@ export function demand(c: HubRequest, verb: Verb, resource: string): void {
   if (!may(c, verb, resource)) throw forbidden(verb, resource);
 }
 
+/** As `demand`, for what is done to a group: both the right to do it and the one to act for the group. */
+export function demandFor(c: HubRequest, action: string, group: string): void {
+  demand(c, "ops", action);
+  demand(c, "group", group);
+}
+
 export function may(c: HubRequest, verb: Verb, resource: string): boolean {
   return c.get("caller").acl.allows(verb, resource);
 }

@@ -6,7 +6,7 @@ import { replay } from "../../project/replay.js";
 import { verifyGroup } from "../../project/verify.js";
 import type { HubContext } from "../context.js";
 import { HubError } from "../problem.js";
-import { addRoute, demand, type HubApp, type HubRequest, may, readableTopic } from "./base.js";
+import { addRoute, demandFor, type HubApp, type HubRequest, may, readableTopic } from "./base.js";
 import { DrainEstimator } from "./drain.js";
 import { PositionBody, positionOf } from "./positions.js";
 
@@ -99,12 +99,12 @@ export function groupRoutes(app: HubApp, hub: HubContext): void {
       path: "/groups/{group}/cursor",
       tag,
       summary: "Moves a group to another place, or says what that would mean (dryRun)",
-      rights: "ops:cursor and read:<topic>",
+      rights: "ops:cursor, read:<topic> and group:<group> if groups are named",
       params: Group,
       body: z.strictObject({ topic: z.string(), to: PositionBody, dryRun: z.boolean().optional() }),
     },
     async (c, { params, body }) => {
-      demand(c, "ops", "cursor");
+      demandFor(c, "cursor", params.group);
       const { name: topic } = await readableTopic(c, hub, body.topic);
       const moved = await replay(bus, {
         topic,
@@ -124,12 +124,12 @@ export function groupRoutes(app: HubApp, hub: HubContext): void {
       path: "/groups/{group}/remove",
       tag,
       summary: "Forgets where a group stands on a topic, or says what that would mean (dryRun)",
-      rights: "ops:cursor and read:<topic>",
+      rights: "ops:cursor, read:<topic> and group:<group> if groups are named",
       params: Group,
       body: z.strictObject({ topic: z.string(), dryRun: z.boolean().optional() }),
     },
     async (c, { params, body }) => {
-      demand(c, "ops", "cursor");
+      demandFor(c, "cursor", params.group);
       const { name: topic } = await readableTopic(c, hub, body.topic);
       const ref = { topic, group: params.group };
       const { dryRun = false } = body;
@@ -151,12 +151,12 @@ function pauseRoutes(app: HubApp, hub: HubContext): void {
         tag: "groups",
         summary:
           verb === "pause" ? "Hands nothing more out to a group, on any hub" : "Lets a paused group go on",
-        rights: `ops:${verb} and read:<topic>`,
+        rights: `ops:${verb}, read:<topic> and group:<group> if groups are named`,
         params: Group,
         body: z.strictObject({ topic: z.string() }),
       },
       async (c, { params, body }) => {
-        demand(c, "ops", verb);
+        demandFor(c, verb, params.group);
         const { name: topic } = await readableTopic(c, hub, body.topic);
         const ref = { topic, group: params.group };
         const changed = await hub.bus.admin[verb](ref, c.get("caller").subject);

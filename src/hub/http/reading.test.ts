@@ -10,7 +10,11 @@ describe("looking at topics and groups over HTTP", () => {
   beforeEach(async () => {
     f = await hubFixture({
       bus: { topics: [Placed, defineTopic("secret")] },
-      tokens: { reader: ["read:orders.*"], mover: ["read:orders.*", "ops:cursor"] },
+      tokens: {
+        reader: ["read:orders.*"],
+        mover: ["read:orders.*", "ops:cursor"],
+        shop: ["read:orders.*", "ops:*", "group:shop"],
+      },
     });
     for (let n = 0; n < 6; n++) await f.bus.publish(Placed, { n }, { key: `k${n % 3}`, ts: n + 1 });
     await f.bus.publish("secret", 1);
@@ -120,6 +124,29 @@ describe("looking at topics and groups over HTTP", () => {
       k2: {},
     });
     expect((await f.get("/latest-by-key?topic=orders.placed")).status).toBe(400);
+  });
+
+  it("moves, pauses and removes no group that the token may not act for", async () => {
+    const topic = "orders.placed";
+    const shop = as("shop");
+    const asked: [path: string, body: object][] = [
+      ["cursor", { topic, to: "earliest" }],
+      ["pause", { topic }],
+      ["resume", { topic }],
+      ["remove", { topic, dryRun: true }],
+    ];
+    for (const [path, body] of asked) {
+      const refused = await f.post(`/groups/mailer/${path}`, body, shop);
+      expect([refused.status, await refused.json()]).toMatchObject([
+        403,
+        { code: "FORBIDDEN", detail: "this token lacks group:mailer" },
+      ]);
+      expect((await f.post(`/groups/shop/${path}`, body, shop)).status).not.toBe(403);
+    }
+    const move = { topic, group: "mailer", to: "earliest" };
+    expect((await f.post("/replay", move, shop)).status).toBe(403);
+    expect((await f.get(`/replay?topic=${topic}&group=mailer&to=earliest`, shop)).status).toBe(403);
+    expect(await json("/groups", shop)).toMatchObject({ items: [{ group: "mailer", lag: 0 }] });
   });
 
   it("moves a group, after telling what it would mean; only for those who may", async () => {

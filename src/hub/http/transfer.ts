@@ -6,7 +6,7 @@ import { exportEvents } from "../../project/export-events.js";
 import { type CopyOptions, replay } from "../../project/replay.js";
 import type { HubContext } from "../context.js";
 import { HubError } from "../problem.js";
-import { addRoute, demand, type HubApp, type HubRequest, readableTopic } from "./base.js";
+import { addRoute, demand, demandFor, type HubApp, type HubRequest, readableTopic } from "./base.js";
 import { mediaType } from "./body.js";
 import {
   Count,
@@ -149,7 +149,8 @@ function replayRoutes(app: HubApp, hub: HubContext): void {
       path: "/replay",
       tag,
       summary: "What a replay would do: of a group (topic, group, to) or of a topic into another (from, to)",
-      rights: "ops:replay, read:<from> and publish:<to>; for a group ops:cursor and read:<topic>",
+      rights:
+        "ops:replay, read:<from> and publish:<to>; for a group ops:cursor, read:<topic> and group:<group> if groups are named",
       query: z.object({
         topic: z.string().optional(),
         group: z.string().optional(),
@@ -175,7 +176,8 @@ function replayRoutes(app: HubApp, hub: HubContext): void {
       path: "/replay",
       tag,
       summary: "Copies a topic into another, or moves a group",
-      rights: "ops:replay, read:<from> and publish:<to>; for a group ops:cursor and read:<topic>",
+      rights:
+        "ops:replay, read:<from> and publish:<to>; for a group ops:cursor, read:<topic> and group:<group> if groups are named",
       body: z.union([Copy, Move]),
     },
     async (c, { body }) => {
@@ -202,7 +204,7 @@ async function move(
   hub: HubContext,
   o: { topic: string; group: string; to: ReturnType<typeof parsePosition>; dryRun: boolean },
 ): Promise<object> {
-  demand(c, "ops", "cursor");
+  demandFor(c, "cursor", o.group);
   await readableTopic(c, hub, o.topic);
   return replay(hub.bus, { ...o, actor: c.get("caller").subject });
 }

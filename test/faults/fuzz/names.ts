@@ -12,7 +12,7 @@ import type { Kind } from "./fuzz.js";
 import type { Noise } from "./noise.js";
 
 const SEGMENTS = ["a", "b", "dlq", "snapshot", "v1", "a-b"];
-const VERBS: readonly Verb[] = ["publish", "subscribe", "read", "ops"];
+const VERBS: readonly Verb[] = ["publish", "subscribe", "read", "group", "ops"];
 
 /** Every way to share out the topic's segments, tried one by one. */
 function naiveMatch(pattern: readonly string[], topic: readonly string[]): boolean {
@@ -74,7 +74,10 @@ interface Question {
   readonly pattern: string;
 }
 
-/** What the rules say, word by word: deny wins, what nothing allows is denied, `dlq.x` and `x.snapshot` are as `x`. */
+/**
+ * What the rules say, word by word: deny wins, what nothing allows is denied, `dlq.x` and `x.snapshot` are as `x`. A group is denied
+ * only where others are allowed by name.
+ */
 function naiveAllows({ scopes, rules, verb, topic }: Question): boolean {
   const all: Rule[] = [
     ...scopes.map((scope): Rule => {
@@ -83,11 +86,14 @@ function naiveAllows({ scopes, rules, verb, topic }: Question): boolean {
     }),
     ...rules,
   ];
-  const name = verb === "ops" ? topic : baseTopic(topic);
+  const isGroup = verb === "group";
+  const name = verb === "ops" || isGroup ? topic : baseTopic(topic);
+  const allows = ({ effect }: Rule): boolean => effect === "allow";
   const fits = ({ verbs, resources }: Rule): boolean =>
-    verbs.some((v) => v === "*" || v === verb || (v === "subscribe" && verb === "read")) &&
+    verbs.some((v) => (v === "*" && !isGroup) || v === verb || (v === "subscribe" && verb === "read")) &&
     resources.some((r) => r === "*" || naiveMatch(r.split("."), name.split(".")));
-  return all.some((r) => r.effect === "allow" && fits(r)) && !all.some((r) => r.effect === "deny" && fits(r));
+  const isOpen = isGroup && !all.some((r) => allows(r) && r.verbs.includes("group"));
+  return (isOpen || all.some((r) => allows(r) && fits(r))) && !all.some((r) => !allows(r) && fits(r));
 }
 
 export const rights: Kind = {
@@ -122,6 +128,7 @@ export const rights: Kind = {
     }
     // A pattern never opens what would be closed by name.
     if (
+      verb !== "group" &&
       isPattern(pattern) &&
       takesIn(pattern, topic) &&
       acl.allowsPattern(verb, pattern) &&

@@ -92,6 +92,7 @@ function Actions({ group: { group, topic, paused } }: { readonly group: GroupLag
   const [open, setOpen] = useState<"move" | "verify" | null>(null);
   const [busy, setBusy] = useState(false);
   const verb = paused === undefined ? "pause" : "resume";
+  const mayDo = (action: string): boolean => may("ops", action) && may("group", group);
   const toggle = async (): Promise<void> => {
     setBusy(true);
     try {
@@ -110,12 +111,12 @@ function Actions({ group: { group, topic, paused } }: { readonly group: GroupLag
       <Button icon={ListChecks} onClick={() => setOpen("verify")}>
         Verify
       </Button>
-      {may("ops", "cursor") && (
+      {mayDo("cursor") && (
         <Button icon={MoveHorizontal} onClick={() => setOpen("move")}>
           Move cursor
         </Button>
       )}
-      {may("ops", verb) && (
+      {mayDo(verb) && (
         <Button
           kind={verb === "resume" ? "primary" : "plain"}
           icon={verb === "pause" ? Pause : Play}
