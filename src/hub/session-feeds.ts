@@ -12,7 +12,8 @@ import type { Feeders } from "./feeders.js";
 import type { HubLimits } from "./limits.js";
 import type { Outgoing } from "./outgoing.js";
 import type { Corr, ModackFrame, SubscribeFrame } from "./protocol.js";
-import { err, ok, type Session, type SessionEffect, type SessionEvent, type SettleFrame } from "./session.js";
+import type { Session, SessionEvent } from "./session.js";
+import { err, ok, type SessionEffect, type SettleFrame } from "./session-effects.js";
 import { extend, settle } from "./settling.js";
 
 export interface FeedsOptions {

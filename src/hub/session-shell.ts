@@ -18,15 +18,8 @@ import { CloseCode, type Corr, type PublishFrame } from "./protocol.js";
 import { publishOptions } from "./publish-frame.js";
 import { type PublishMessage, type ReadPublish, readPublishes } from "./publish-message.js";
 import { Publishes } from "./publishes.js";
-import {
-  createSession,
-  err,
-  type Session,
-  type SessionEffect,
-  type SessionEvent,
-  stepSession,
-  stopPublish,
-} from "./session.js";
+import { createSession, type Session, type SessionEvent, stepSession, stopPublish } from "./session.js";
+import { err, type SessionEffect } from "./session-effects.js";
 import { SessionFeeds } from "./session-feeds.js";
 
 export interface SessionOptions {

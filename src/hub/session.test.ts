@@ -4,14 +4,8 @@ import { Acl } from "./acl.js";
 import type { Caller } from "./auth.js";
 import { DEFAULT_HUB_LIMITS, type HubLimits } from "./limits.js";
 import type { ClientFrame, PublishFrame } from "./protocol.js";
-import {
-  createSession,
-  type Session,
-  type SessionEffect,
-  type SessionEvent,
-  stepSession,
-  stopPublish,
-} from "./session.js";
+import { createSession, type Session, type SessionEvent, stepSession, stopPublish } from "./session.js";
+import type { SessionEffect } from "./session-effects.js";
 
 const caller = (scopes: string[], expiresMs = Number.POSITIVE_INFINITY): Caller => ({
   subject: "ada",

@@ -12,22 +12,16 @@
 import type { Caller } from "./auth.js";
 import type { HubLimits } from "./limits.js";
 import { MAX_NAME_CHARS, TokenBucket } from "./limits.js";
-import type { HubCode } from "./problem.js";
 import {
-  type AckFrame,
-  type AckLeasesFrame,
-  type AckManyFrame,
   CLIENT_TAKES,
   type ClientFrame,
   CloseCode,
   type Corr,
-  type ErrFrame,
-  type ModackFrame,
-  type NackFrame,
   type PublishFrame,
   type SubscribeFrame,
   TAKES,
 } from "./protocol.js";
+import { err, errFrame, forbidden, goingDown, ok, type SessionEffect, withCorr } from "./session-effects.js";
 
 export interface Session {
   phase: "greeting" | "ready" | "ended";
@@ -76,25 +70,6 @@ export type SessionEvent =
   | { readonly type: "expired" }
   | { readonly type: "slow" };
 
-export type SettleFrame = AckFrame | AckManyFrame | AckLeasesFrame | NackFrame;
-
-export type SessionEffect =
-  | { readonly type: "send"; readonly frame: object }
-  | { readonly type: "authenticate"; readonly token: string; readonly corr?: Corr }
-  | { readonly type: "expireAt"; readonly atMs: number }
-  | { readonly type: "publish"; readonly frame: PublishFrame; readonly text?: string | undefined }
-  | { readonly type: "subscribe"; readonly key: string; readonly frame: SubscribeFrame }
-  | { readonly type: "unsubscribe"; readonly key: string; readonly corr?: Corr }
-  | { readonly type: "settle"; readonly key: string; readonly frame: SettleFrame }
-  | { readonly type: "extend"; readonly key: string; readonly frame: ModackFrame }
-  | {
-      readonly type: "pause";
-      readonly keys: readonly string[];
-      readonly paused: boolean;
-      readonly corr?: Corr;
-    }
-  | { readonly type: "close"; readonly code: number; readonly reason: string };
-
 /** A client that keeps sending this long after being told to slow down is cut off. */
 const MAX_REFUSALS = 1_000;
 
@@ -103,8 +78,6 @@ const MAX_BUCKETS = 1_000;
 
 /** A bad frame can be a byte, and its answer is a sentence: it counts as so many of those that a second has room for. */
 const BAD_FRAMES_PER_SECOND = 2_000;
-
-const COME_BACK_MS = 1_000;
 
 const NOTHING: readonly SessionEffect[] = [];
 
@@ -373,32 +346,7 @@ function tooFast(session: Session, corr: Corr | undefined, waitMs: number): read
   return [{ type: "send", frame: { ...errFrame("RATE_LIMITED", "too fast", corr), retry_after_ms: waitMs } }];
 }
 
-function goingDown(corr: Corr | undefined): SessionEffect {
-  const frame = errFrame("CLOSED", "the hub is going down; connect again", corr);
-  return { type: "send", frame: { ...frame, retry_after_ms: COME_BACK_MS } };
-}
-
 function end(session: Session, code: number, reason: string): SessionEffect {
   session.phase = "ended";
   return { type: "close", code, reason };
-}
-
-export function ok(corr: Corr | undefined, result?: unknown): SessionEffect {
-  return { type: "send", frame: { type: "OK", ...withCorr(corr), ...(result !== undefined && { result }) } };
-}
-
-function forbidden(what: string, topic: string, corr: Corr | undefined): SessionEffect {
-  return err("FORBIDDEN", `this token may not ${what} ${topic}`, corr);
-}
-
-export function err(code: HubCode, msg: string, corr: Corr | undefined): SessionEffect {
-  return { type: "send", frame: errFrame(code, msg, corr) };
-}
-
-function errFrame(code: HubCode, msg: string, corr: Corr | undefined): ErrFrame {
-  return { type: "ERR", code, msg, ...withCorr(corr) };
-}
-
-function withCorr(corr: Corr | undefined): { corr?: Corr } {
-  return corr === undefined ? {} : { corr };
 }

@@ -2,7 +2,7 @@
 import type { Delivered } from "../consume/context.js";
 import type { Feed } from "./feed.js";
 import type { LeaseName, LeaseRange, ModackFrame } from "./protocol.js";
-import type { SettleFrame } from "./session.js";
+import type { SettleFrame } from "./session-effects.js";
 
 /** Settles all that can be. */
 export function settle(feed: Feed | undefined, frame: SettleFrame): string | null {
