@@ -8,6 +8,7 @@ import { firstIndexKeyAt, ID_BYTES, uuidTimeMs } from "../id-key.js";
 import type { BatchWriter } from "./batch-writer.js";
 import type { Batches } from "./batches.js";
 import { EventFinder } from "./event-finder.js";
+import { type FoundDuplicate, idsBefore, type SentTwice, withPlaces } from "./found-duplicates.js";
 import { IdIndex, type Place } from "./id-index.js";
 import { isInSpan, isSpanned, isUuid7, locate, MAX_CLOCK_GAP_MS, placeOf, SPAN_MS } from "./id-lookup.js";
 import type { IndexSizes } from "./index-merger.js";
@@ -16,12 +17,6 @@ import { NewIds } from "./new-ids.js";
 import type { Partitions } from "./partitions.js";
 import { RecentIds } from "./recent-ids.js";
 import type { Connection } from "./sqlite.js";
-
-export interface FoundDuplicate {
-  readonly index: number;
-  /** Index of the first one in the same request, or where it stands in the log. */
-  readonly first: number | Place;
-}
 
 interface AskedId {
   /** Of the draft, in its request. */
@@ -132,7 +127,7 @@ export class IdWriter {
   /** Drafts, by index over all batches, whose id is in the log or came earlier in the same request. */
   duplicates(batches: readonly Batch[], check: "all" | readonly number[]): readonly FoundDuplicate[] {
     const wanted = check === "all" ? undefined : new Set(check);
-    const again: { readonly index: number; readonly first: number }[] = [];
+    const again: SentTwice[] = [];
     const asked: AskedId[] = [];
     let known: Map<string, number> | undefined;
     let index = -1;
@@ -279,32 +274,4 @@ export class IdWriter {
     if (strays.length > MAX_STRAYS) this.#recent.restart(Number.POSITIVE_INFINITY);
     else for (const [key] of strays) this.#recent.add(key, 1, 0);
   }
-}
-
-/** Those that came earlier in the request, or, if that one is in the log, where it stands; and those that are there themselves. */
-function withPlaces(
-  again: readonly { readonly index: number; readonly first: number }[],
-  places: ReadonlyMap<number, Place>,
-): readonly FoundDuplicate[] {
-  if (places.size === 0) return again;
-  const found: FoundDuplicate[] = again.map(({ index, first }) => ({
-    index,
-    first: places.get(first) ?? first,
-  }));
-  for (const [index, first] of places) found.push({ index, first });
-  return found.sort((a, b) => a.index - b.index);
-}
-
-/** Index by id of the drafts before `end`; of several with one id, the first. */
-function idsBefore(batches: readonly Batch[], end: number): Map<string, number> {
-  const known = new Map<string, number>();
-  let index = 0;
-  for (const batch of batches) {
-    const cursor = new BatchCursor(batch);
-    while (index < end && cursor.next()) {
-      if (!known.has(cursor.id)) known.set(cursor.id, index);
-      index++;
-    }
-  }
-  return known;
 }
