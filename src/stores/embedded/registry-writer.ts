@@ -4,7 +4,7 @@ import { asksForKeys, type TopicConfig } from "../../model/topic.js";
 import type { KeyIndexWriter } from "./key-index-writer.js";
 import type { AnswerOf, ArgumentOf, Operations } from "./protocol.js";
 import type { Connection } from "./sqlite.js";
-import { KEYS_NONE, KEYS_READY, newFilling, type Topics } from "./topics.js";
+import { demandNoTopic, KEYS_NONE, KEYS_READY, newFilling, type Topics } from "./topics.js";
 
 type RegistryOperations = Pick<
   Operations,
@@ -28,6 +28,7 @@ export class RegistryWriter implements RegistryOperations {
   defineTopic({ config, ifAbsent }: ArgumentOf<"defineTopic">): AnswerOf<"defineTopic"> {
     const row = this.#connection.sql("SELECT config FROM topic WHERE name = ?").get<[string]>(config.name);
     if (row === undefined) {
+      demandNoTopic(this.#connection, config.name);
       this.#create(config);
       return { config, changed: true };
     }

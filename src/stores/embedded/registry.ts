@@ -4,6 +4,7 @@ import type { TopicConfig } from "../../model/topic.js";
 import type { AuditEntry, Registry, SchemaEntry, Token } from "../../ports/registry.js";
 import type { Access } from "./access.js";
 import { jsonCopy, jsonText, parseFrozen } from "./json-copy.js";
+import { demandNoTopic } from "./topics.js";
 
 export class EmbeddedRegistry implements Registry {
   readonly #access: Access;
@@ -30,6 +31,7 @@ export class EmbeddedRegistry implements Registry {
   topic(name: string): Promise<TopicConfig | null> {
     return this.#access.read((connection) => {
       const row = connection.sql("SELECT config FROM topic WHERE name = ?").get<[string]>(name);
+      if (row === undefined) demandNoTopic(connection, name);
       return row === undefined ? null : parseFrozen<TopicConfig>(row[0]);
     });
   }

@@ -50,7 +50,10 @@ export class Topics {
   /** The topic as it is now. */
   reload(name: string): TopicRow | undefined {
     const row = this.#connection.sql(`SELECT ${COLUMNS} FROM topic WHERE name = ?`).get<Columns>(name);
-    if (row === undefined) return undefined;
+    if (row === undefined) {
+      demandNoTopic(this.#connection, name);
+      return undefined;
+    }
     const topic = topicOf(row);
     this.#known.set(name, topic);
     return topic;
@@ -94,6 +97,34 @@ export class Topics {
   forget(): void {
     this.#known = new Map();
   }
+}
+
+/** A topic that is not found by its name. */
+const HIDDEN = `
+  SELECT 1 FROM topic AS t NOT INDEXED
+  WHERE NOT EXISTS (SELECT 1 FROM topic AS found WHERE found.name = t.name) LIMIT 1`;
+
+/** Whether there are such topics: looked for once, since whoever writes keeps the index. */
+const haveHidden = new WeakMap<Connection, boolean>();
+
+/**
+ * What the index of names does not have stands in no row either. Else a bit of that index has turned: the topic would be taken for one
+ * that is not there, and made anew beside its events (P14).
+ */
+export function demandNoTopic(connection: Connection, name: string): void {
+  let hasHidden = haveHidden.get(connection);
+  if (hasHidden === undefined) {
+    hasHidden = connection.sql(HIDDEN).get<[number]>() !== undefined;
+    haveHidden.set(connection, hasHidden);
+  }
+  if (!hasHidden) return;
+  const row = connection.sql("SELECT id FROM topic NOT INDEXED WHERE name = ?").get<[number]>(name);
+  if (row === undefined) return;
+  throw new BusError(
+    "STORE_DAMAGED",
+    `${connection.path}: topic "${name}" is there, but not found by its name; restore the file from a backup`,
+    { details: { topic: name } },
+  );
 }
 
 function topicOf([id, name, partitions, firstPart, keys]: Columns): TopicRow {

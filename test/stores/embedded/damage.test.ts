@@ -1,7 +1,9 @@
 import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { BusError } from "../../../src/model/errors.js";
 import { jsonBody } from "../../../src/model/json.js";
-import type { EmbeddedStore } from "../../../src/stores/embedded/index.js";
+import { type EmbeddedStore, embeddedStore } from "../../../src/stores/embedded/index.js";
 import { Connection } from "../../../src/stores/embedded/sqlite.js";
 import { append, draft, drafts, failsWith, readAll, TOPIC, until, Workplace } from "./support.js";
 
@@ -129,6 +131,53 @@ describe("a batch that cannot be found any more", () => {
     connection.close();
     const torn = await work.open();
     await failsWith("STORE_DAMAGED", torn.log.read(TOPIC, 0, { after: 0, limit: 100 }));
+  });
+});
+
+describe("a topic whose name is damaged", () => {
+  /** A copy of the file for each place where the name stands, with a bit of it turned there. */
+  async function copies(): Promise<string[]> {
+    const store = await work.open();
+    await append(store, drafts(3));
+    await store.close();
+    const sound = await readFile(work.path);
+    const paths: string[] = [];
+    for (let at = sound.indexOf(TOPIC); at >= 0; at = sound.indexOf(TOPIC, at + 1)) {
+      const bytes = Buffer.from(sound);
+      bytes.writeUInt8(bytes.readUInt8(at + 2) ^ 1, at + 2);
+      const path = join(work.folder, `turned-${at}.db`);
+      await writeFile(path, bytes);
+      paths.push(path);
+    }
+    return paths;
+  }
+
+  it("P14: is not taken for one that is not there, and none is made in its place", async () => {
+    const answers: unknown[] = [];
+    for (const path of await copies()) {
+      const store = embeddedStore({ path });
+      await store.open();
+      const read = (): Promise<unknown> =>
+        store.log.read(TOPIC, 0, { after: 0, limit: 10 }).then(
+          ({ events }) => events.length,
+          (error: unknown) => BusError.from(error).code,
+        );
+      const before = await read();
+      const known = await store.registry.topic(TOPIC).catch((error: unknown) => BusError.from(error).code);
+      expect([null, undefined]).not.toContain(known);
+      await store.registry
+        .defineTopic({ name: TOPIC, partitions: 2 }, { ifAbsent: true })
+        .catch(() => undefined);
+      answers.push([before, await read()]);
+      await store.close();
+    }
+    expect(answers).toEqual(
+      expect.arrayContaining([
+        ["STORE_DAMAGED", "STORE_DAMAGED"],
+        [3, 3],
+      ]),
+    );
+    expect(answers.flat().filter((answer) => answer !== 3 && answer !== "STORE_DAMAGED")).toEqual([]);
   });
 });
 
