@@ -1,6 +1,6 @@
 /** Appends that meet others, removals and broken connections: what only a shared database can do to a log. */
 
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import type { StoredEvent } from "../../../src/model/event.js";
 import type { TopicLayout } from "../../../src/model/topic.js";
 import type { AppendResult } from "../../../src/ports/log.js";
@@ -11,14 +11,23 @@ import { TestDatabase } from "../../support/mongo/database.js";
 import { FailPoint } from "../../support/mongo/fail-point.js";
 import { passTime } from "../../support/mongo/logical-time.js";
 import { NotedClient } from "../../support/mongo/noted-client.js";
+import { ReplicaSet } from "../../support/mongo/replica-set.js";
 
 const TOPIC = "orders";
+/** Of its own: time is moved on it, and whoever else had events there would find them old. */
+let server: ReplicaSet;
 let database: TestDatabase;
 let store: Store;
 const failPoint = new FailPoint(() => database.client);
 
+beforeAll(async () => {
+  server = await ReplicaSet.start();
+});
+
+afterAll(() => server.dispose());
+
 beforeEach(async () => {
-  database = await TestDatabase.create();
+  database = new TestDatabase(server.url);
   store = await database.open();
 });
 afterEach(async () => {
@@ -195,11 +204,11 @@ describe.each(["documents", "batches"] as const)("a topic kept as %s", (layout) 
         failCommands: ["find"],
         appName: database.name,
         blockConnection: true,
-        blockTimeMS: 2_000,
+        blockTimeMS: 5_000,
       };
       await failPoint.set(1, data);
       const appending = writer.log.append(TOPIC, 0, drafts(2, { freshId: true }));
-      await vi.waitFor(async () => expect(await store.log.heads(TOPIC)).toMatchObject([{ head: 4 }]), 1_800);
+      await vi.waitFor(async () => expect(await store.log.heads(TOPIC)).toMatchObject([{ head: 4 }]), 4_500);
       expect(await store.log.trim(TOPIC, 0, 4)).toBe(4);
       expect(seqs((await appending).events)).toEqual([3, 4]);
       expect(await readAll(store)).toEqual([]);

@@ -1,6 +1,6 @@
 /** Topics whose events are kept in batches: what is special about them. */
 import { Binary, type Document, ObjectId, Timestamp } from "mongodb";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { BusError } from "../../../src/model/errors.js";
 import type { EventDraft, StoredEvent } from "../../../src/model/event.js";
 import type { Store } from "../../../src/ports/store.js";
@@ -10,15 +10,23 @@ import { storedLog } from "../../support/kept-history.js";
 import { TestDatabase } from "../../support/mongo/database.js";
 import { FailPoint } from "../../support/mongo/fail-point.js";
 import { passTime } from "../../support/mongo/logical-time.js";
-import { StandaloneServer } from "../../support/mongo/replica-set.js";
+import { ReplicaSet, StandaloneServer } from "../../support/mongo/replica-set.js";
 
 const TOPIC = "orders";
+/** Of its own: time is moved on it, and whoever else had events there would find them old. */
+let server: ReplicaSet;
 let database: TestDatabase;
 let store: Store;
 const failPoint = new FailPoint(() => database.client);
 
+beforeAll(async () => {
+  server = await ReplicaSet.start();
+});
+
+afterAll(() => server.dispose());
+
 beforeEach(async () => {
-  database = await TestDatabase.create();
+  database = new TestDatabase(server.url);
   store = await database.open();
   await store.registry.defineTopic({ name: TOPIC, partitions: 2, layout: "batches", keyed: true });
 });
@@ -309,8 +317,8 @@ describe("the layout of a topic", () => {
   });
 
   it("cannot be batches on a standalone server: UNSUPPORTED", async () => {
-    const server = await StandaloneServer.start();
-    const alone = mongoStore({ url: server.url, db: database.name, onWarning: () => undefined });
+    const single = await StandaloneServer.start();
+    const alone = mongoStore({ url: single.url, db: database.name, onWarning: () => undefined });
     try {
       await alone.open();
       await expect(
@@ -318,7 +326,7 @@ describe("the layout of a topic", () => {
       ).rejects.toMatchObject({ code: "UNSUPPORTED" });
     } finally {
       await alone.close();
-      await server.dispose();
+      await single.dispose();
     }
   });
 });

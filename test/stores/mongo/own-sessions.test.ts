@@ -61,14 +61,17 @@ describe("the sessions of a member's transactions", () => {
   it("a server that refuses is spoken of once, and the partitions are taken over all the same", async () => {
     const warnings: string[] = [];
     const store = await database.open();
-    const second = await database.open({ onWarning: (message) => warnings.push(message) });
+    const second = await database.open({
+      url: database.urlWith(`appName=${database.name}`),
+      onWarning: (message) => warnings.push(message),
+    });
     const ref = await started(store, 2);
     const other = { ...ref, partition: 1 };
     const dead = await deadMember(store);
     const { epoch } = await claimed(store, ref, dead);
     await claimed(store, other, dead);
     await store.documents.transact({ writes: [], cursor: { ref, epoch, cursor: cursorAt(1) } });
-    await failPoint.set(2, { failCommands: ["killSessions"], errorCode: 13 });
+    await failPoint.set(2, { failCommands: ["killSessions"], errorCode: 13, appName: database.name });
     const member = await openMember(second);
     expect((await claimed(second, ref, member)).cursor).toEqual(cursorAt(1));
     await claimed(second, other, member);

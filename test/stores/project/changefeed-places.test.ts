@@ -81,11 +81,8 @@ describe("losing the place", () => {
     const feed = await bench.start();
     await bench.orders.insertOne({ _id: 1 });
     await expect.poll(() => feed.stats().published).toBe(1);
-    await bench.client.db("admin").command({
-      configureFailPoint: "failCommand",
-      mode: { times: 2 },
-      data: { failCommands: ["getMore", "aggregate"], closeConnection: true, appName: bench.database.name },
-    });
+    const failCommands = ["getMore", "aggregate"];
+    await bench.failPoint.set(2, { failCommands, closeConnection: true, appName: bench.database.name });
     await bench.orders.insertOne({ _id: 2 });
     await expect.poll(() => bench.told()).toEqual(["insert 1", "insert 2"]);
     expect(feed.stats().reconciliations).toBe(0);
