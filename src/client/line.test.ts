@@ -35,18 +35,23 @@ const made = (options: ClientOptions = {}): BrowserClient => {
 
 describe("a page in the background, whose timers are late", () => {
   it("keeps a line that answers", async () => {
-    const inTime = globalThis.setInterval;
-    let looks = 0;
-    const late = (look: () => void, ms: number) =>
-      inTime(() => {
-        look();
-        looks++;
-      }, ms * 4);
-    vi.spyOn(globalThis, "setInterval").mockImplementation(late as typeof setInterval);
+    const pingMs = 20;
+    let look = (): void => undefined;
+    const byHand = (callback: () => void): void => {
+      look = callback;
+    };
+    vi.spyOn(globalThis, "setInterval").mockImplementation(byHand as unknown as typeof setInterval);
     const changes: string[] = [];
-    made({ pingMs: 20 }).onStatus((status) => changes.push(status));
+    made({ pingMs }).onStatus((status) => changes.push(status));
     await client.connect();
-    await expect.poll(() => looks).toBeGreaterThan(4);
+    let answers = 0;
+    sockets[0]?.on("message", () => answers++);
+    for (let looks = 1; looks <= 4; looks++) {
+      const startMs = performance.now();
+      look();
+      await expect.poll(() => answers).toBe(looks);
+      await expect.poll(() => performance.now() - startMs).toBeGreaterThan(4 * pingMs);
+    }
     expect(changes).toEqual(["connecting", "online"]);
   });
 });
@@ -64,7 +69,7 @@ describe("a page that is online again, or shown again", () => {
   it("finds out at once that a line is dead, and keeps one that is not", async () => {
     // No look comes by itself.
     vi.spyOn(globalThis, "setInterval").mockReturnValue(undefined as never);
-    await made({ pingMs: 200, retry: { baseMs: 1, maxMs: 1 } }).connect();
+    await made({ pingMs: 4_000, retry: { baseMs: 1, maxMs: 1 } }).connect();
     page.dispatchEvent(new Event("online"));
     await expect(client.publish("t.a", 1)).resolves.toMatchObject({ seq: 1 });
     expect(sockets).toHaveLength(1);

@@ -82,12 +82,14 @@ describe("a connection is closed with", () => {
       .sign(new TextEncoder().encode(secret));
 
   it("4401 when the token runs out, unless a later AUTH replaced it", async () => {
-    f = await hubFixture({ auth: { jwt: { secret } } });
-    const [short, long] = [await token(2, ["*:*"]), await token(3_600, ["*:*"])];
+    const clock = new ManualClock({ startMs: Date.now() });
+    f = await hubFixture({ bus: { clock }, auth: { jwt: { secret } } });
+    const [short, long] = [await token(60, ["*:*"]), await token(3_600, ["*:*"])];
     const kept = await dial(short);
     const lost = await dial(short);
     kept.send({ type: "AUTH", token: long, corr: 1 });
     await answered(kept.frames, 1).toMatchObject({ type: "OK", result: { subject: "ada" } });
+    await clock.advance(120_000);
     expect(await lost.closed).toBe(4401);
     expect(lost.frames).toMatchObject([{ type: "ERR", code: "UNAUTHENTICATED", msg: "the token ran out" }]);
     kept.send({ type: "PUBLISH", topic: "a", payload: 1, corr: 2 });

@@ -27,7 +27,7 @@ async function leftBytes(): Promise<number> {
     left = socket.bufferedAmount;
     return looks;
   };
-  await expect.poll(looksAtTheSame, { interval: 100, timeout: 20_000 }).toBe(10);
+  await expect.poll(looksAtTheSame, { interval: 100 }).toBe(10);
   return left;
 }
 

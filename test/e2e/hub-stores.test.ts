@@ -124,11 +124,11 @@ describe.each(HUB_STORES)("a hub on the $name store", (fixture) => {
           await new Promise((resolve) => ctx.signal.addEventListener("abort", resolve, { once: true }));
         if (event.payload === "bad" && !mended) throw new Error("cannot");
         if (event.payload === "slow" && ctx.attempt === 1) {
-          ctx.extend(5_000);
-          await sleep(400);
+          ctx.extend(60_000);
+          await sleep(2_500);
         }
       },
-      { from: "earliest", ackTimeoutMs: 250, maxAttempts: 2, retry: { baseMs: 1, maxMs: 5 } },
+      { from: "earliest", ackTimeoutMs: 2_000, maxAttempts: 2, retry: { baseMs: 1, maxMs: 5 } },
     );
     for (const payload of ["late", "bad", "slow", "good"])
       await client.publish("orders", payload, { key: payload });

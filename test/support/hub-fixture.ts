@@ -26,20 +26,18 @@ export async function hubFixture(
     /** In place of tokens. */
     auth?: AuthOptions;
     log?: Logger;
-    port?: number;
   } = {},
 ): Promise<HubFixture> {
   const bus = await createBus({ store: memoryStore(), ...o.bus });
   const tokens = Object.fromEntries(
     Object.entries({ all: ["*:*"], ...o.tokens }).map(([token, scopes]) => [token, { scopes }]),
   );
-  const { limits, log, port, auth = { tokens } } = o;
+  const { limits, log, auth = { tokens } } = o;
   const hub = await startHub({
     bus,
     auth,
     ...(limits && { limits }),
     ...(log && { log }),
-    ...(port && { port }),
   });
   const get = (path: string, init: RequestInit = {}): Promise<Response> =>
     fetch(hub.url + path, { ...init, headers: { authorization: "Bearer all", ...init.headers } });

@@ -118,7 +118,8 @@ describe("bad input over HTTP", () => {
   });
 
   it("429: faster than allowed, with Retry-After", async () => {
-    const slow = await hubFixture({ limits: { publishesPerSecondPerTopic: 1 } });
+    const clock = new ManualClock();
+    const slow = await hubFixture({ bus: { clock }, limits: { publishesPerSecondPerTopic: 1 } });
     const send = (): Promise<Response> => slow.post("/publish", { topic: "orders", payload: 1 });
     expect([(await send()).status, (await send()).status]).toEqual([200, 200]);
     const refused = await send();

@@ -5,8 +5,10 @@ import { type ClientRequest, createServer, type IncomingMessage, request, type S
 import type { AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
 import { SignJWT } from "jose";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { settled } from "../../../test/support/eventually.js";
 import { type HubFixture, hubFixture } from "../../../test/support/hub-fixture.js";
+import { ManualClock } from "../../model/manual-clock.js";
 import { bodyPieces } from "./body.js";
 
 const closers: (() => unknown)[] = [];
@@ -28,29 +30,46 @@ function stream(url: string, path: string, token: string): ClientRequest {
 }
 
 describe("a stream of lines", () => {
+  const STARTED = "http.server.request.start";
+  /** What servers of this process are asked, as they see it. */
+  const asked: { readonly request: IncomingMessage; readonly server: Server }[] = [];
+  const note = (message: unknown): void => void asked.push(message as (typeof asked)[number]);
+  beforeEach(() => {
+    asked.length = 0;
+    diagnostics.subscribe(STARTED, note);
+  });
+  afterEach(() => void diagnostics.unsubscribe(STARTED, note));
+
   it("has no time by which it must be over, but its head has", async () => {
     const f = await open();
-    const servers: Server[] = [];
-    const note = (message: unknown): void => void servers.push((message as { server: Server }).server);
-    diagnostics.subscribe("http.server.request.start", note);
     await f.get("/healthz");
-    diagnostics.unsubscribe("http.server.request.start", note);
-    expect(servers[0]).toMatchObject({ requestTimeout: 0, headersTimeout: 15_000 });
+    expect(asked[0]?.server).toMatchObject({ requestTimeout: 0, headersTimeout: 15_000 });
   });
 
   it.each(["/publish", "/import"])(
     "to %s ends when the token runs out, and says how many are in",
     async (path) => {
       const secret = "0123456789abcdef0123456789abcdef";
-      const f = await open({ auth: { jwt: { secret } } });
+      const clock = new ManualClock({ startMs: Date.now() });
+      const f = await open({ bus: { clock }, auth: { jwt: { secret } } });
       const token = await new SignJWT({ scopes: ["*:*"], sub: "ada" })
         .setProtectedHeader({ alg: "HS256" })
-        .setExpirationTime(Math.floor(Date.now() / 1_000) + 2)
+        .setExpirationTime(Math.floor(Date.now() / 1_000) + 60)
         .sign(new TextEncoder().encode(secret));
       const sending = stream(f.hub.url, path, token);
       closers.unshift(() => sending.destroy());
       for (let n = 0; n < 3; n++) sending.write(line(n));
-      const [response] = (await once(sending, "response")) as [IncomingMessage];
+      const answered = once(sending, "response") as Promise<[IncomingMessage]>;
+      // Off the socket, and taken by whoever looks at the lines, which is not before the token was looked at.
+      const isTaken = (): boolean => {
+        const [{ request: incoming } = {}] = asked;
+        if (incoming?.socket.bytesRead !== sending.socket?.bytesWritten) return false;
+        return incoming?.readableDidRead === true && incoming.readableLength === 0;
+      };
+      await expect.poll(isTaken).toBe(true);
+      await settled();
+      await clock.advance(120_000);
+      const [response] = await answered;
       expect(response.statusCode).toBe(401);
       expect(await json(response)).toMatchObject({ code: "UNAUTHENTICATED", published: 3 });
     },
