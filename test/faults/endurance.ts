@@ -12,6 +12,7 @@ import { seededRandom } from "../../src/model/manual-clock.js";
 import type { Store } from "../../src/ports/store.js";
 import { embeddedStore } from "../../src/stores/embedded/index.js";
 import { mongoStore } from "../../src/stores/mongo/index.js";
+import { collectGarbage } from "../support/collect-garbage.js";
 import { ReplicaSet } from "../support/mongo/replica-set.js";
 import { ToldProcess } from "../support/told-process.js";
 import { pause } from "./bus-load.js";
@@ -171,7 +172,7 @@ function judgeUsage(usage: readonly Usage[], tally: Tally): void {
 }
 
 async function used(): Promise<Usage> {
-  globalThis.gc?.();
+  collectGarbage();
   const heapMiB = Math.round(process.memoryUsage().heapUsed / 1_048_576);
   return { heapMiB, files: await openFiles() };
 }

@@ -127,7 +127,7 @@ export async function failsWith(code: ErrorCode, call: Promise<unknown>): Promis
 
 /** Waits until `check` no longer throws; a store that signals or lets sessions run out needs a moment. */
 export function eventually<T>(check: () => T | Promise<T>): Promise<T> {
-  return vi.waitFor(check, { timeout: 10_000, interval: 15 });
+  return vi.waitFor(check, { timeout: 30_000, interval: 15 });
 }
 
 export const HALF_PAIR = "half a surrogate pair";

@@ -3,7 +3,6 @@
  *
  *   append <count> <label>   appends that many events, one by one → the seqs
  *   claim <group>            opens a session and claims partition 0 → the epoch, or null
- *   time                     appends one event → when it was acknowledged
  */
 import { hostname } from "node:os";
 import { createInterface } from "node:readline";
@@ -38,10 +37,6 @@ const commands: Record<string, (...args: string[]) => Promise<unknown>> = {
     return (
       (await store.groups.claim({ topic: TOPIC, group, partition: 0 }, member, { nowMs }))?.epoch ?? null
     );
-  },
-  async time() {
-    await appendOne("time", 0);
-    return Date.now();
   },
 };
 

@@ -96,11 +96,11 @@ export async function failsWith(code: ErrorCode, promise: Promise<unknown>): Pro
   return error;
 }
 
-/** Waits until `isSo`, or fails after ten seconds. */
+/** Waits until `isSo`, or fails after a minute. */
 export async function until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
-  const endMs = performance.now() + 10_000;
+  const endMs = performance.now() + 60_000;
   while (!(await isSo())) {
-    if (performance.now() > endMs) throw new Error(`it did not come true within 10 s: ${what}`);
+    if (performance.now() > endMs) throw new Error(`it did not come true within a minute: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }

@@ -154,11 +154,11 @@ describe("on a server that runs", () => {
   });
 
   it("a call that gets no connection, since all are in use, is told so in time", async () => {
-    const url = database.urlWith(`maxPoolSize=1&waitQueueTimeoutMS=200&appName=${database.name}`);
+    const url = database.urlWith(`maxPoolSize=1&waitQueueTimeoutMS=1000&appName=${database.name}`);
     const store = await database.open({ url });
     const failPoint = new FailPoint(() => database.client);
     try {
-      const slow = { failCommands: ["find"], blockConnection: true, blockTimeMS: 2_000 };
+      const slow = { failCommands: ["find"], blockConnection: true, blockTimeMS: 4_000 };
       await failPoint.set(1, { ...slow, appName: database.name });
       const blocked = store.registry.topics();
       const refused = await failure(store.registry.topics());
@@ -219,7 +219,7 @@ describe("on a server that runs", () => {
 describe("a server that goes away", () => {
   it("P15: calls fail as STORE_UNAVAILABLE or OUTCOME_UNKNOWN meanwhile, and go on without a restart", async () => {
     await using set = await ReplicaSet.start();
-    const store = mongoStore({ url: `${set.url}&serverSelectionTimeoutMS=300`, db: "x" });
+    const store = mongoStore({ url: `${set.url}&serverSelectionTimeoutMS=2000`, db: "x" });
     await store.open();
     try {
       await store.registry.defineTopic({ name: "orders", partitions: 1 });
@@ -239,7 +239,7 @@ describe("a server that goes away", () => {
           if (result.error !== undefined) throw result.error;
           return result;
         },
-        { timeout: 20_000, interval: 100 },
+        { timeout: 40_000, interval: 100 },
       );
       expect(seqs(again.events)).toEqual([3]);
     } finally {

@@ -63,7 +63,7 @@ describe.each<[TopicLayout, number, string]>([
       },
       { from: "earliest" },
     );
-    await eventually(() => handled.length === 1, "the group goes on", 20_000);
+    await eventually(() => handled.length === 1, "the group goes on");
     await stop();
     return event;
   }
@@ -87,7 +87,7 @@ describe.each<[TopicLayout, number, string]>([
     expect(await redrive(bus, { topic: "t" })).toMatchObject({ redriven: 1, passedOver: 0 });
     const got: boolean[] = [];
     await bus.subscribe("t", "g", (event) => void got.push(event.payload === payload));
-    await eventually(() => got.length === 1, "it is handled", 20_000);
+    await eventually(() => got.length === 1, "it is handled");
     expect(got).toEqual([true]);
   });
 

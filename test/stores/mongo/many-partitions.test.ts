@@ -182,7 +182,7 @@ describe.each(["documents", "batches"] as const)("many partitions of a topic kep
       return answer;
     });
     try {
-      await eventually(() => answered.size === PARTITIONS - 1, "all others were answered", 20_000);
+      await eventually(() => answered.size === PARTITIONS - 1, "all others were answered", 40_000);
     } finally {
       await session.abortTransaction();
       await session.endSession();

@@ -19,7 +19,7 @@ class Ear {
   }
 
   async next(wanted: (signal: Signal) => boolean): Promise<void> {
-    await vi.waitFor(() => expect(this.heard.some(wanted)).toBe(true), { timeout: 10_000, interval: 1 });
+    await vi.waitFor(() => expect(this.heard.some(wanted)).toBe(true), { timeout: 30_000, interval: 1 });
   }
 }
 
@@ -79,7 +79,7 @@ describe("on a replica set", () => {
     const data = { failCommands, appName: database.name, closeConnection: true };
     await failPoint.set(4, data);
     await vi.waitFor(() => expect(ear.heard.filter(isAny).length).toBeGreaterThan(before), {
-      timeout: 10_000,
+      timeout: 30_000,
     });
     await writer.log.append(TOPIC, 0, drafts(1));
     await ear.next((s) => s.type === "appended" && s.head === 1);
@@ -89,7 +89,7 @@ describe("on a replica set", () => {
     const before = ear.heard.filter(isAny).length;
     await database.db.dropDatabase();
     await vi.waitFor(() => expect(ear.heard.filter(isAny).length).toBeGreaterThan(before), {
-      timeout: 10_000,
+      timeout: 30_000,
     });
     await writer.registry.defineTopic({ name: "invoices", partitions: 1 });
     await ear.next((s) => s.type === "topic" && s.topic === "invoices");
@@ -103,7 +103,7 @@ describe("on a replica set", () => {
       return (inprog as { ns: string }[]).filter(({ ns }) => ns.startsWith(`${database.name}.`)).length;
     };
     ear.stop();
-    await vi.waitFor(async () => expect(await streams()).toBe(0), { timeout: 5_000 });
+    await vi.waitFor(async () => expect(await streams()).toBe(0), { timeout: 30_000 });
     const count = ear.heard.length;
     await writer.log.append(TOPIC, 0, drafts(1));
     const second = new Ear(reader);
@@ -127,7 +127,7 @@ describe("on a standalone server", () => {
       await ear.next(isAny);
       const before = ear.heard.length;
       await writer.log.append(TOPIC, 0, drafts(2));
-      await vi.waitFor(() => expect(ear.heard.length).toBeGreaterThan(before), { timeout: 5_000 });
+      await vi.waitFor(() => expect(ear.heard.length).toBeGreaterThan(before), { timeout: 30_000 });
       await expect(writer.documents.transact({ writes: [] })).rejects.toMatchObject({ code: "UNSUPPORTED" });
       expect(await writer.log.remove(TOPIC, 0, [1])).toBe(1);
       expect(await writer.log.trim(TOPIC, 0, 2)).toBe(1);

@@ -47,12 +47,12 @@ export function describeGivingBack(bench: ProjectBench): void {
         });
       const projector = await start(owner);
       const other = await start(await bench.secondBus());
-      await expect.poll(() => looks, { timeout: 10_000 }).toBeGreaterThan(0);
+      await expect.poll(() => looks).toBeGreaterThan(0);
       await bench.publish(
         topic,
         [0, 1].map((partition) => ({ payload: "x", partition })),
       );
-      await expect.poll(() => owner.owned(topic, GROUP), { timeout: 10_000 }).toEqual([]);
+      await expect.poll(() => owner.owned(topic, GROUP)).toEqual([]);
       answered.open();
       await bench.drained(topic, GROUP);
       // One that failed, one whose outcome is not known, and the second that failed.
