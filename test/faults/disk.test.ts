@@ -59,9 +59,10 @@ describe("a store file that is damaged or cannot be written", () => {
   it("P1, P14, P15: writes and syncs that fail lose nothing, and the store goes on by itself", async () => {
     const run = runWriteErrors({ program: compiled("disk-child"), count: 2, seed: 5 });
     if (!canTrace) return expect(run).rejects.toThrow();
-    const { anomalies, faults } = await run;
+    const { anomalies, faults, checked } = await run;
     expect(anomalies).toEqual([]);
     expect(Object.values(faults).some((times) => times > 0)).toBe(true);
+    expect(checked["acknowledged events looked for"]).toBeGreaterThan(0);
   });
 
   it("P1, P14, P15: reads that fail are told as such, nothing of them is kept, and reading goes on by itself", async () => {
@@ -82,10 +83,11 @@ describe("a store file that is damaged or cannot be written", () => {
   });
 
   it("P1, P14, P15: also where appends go ahead", async () => {
-    const run = runWriteErrors({ program: compiled("disk-child"), count: 2, seed: 6, exclusive: true });
+    const run = runWriteErrors({ program: compiled("disk-child"), count: 2, seed: 10, exclusive: true });
     if (!canTrace) return expect(run).rejects.toThrow();
-    const { anomalies, faults } = await run;
+    const { anomalies, faults, checked } = await run;
     expect(anomalies).toEqual([]);
     expect(Object.values(faults).some((times) => times > 0)).toBe(true);
+    expect(checked["acknowledged events looked for"]).toBeGreaterThan(0);
   });
 });
