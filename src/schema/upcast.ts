@@ -9,6 +9,9 @@ import type { SchemaSource } from "./catalog.js";
 import { type NamedTopic, nameOf } from "./registration.js";
 import { headerVersion, SCHEMA_VERSION_HEADER, schemaTopic } from "./versioned-topic.js";
 
+/** More than these are not listed: versions may be dates. */
+const MAX_MISSING = 1_000;
+
 /** Makes a payload of version N+1 of one of version N. Must not change its argument, which others share. */
 export type UpcastStep<From = never, To = unknown> = (payload: From) => To;
 
@@ -41,12 +44,13 @@ export class UpcastChain {
     return this;
   }
 
-  /** Versions between `from` and `to` that have no step onwards. */
+  /** Versions between `from` and `to` that have no step onwards, the first thousand of them. */
   missing(topic: string, from: number, to: number): readonly number[] {
     const steps = this.#steps.get(topic);
-    return Array.from({ length: Math.max(0, to - from) }, (_, i) => from + i).filter(
-      (version) => !steps?.has(version),
-    );
+    const found: number[] = [];
+    for (let version = from; version < to && found.length < MAX_MISSING; version++)
+      if (!steps?.has(version)) found.push(version);
+    return found;
   }
 
   /** A payload of version `from` as one of version `to`, not yet checked. NOT_FOUND names the step that is missing. */

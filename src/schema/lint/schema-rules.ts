@@ -108,12 +108,12 @@ function sameJson(before: SchemaVersion, schema: UnversionedSchema["schema"]): b
 function upcastFindings(working: WorkingSchemas): LintFinding[] {
   if (working.upcasts.length === 0) return [];
   return topicsOf(working).flatMap(([topic, versions]) => {
-    const [oldest, newest] = [versions[0]?.version ?? 0, versions.at(-1)?.version ?? 0];
-    const steps = working.upcasts.map((chain) => new Set(chain.missing(topic, oldest, newest)));
-    const missing = [...(steps[0] ?? [])].filter((from) => steps.every((gaps) => gaps.has(from)));
-    return missing.map((from) => ({
+    const missing = versions.flatMap(({ version }, i) =>
+      gapsIn(working.upcasts, topic, version, versions[i + 1]?.version ?? version),
+    );
+    return missing.map(({ from, to }) => ({
       rule: "upcast-missing" as const,
-      message: `"${topic}" has no upcast from version ${from} to ${from + 1}: older events cannot be read`,
+      message: `"${topic}" has no ${to === from + 1 ? "upcast" : "upcasts"} from version ${from} to ${to}: older events cannot be read`,
       topic,
       version: from,
       file: versions.at(-1)?.file ?? "",
@@ -121,4 +121,28 @@ function upcastFindings(working: WorkingSchemas): LintFinding[] {
       column: 1,
     }));
   });
+}
+
+/** Versions that are further apart are not looked through one by one: they may be dates. */
+const MAX_APART = 1_000;
+
+/** Stretches between two versions that follow each other through which no chain has a step. */
+function gapsIn(
+  chains: WorkingSchemas["upcasts"],
+  topic: string,
+  older: number,
+  newer: number,
+): readonly { readonly from: number; readonly to: number }[] {
+  const end = Math.min(newer, older + MAX_APART);
+  const [first = new Set<number>(), ...others] = chains.map(
+    (chain) => new Set(chain.missing(topic, older, end)),
+  );
+  const gaps: { from: number; to: number }[] = [];
+  for (const from of [...first].filter((version) => others.every((missing) => missing.has(version)))) {
+    const to = from + 1 === end ? newer : from + 1;
+    const last = gaps.at(-1);
+    if (last?.to === from) last.to = to;
+    else gaps.push({ from, to });
+  }
+  return gaps;
 }

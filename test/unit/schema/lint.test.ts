@@ -170,6 +170,39 @@ describe("the lint of a project in order", () => {
     expect(await readFile(join(folder, "schemas.json"), "utf8")).toBe(text);
   });
 
+  it("tells of versions that are dates what lies between them, once", async () => {
+    await writeFile(
+      join(folder, "dates.ts"),
+      `
+      const versions = [20250101, 20250102, 20261118, 999999999].map((version) => ({
+        version, compat: "none", schema: { type: "string" },
+      }));
+      export const reg = {
+        topics: () => ["orders.placed"],
+        versions: () => versions,
+        current: () => versions[0],
+        validate: () => undefined,
+      };
+      const steps = [20250101, 20250104];
+      export const upcasts = {
+        upcast: () => undefined,
+        missing: (_, from, to) => Array.from({ length: to - from }, (_, i) => from + i).filter((v) => !steps.includes(v)),
+      };
+    `,
+    );
+    const { findings } = await lint("dates.ts", { writeBaseline: true, baseline: "dates.json" });
+    const told = (from: number, to: number): object => ({
+      rule: "upcast-missing",
+      version: from,
+      message: `"orders.placed" has no upcasts from version ${from} to ${to}: older events cannot be read`,
+    });
+    expect(findings).toMatchObject([
+      told(20250102, 20250104),
+      told(20250105, 20261118),
+      told(20261118, 999999999),
+    ]);
+  });
+
   it("says so if the baseline is none, or the module or the folder is not there", async () => {
     await writeFile(join(folder, "other.json"), "[]");
     const codes = [
