@@ -4,10 +4,13 @@
  */
 import { canonicalText, type JsonValue } from "../model/json.js";
 import { hasFormat } from "./format.js";
+import { testPattern } from "./language.js";
+import { isMultipleOf } from "./multiples.js";
 import {
   type ArrayNode,
   additionalOf,
   deref,
+  type EnumNode,
   type Node,
   type NumberNode,
   type ObjectNode,
@@ -25,7 +28,7 @@ export function accepts(node: Node, value: JsonValue, side: Side): Answer {
     case "never":
       return false;
     case "enum":
-      return node.values.some((listed) => sameJson(listed, value));
+      return isListed(node, value);
     case "number":
       return typeof value === "number" && acceptsNumber(node, value);
     case "string":
@@ -43,6 +46,17 @@ export function accepts(node: Node, value: JsonValue, side: Side): Answer {
     case "opaque":
       return undefined;
   }
+}
+
+/** Lists of more values than this are looked up, not walked. */
+const MAX_WALKED = 16;
+const looked = new WeakMap<EnumNode, ReadonlySet<string>>();
+
+function isListed(node: EnumNode, value: JsonValue): boolean {
+  if (node.values.length <= MAX_WALKED) return node.values.some((listed) => sameJson(listed, value));
+  const texts = looked.get(node) ?? new Set(node.values.map(canonicalText));
+  looked.set(node, texts);
+  return texts.has(canonicalText(value));
 }
 
 export function isObject(value: JsonValue | undefined): value is { readonly [name: string]: JsonValue } {
@@ -78,15 +92,7 @@ function acceptsNumber(node: NumberNode, value: number): Answer {
   if (node.integer && !Number.isInteger(value)) return false;
   if (value < node.min || (node.minExclusive && value === node.min)) return false;
   if (value > node.max || (node.maxExclusive && value === node.max)) return false;
-  return and(node.multiplesOf, (divisor) => isMultiple(value, divisor));
-}
-
-/** Validators differ in how they round: only what they agree on is sure. */
-function isMultiple(value: number, divisor: number): Answer {
-  if (Number.isSafeInteger(value) && Number.isSafeInteger(divisor)) return value % divisor === 0;
-  const quotient = value / divisor;
-  if (Number.isSafeInteger(quotient) && quotient * divisor === value && value % divisor === 0) return true;
-  return Math.abs(quotient - Math.round(quotient)) > 1e-6 && Math.abs(quotient) < 1e6 ? false : undefined;
+  return node.multiplesOf.every((divisor) => isMultipleOf(value, divisor));
 }
 
 export function acceptsString(node: StringNode, value: string): Answer {
@@ -96,11 +102,16 @@ export function acceptsString(node: StringNode, value: string): Answer {
   }
   return and(
     [
-      and(node.patterns, (pattern) => patternOf(pattern)?.test(value)),
+      and(node.patterns, (pattern) => matchesPattern(pattern, value)),
       and(node.formats, (format) => hasFormat(format, value)),
     ],
     (answer) => answer,
   );
+}
+
+function matchesPattern(pattern: string, value: string): Answer {
+  const expression = patternOf(pattern);
+  return expression && testPattern(expression, value);
 }
 
 function codePoints(text: string): number {
@@ -122,7 +133,10 @@ export function patternOf(source: string): RegExp | undefined {
 
 function compile(source: string, flags: string): RegExp | undefined {
   try {
-    return new RegExp(source, flags);
+    const expression = new RegExp(source, flags);
+    // What is too large for the engine shows when it is first used.
+    expression.test("");
+    return expression;
   } catch {
     return undefined;
   }

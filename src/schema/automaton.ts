@@ -32,6 +32,8 @@ export class Automaton {
   /** States from which a match can still be reached once a symbol has been read. */
   readonly #alive: ReadonlySet<number>;
   readonly start: Position;
+  /** How many states were looked at to get from one position to another: what walking it has cost. */
+  work = 0;
 
   private constructor(syntax: Syntax) {
     const before = this.#add();
@@ -62,14 +64,35 @@ export class Automaton {
   step(from: Position, symbol: number): Position {
     let to = from.next.get(symbol);
     if (to === undefined) {
-      const reached = new Set<number>();
-      for (const id of from.states) {
-        for (const move of this.#state(id).moves) if (contains(move.set, symbol)) reached.add(move.to);
-      }
-      to = this.#position(this.#close(reached));
+      to = this.#position(this.#close(this.#after(from.states, symbol)));
       from.next.set(symbol, to);
+      this.work += from.states.length + to.states.length;
     }
     return to;
+  }
+
+  /** Whether a text matches, in a time that grows with its length and no faster; nothing is kept. */
+  matches(text: string): boolean {
+    let states: Iterable<number> = this.start.states;
+    for (const character of text) {
+      const reached = this.#close(this.#after(states, character.codePointAt(0) as number));
+      if (reached.has(this.#final)) return true;
+      states = reached;
+    }
+    return text === "" ? this.start.accepting : this.#close(states, "atEnd").has(this.#final);
+  }
+
+  /** How many positions are kept. */
+  get size(): number {
+    return this.#positions.size;
+  }
+
+  #after(states: Iterable<number>, symbol: number): Set<number> {
+    const reached = new Set<number>();
+    for (const id of states) {
+      for (const move of this.#state(id).moves) if (contains(move.set, symbol)) reached.add(move.to);
+    }
+    return reached;
   }
 
   #position(closed: ReadonlySet<number>, first = false): Position {

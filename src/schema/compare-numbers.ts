@@ -55,7 +55,7 @@ function isInteger(a: NumberNode): boolean {
   return a.integer || a.multiplesOf.some(Number.isInteger);
 }
 
-/** Whole divisors only: fractions are rounded differently by different validators. */
+/** Whole divisors only: what is near enough to a multiple of one fraction need not be to one of another. */
 function isMultiple(a: NumberNode, divisor: number): boolean {
   if (divisor === 1) return isInteger(a);
   return a.multiplesOf.some(

@@ -1,7 +1,17 @@
 /** Objects: which members must be there, what each may be, and what happens to members nobody declared. */
 import type { JsonValue } from "../model/json.js";
 import { acceptsString } from "./accept.js";
-import { at, type Context, FITS, type Findings, lift, pathText, shownBy, unsure } from "./compare-context.js";
+import {
+  at,
+  type Context,
+  FITS,
+  type Finding,
+  type Findings,
+  lift,
+  pathText,
+  shownBy,
+  unsure,
+} from "./compare-context.js";
 import { compareUndeclared } from "./compare-undeclared.js";
 import { intersect, memberOf } from "./intersect.js";
 import { membersOf, sample } from "./sample.js";
@@ -12,11 +22,26 @@ export function compareObjects(a: ObjectNode, b: ObjectNode, context: Context): 
   context.shared.objects.set(pathText(context.path), note);
   const names = new Set([...a.properties.keys(), ...b.properties.keys()]);
   return [
-    ...[...names].flatMap((name) => comparePresence(a, b, name, context)),
-    ...[...names].flatMap((name) => compareMember(a, b, name, context)),
+    ...eachOf(names, (name) => comparePresence(a, b, name, context)),
+    ...eachOf(names, (name) => compareMember(a, b, name, context)),
     ...compareUndeclared(a, b, context),
     ...compareCounts(a, b, context),
   ];
+}
+
+/** Each finding carries a whole object: of one that breaks in so many places the rest is not spelled out. */
+const MAX_BREAKS = 100;
+
+function eachOf(names: Iterable<string>, compare: (name: string) => Findings): Findings {
+  const findings: Finding[] = [];
+  let breaks = 0;
+  for (const name of names) {
+    const found = compare(name);
+    findings.push(...found);
+    breaks += found.filter(({ verdict }) => verdict === "breaks").length;
+    if (breaks >= MAX_BREAKS) break;
+  }
+  return findings;
 }
 
 function comparePresence(a: ObjectNode, b: ObjectNode, name: string, context: Context): Findings {

@@ -39,7 +39,9 @@ function uncovered(a: Node, b: UnionNode, context: Context): string {
 }
 
 function coversAll(a: NumberNode, b: UnionNode): boolean {
-  if (!a.integer || !(a.max - a.min < MAX_VALUES)) return false;
+  // Beyond the safe integers the next one cannot be counted to.
+  if (!a.integer || !Number.isSafeInteger(a.min) || !Number.isSafeInteger(a.max)) return false;
+  if (a.max - a.min >= MAX_VALUES) return false;
   for (let n = a.min; n <= a.max; n++)
     if (accepts(a, n, "write") !== false && accepts(b, n, "read") !== true) return false;
   return true;

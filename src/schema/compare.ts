@@ -19,7 +19,7 @@ import { compareNumbers } from "./compare-numbers.js";
 import { compareObjects } from "./compare-objects.js";
 import { compareStrings } from "./compare-strings.js";
 import { compareToUnion } from "./compare-unions.js";
-import { describeNode, shorten } from "./describe-node.js";
+import { describeNode, listValues } from "./describe-node.js";
 import { disjoint } from "./disjoint.js";
 import { identityOf } from "./identity.js";
 import { samples } from "./sample.js";
@@ -117,7 +117,6 @@ function compareValues(a: EnumNode, b: Node, context: Context): Findings {
   const answers = a.values.map((value) => accepts(b, value, "read"));
   const having = (answer: boolean | undefined): JsonValue[] =>
     a.values.filter((_, i) => answers[i] === answer);
-  const list = (values: readonly JsonValue[]): string => values.map((value) => shorten(value)).join(", ");
   const refused = having(false);
   const open = having(undefined);
   return [
@@ -125,13 +124,13 @@ function compareValues(a: EnumNode, b: Node, context: Context): Findings {
       ? FITS
       : shownBy(
           context,
-          `the ${context.writer} version allows ${list(refused)}, the ${context.reader} one only ${describeNode(b)}`,
+          `the ${context.writer} version allows ${listValues(refused)}, the ${context.reader} one only ${describeNode(b)}`,
           [a, b],
           refused,
         )),
     ...(open.length === 0
       ? FITS
-      : unsure(context, `code decides whether the ${context.reader} version takes ${list(open)}`)),
+      : unsure(context, `code decides whether the ${context.reader} version takes ${listValues(open)}`)),
   ];
 }
 

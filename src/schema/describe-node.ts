@@ -2,6 +2,8 @@
 import type { JsonValue } from "../model/json.js";
 import { deref, type Node, type NumberNode, type StringNode } from "./tree.js";
 
+const MAX_SHOWN = 6;
+
 export function describeNode(node: Node): string {
   switch (node.kind) {
     case "any":
@@ -40,9 +42,14 @@ function describeShallow(node: Node): string {
 
 function describeValues(values: readonly JsonValue[]): string {
   if (values.length === 2 && values.includes(true) && values.includes(false)) return "a boolean";
-  const shown = values.slice(0, 6).map((value) => shorten(value));
-  const more = values.length > 6 ? `, and ${values.length - 6} more` : "";
-  return values.length === 1 ? `${shown[0]}` : `one of ${shown.join(", ")}${more}`;
+  return values.length === 1 ? listValues(values) : `one of ${listValues(values)}`;
+}
+
+/** A few of them, and how many more there are. */
+export function listValues(values: readonly JsonValue[]): string {
+  const shown = values.slice(0, MAX_SHOWN).map((value) => shorten(value));
+  const more = values.length > MAX_SHOWN ? `, and ${values.length - MAX_SHOWN} more` : "";
+  return `${shown.join(", ")}${more}`;
 }
 
 function describeNumber(node: NumberNode): string {

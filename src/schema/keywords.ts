@@ -69,10 +69,10 @@ export function stringKeywords(schema: JsonSchemaObject): Node {
   });
 }
 
-/** Before 2020 a tuple was an array of `items`, with `additionalItems` for the rest. */
-export function arrayKeywords(schema: JsonSchemaObject, child: Normalize): Node {
+/** Before 2020 a tuple was an array of `items`, with `additionalItems` for the rest, and `prefixItems` said nothing. */
+export function arrayKeywords(schema: JsonSchemaObject, child: Normalize, older: boolean): Node {
   const listed = Array.isArray(schema.items);
-  const prefix = listed ? schema.items : schema.prefixItems;
+  const prefix = listed ? schema.items : older ? undefined : schema.prefixItems;
   const rest = listed ? schema.additionalItems : schema.items;
   if (prefix !== undefined && !Array.isArray(prefix)) throw malformed("prefixItems", "an array of schemas");
   return arrayOf({
@@ -118,7 +118,7 @@ type ObjectParts = Required<NonNullable<Parameters<typeof objectOf>[0]>>;
 
 /** `propertyNames` in terms of the other parts: listed names become properties, a text becomes a pattern. */
 function restrictNames(names: Node, parts: ObjectParts): Node {
-  if (names.kind === "never") return objectOf({ maxProperties: 0, minProperties: parts.minProperties });
+  if (names.kind === "never") return onlyListed([], parts);
   if (names.kind === "enum") return onlyListed(names.values.map(String), parts);
   if (names.kind === "string" && isUnbounded(names)) return objectOf(parts);
   const answers = [...parts.properties.keys()].map((name) =>

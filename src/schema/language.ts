@@ -22,9 +22,17 @@ const UNSURE: TextAnswer = { type: "unsure" };
 const NONE: TextAnswer = { type: "none" };
 
 const MAX_STEPS = 10_000;
+/** States looked at in one walk: patterns may take many at every step. */
+const MAX_WORK = 2_000_000;
+/** Automata that are kept, and positions of each: one that grew larger is made anew when it is next needed. */
+const MAX_KEPT = 1_000;
+const MAX_KEPT_POSITIONS = 200;
+/** Up to this length no pattern takes an expression engine long. */
+const MAX_TRIED = 12;
 const MAX_TEXT = 100_000;
 /** Symbols that people can read come first in texts that are made. */
 const PREFERRED = [..."aA0-_. b1/:@x"].map((letter) => letter.charCodeAt(0));
+const SURROGATE = /[\ud800-\udfff]/;
 const SURROGATES: SymbolSet = [[0xd800, 0xdfff]];
 const BEYOND: SymbolSet = [
   [0xd800, 0xdfff],
@@ -39,10 +47,26 @@ export function findText(query: TextQuery): TextAnswer {
   const inside = query.matches.map(automatonOf).filter((automaton) => automaton !== undefined);
   const outside = query.misses.map(automatonOf).filter((automaton) => automaton !== undefined);
   if (outside.length < query.misses.length) return UNSURE;
+  const answer = answerBy(inside, outside, query);
+  for (const pattern of [...query.matches, ...query.misses])
+    if ((known.get(pattern)?.size ?? 0) > MAX_KEPT_POSITIONS) known.delete(pattern);
+  return answer;
+}
+
+function answerBy(inside: readonly Automaton[], outside: readonly Automaton[], query: TextQuery): TextAnswer {
   const found = walk({ inside, outside, alphabet: alphabet(inside, outside, complement(BEYOND)), query });
   if (found.type !== "none") return found;
   const beyond = walk({ inside, outside, alphabet: alphabet(inside, outside, complement([])), query });
   return beyond.type === "none" ? NONE : UNSURE;
+}
+
+/**
+ * Whether a text matches an expression. Engines try one way after another, which for some patterns, (a|a)*b, takes longer than
+ * anybody lives; longer texts are therefore read by an automaton where there is one.
+ */
+export function testPattern(expression: RegExp, text: string): boolean {
+  if (text.length <= MAX_TRIED || SURROGATE.test(text)) return expression.test(text);
+  return automatonOf(expression.source)?.matches(text) ?? expression.test(text);
 }
 
 function plainText(length: number): TextAnswer {
@@ -53,7 +77,7 @@ const known = new Map<string, Automaton | undefined>();
 
 function automatonOf(pattern: string): Automaton | undefined {
   if (!known.has(pattern)) {
-    if (known.size > 200) known.clear();
+    if (known.size >= MAX_KEPT) known.clear();
     known.set(pattern, Automaton.of(pattern));
   }
   return known.get(pattern);
@@ -88,10 +112,13 @@ function walk({ inside, outside, alphabet, query }: Walk): TextAnswer {
     symbol: 0,
   };
   const queue = [first];
+  const spent = (): number => automata.reduce((sum, { work }) => sum + work, 0);
+  const limit = spent() + MAX_WORK;
   const seen = new Set([keyOf(first)]);
   for (const place of queue) {
     if (place.symbols >= query.minLength && fits(place, inside.length))
       return { type: "found", text: spell(place) };
+    if (spent() > limit) return UNSURE;
     for (const symbol of alphabet) {
       const surrogate = symbol >= 0xd800 && symbol <= 0xdfff;
       const plain = query.maxLength === Infinity || surrogate ? place.plain : place.plain + 1;

@@ -4,22 +4,14 @@
  * Refs are resolved in place; one that meets itself again becomes a ref node.
  */
 import { BusError } from "../model/errors.js";
-import { canonicalText, type JsonValue } from "../model/json.js";
+import type { JsonValue } from "../model/json.js";
 import { disjoint } from "./disjoint.js";
+import { identityOf } from "./identity.js";
 import { intersect } from "./intersect.js";
-import {
-  ARRAY_KEYWORDS,
-  arrayKeywords,
-  malformed,
-  NUMBER_KEYWORDS,
-  numberKeywords,
-  OBJECT_KEYWORDS,
-  objectKeywords,
-  STRING_KEYWORDS,
-  stringKeywords,
-} from "./keywords.js";
+import { arrayKeywords, malformed, numberKeywords, objectKeywords, stringKeywords } from "./keywords.js";
 import {
   checkSchemaInput,
+  isOlderDraft,
   isZodSchema,
   type JsonSchema,
   type JsonSchemaObject,
@@ -39,6 +31,7 @@ import {
   type RefNode,
   unionOf,
 } from "./tree.js";
+import { isTyped, keyOf, notUnderstood } from "./unread-keywords.js";
 import { exportZod } from "./zod-export.js";
 
 /** A schema as JSON Schema; a Zod schema by what it accepts, with marks where code decides. */
@@ -49,58 +42,39 @@ export function toJsonSchema(schema: SchemaInput): JsonSchema {
 
 /** A schema as a tree. INVALID_OPTION if it is not a schema. */
 export function normalize(schema: SchemaInput): Node {
-  return settle(new Normalizer(toJsonSchema(schema)).root());
+  const document = toJsonSchema(schema);
+  try {
+    return settle(new Normalizer(document).root());
+  } catch (error) {
+    // The end of the stack: alternatives in alternatives, refs to refs, values in values.
+    throw error instanceof RangeError ? tooDeep(error) : error;
+  }
+}
+
+function tooDeep(cause: RangeError): BusError {
+  return new BusError("INVALID_OPTION", "the schema is nested too deeply to be read", { cause });
 }
 
 /** Arrays and objects inside each other. */
 const MAX_DEPTH = 200;
 const TYPES = ["null", "boolean", "number", "string", "array", "object"] as const;
-const TYPED: readonly string[] = [
-  ...NUMBER_KEYWORDS,
-  ...STRING_KEYWORDS,
-  ...ARRAY_KEYWORDS,
-  ...OBJECT_KEYWORDS,
-];
-const READ: ReadonlySet<string> = new Set([
-  ...TYPED,
-  "type",
-  "enum",
-  "const",
-  "allOf",
-  "anyOf",
-  "oneOf",
-  "$ref",
-  OPAQUE,
-]);
-/** Notes, and places where definitions are kept: they assert nothing. */
-const SILENT: ReadonlySet<string> = new Set([
-  ...["$schema", "$id", "$comment", "$defs", "definitions", "$anchor", "$vocabulary", "$dynamicAnchor"],
-  ...["title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly"],
-  ...["contentEncoding", "contentMediaType", "contentSchema", "discriminator"],
-]);
-/** Keywords that assert together, and nothing beyond their own values. */
-const TOGETHER: readonly (readonly string[])[] = [
-  ["not"],
-  ["if", "then", "else"],
-  ["contains", "minContains", "maxContains"],
-  ["dependentRequired"],
-  ["dependentSchemas"],
-];
-
 interface OpenRef {
   readonly depth: number;
   ref: RefNode | undefined;
 }
 
 class Normalizer {
-  readonly #document: JsonSchema;
+  readonly #older: boolean;
+  /** What refs point into: the document, or the part of it around us that has an id of its own. */
+  #base: JsonSchema;
   readonly #done = new Map<string, Node>();
   readonly #open = new Map<string, OpenRef>();
   /** How many arrays and objects enclose the place we are at. */
   #depth = 0;
 
   constructor(document: JsonSchema) {
-    this.#document = document;
+    this.#older = isOlderDraft(document);
+    this.#base = document;
   }
 
   root(): Node {
@@ -116,27 +90,40 @@ class Normalizer {
     return node;
   };
 
+  #within<T>(schema: JsonSchemaObject, work: () => T): T {
+    const outer = this.#base;
+    if (hasOwnId(schema)) this.#base = schema;
+    const result = work();
+    this.#base = outer;
+    return result;
+  }
+
   readonly #node = (schema: unknown): Node => {
     if (schema === true) return ANY;
     if (schema === false) return NEVER;
     if (typeof schema !== "object" || schema === null || Array.isArray(schema)) {
       throw new BusError("INVALID_OPTION", "this is not a JSON Schema: a schema is an object or a boolean");
     }
-    const keywords = schema as JsonSchemaObject;
+    return this.#within(schema as JsonSchemaObject, () => this.#asserted(schema as JsonSchemaObject));
+  };
+
+  #asserted(keywords: JsonSchemaObject): Node {
     return intersect(
       this.#byType(keywords),
       ...this.#byValue(keywords),
       ...this.#combined(keywords),
       ...marksOf(keywords),
-      ...notUnderstood(keywords),
+      ...notUnderstood(keywords, this.#older),
     );
-  };
+  }
 
   #byType(schema: JsonSchemaObject): Node {
-    if (schema.type === undefined && !TYPED.some((keyword) => schema[keyword] !== undefined)) return ANY;
+    if (schema.type === undefined && !isTyped(schema)) return ANY;
     const types = schema.type === undefined ? TYPES : [schema.type].flat();
     if (types.length === 0) throw malformed("type", "a type, or several");
-    return unionOf(types.map((type) => this.#ofType(type, schema)));
+    // OpenAPI's word for null beside a type; the validator takes it, too.
+    const nullable = schema.nullable === true && schema.type !== undefined;
+    return unionOf([...types.map((type) => this.#ofType(type, schema)), nullable ? NULL : NEVER]);
   }
 
   #ofType(type: unknown, schema: JsonSchemaObject): Node {
@@ -151,7 +138,7 @@ class Normalizer {
       case "string":
         return stringKeywords(schema);
       case "array":
-        return arrayKeywords(schema, this.#inside);
+        return arrayKeywords(schema, this.#inside, this.#older);
       case "object":
         return objectKeywords(schema, this.#inside);
       default:
@@ -172,16 +159,13 @@ class Normalizer {
   #combined(schema: JsonSchemaObject): Node[] {
     const nodes = listAt(schema, "allOf").map(this.#node);
     if (schema.anyOf !== undefined) nodes.push(unionOf(listAt(schema, "anyOf").map(this.#node)));
-    if (schema.oneOf !== undefined) nodes.push(exclusive(listAt(schema, "oneOf").map(this.#node), schema));
+    if (schema.oneOf !== undefined)
+      nodes.push(this.#exclusive(listAt(schema, "oneOf").map(this.#node), schema));
     if (typeof schema.$ref === "string") nodes.push(this.#refer(schema.$ref));
     return nodes;
   }
 
   #refer(pointer: string): Node {
-    const done = this.#done.get(pointer);
-    if (done !== undefined) return done;
-    const open = this.#open.get(pointer);
-    if (open !== undefined) return this.#meetAgain(pointer, open);
     if (pointer !== "#" && !pointer.startsWith("#/")) {
       return {
         kind: "opaque",
@@ -189,12 +173,17 @@ class Normalizer {
         key: undefined,
       };
     }
+    const key = `${identityOf(Object(this.#base))}${pointer}`;
+    const done = this.#done.get(key);
+    if (done !== undefined) return done;
+    const open = this.#open.get(key);
+    if (open !== undefined) return this.#meetAgain(pointer, open);
     const opened: OpenRef = { depth: this.#depth, ref: undefined };
-    this.#open.set(pointer, opened);
-    const node = this.#node(this.#resolve(pointer));
+    this.#open.set(key, opened);
+    const node = this.#resolve(pointer);
     if (opened.ref !== undefined) opened.ref.target.node = node;
-    this.#open.delete(pointer);
-    this.#done.set(pointer, node);
+    this.#open.delete(key);
+    this.#done.set(key, node);
     return node;
   }
 
@@ -211,16 +200,49 @@ class Normalizer {
     return open.ref;
   }
 
-  #resolve(pointer: string): unknown {
-    let at: unknown = this.#document;
+  /** What a pointer leads to; on the way it may come into a part with an id of its own. */
+  #resolve(pointer: string): Node {
+    const outer = this.#base;
+    let at: unknown = this.#base;
     for (const part of pointer.split("/").slice(1)) {
-      const name = decodeURIComponent(part).replaceAll("~1", "/").replaceAll("~0", "~");
+      const name = decoded(part)?.replaceAll("~1", "/").replaceAll("~0", "~");
+      if (name === undefined) throw malformed("$ref", "a pointer whose % begin two digits", pointer);
       const inside = typeof at === "object" && at !== null && Object.hasOwn(at, name);
       at = inside ? (at as Record<string, unknown>)[name] : undefined;
+      if (hasOwnId(at)) this.#base = at;
     }
     if (at === undefined)
       throw new BusError("INVALID_OPTION", `the schema refers to ${pointer}, which it does not have`);
-    return at;
+    const node = this.#node(at);
+    this.#base = outer;
+    return node;
+  }
+
+  /** Exactly one of several: the same as any of them if no value fits two. */
+  #exclusive(branches: readonly Node[], schema: JsonSchemaObject): Node {
+    const apart = branches.every((a, i) => branches.slice(i + 1).every((b) => disjoint(a, b)));
+    if (apart) return unionOf(branches);
+    const why = "exactly one of several alternatives that overlap";
+    return intersect(unionOf(branches), {
+      kind: "opaque",
+      why,
+      key: keyOf({ oneOf: schema.oneOf }, this.#older),
+    });
+  }
+}
+
+/** An id that is not the name of a place only. */
+function hasOwnId(schema: unknown): schema is JsonSchemaObject {
+  if (typeof schema !== "object" || schema === null) return false;
+  const { $id } = schema as JsonSchemaObject;
+  return typeof $id === "string" && !$id.startsWith("#");
+}
+
+function decoded(part: string): string | undefined {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return undefined;
   }
 }
 
@@ -230,44 +252,7 @@ function listAt(schema: JsonSchemaObject, keyword: string): readonly unknown[] {
   return list;
 }
 
-/** Exactly one of several: the same as any of them if no value fits two. */
-function exclusive(branches: readonly Node[], schema: JsonSchemaObject): Node {
-  const apart = branches.every((a, i) => branches.slice(i + 1).every((b) => disjoint(a, b)));
-  if (apart) return unionOf(branches);
-  const why = "exactly one of several alternatives that overlap";
-  return intersect(unionOf(branches), { kind: "opaque", why, key: keyOf({ oneOf: schema.oneOf }) });
-}
-
 function marksOf(schema: JsonSchemaObject): OpaqueNode[] {
   const marks = (schema[OPAQUE] ?? []) as readonly OpaqueMark[];
   return marks.map(({ why, key }) => ({ kind: "opaque", why, key }));
-}
-
-function notUnderstood(schema: JsonSchemaObject): Node[] {
-  const rest = new Set(
-    Object.keys(schema).filter((name) => !READ.has(name) && !SILENT.has(name) && !name.startsWith("x-")),
-  );
-  if (rest.size === 0) return [];
-  if (isEmptySchema(schema.not)) return [NEVER];
-  const nodes: Node[] = [];
-  for (const group of TOGETHER) {
-    const present = group.filter((name) => rest.delete(name));
-    if (present.length === 0) continue;
-    const said = Object.fromEntries(present.map((name) => [name, schema[name]]));
-    nodes.push({ kind: "opaque", why: `the keyword "${present[0]}"`, key: keyOf(said) });
-  }
-  for (const name of rest) nodes.push({ kind: "opaque", why: `the keyword "${name}"`, key: keyOf(schema) });
-  return nodes;
-}
-
-function isEmptySchema(schema: unknown): boolean {
-  return (
-    schema === true || (typeof schema === "object" && schema !== null && Object.keys(schema).length === 0)
-  );
-}
-
-/** The same text is the same set, unless it points elsewhere or code takes part. */
-function keyOf(schema: unknown): string | undefined {
-  const text = canonicalText(schema);
-  return /"(?:\$ref|\$dynamicRef|\$recursiveRef|x-opaque)"/.test(text) ? undefined : text;
 }

@@ -17,6 +17,8 @@ export type Syntax =
   | { readonly type: "start" }
   | { readonly type: "end" };
 
+/** Groups inside each other. */
+const MAX_NESTED = 100;
 const LAST = 0x10ffff;
 export const EVERY_SYMBOL: SymbolSet = [[0, LAST]];
 
@@ -94,6 +96,7 @@ function joined(ranges: SymbolSet): SymbolSet {
 class Parser {
   readonly #source: string;
   #at = 0;
+  #nested = 0;
 
   constructor(source: string) {
     // Outside the basic plane one character is one symbol or two, depending on a flag.
@@ -157,7 +160,9 @@ class Parser {
       if (named !== null) this.#at += named[0].length;
       else if (!this.#eat(":")) this.#refuse();
     }
+    if (++this.#nested > MAX_NESTED) this.#refuse();
     const inside = this.#choice();
+    this.#nested--;
     if (!this.#eat(")")) this.#refuse();
     return inside;
   }

@@ -22,6 +22,7 @@ const MAX_SAMPLES = 8;
 /** Longer arrays are not spelled out. */
 const MAX_ITEMS = 1_000;
 
+const PLAIN_MEMBER = { enumerable: true, configurable: true, writable: true };
 const ANYTHING: readonly JsonValue[] = [null, "a", 0, true, {}, [], "", 0.5];
 const KINDS = [
   "enum",
@@ -134,8 +135,9 @@ function* arrays(node: ArrayNode, depth: number): Iterable<JsonValue> {
   }
 }
 
-/** So many items, no two alike if they must differ. */
+/** So many items, no two alike if they must differ; undefined if they cannot be found, or are too many to spell out. */
 export function itemsOf(node: ArrayNode, length: number, depth: number): JsonValue[] | undefined {
+  if (length > MAX_ITEMS) return undefined;
   const items: JsonValue[] = [];
   const cached = new Map<Node, readonly JsonValue[]>();
   for (let i = 0; i < length; i++) {
@@ -170,7 +172,9 @@ export function membersOf(
 ): Record<string, JsonValue> | undefined {
   const members: Record<string, JsonValue> = {};
   const set = (name: string, value: JsonValue): void => {
-    Object.defineProperty(members, name, { value, enumerable: true, configurable: true, writable: true });
+    // Many times as slow as an assignment, which would not make a member of that name.
+    if (name === "__proto__") Object.defineProperty(members, name, { value, ...PLAIN_MEMBER });
+    else members[name] = value;
   };
   for (const [name, property] of node.properties) {
     if (property.presence === "optional" || Object.hasOwn(given, name)) continue;

@@ -36,6 +36,11 @@ export function isJsonSchema(schema: unknown): schema is JsonSchema {
   return typeof schema === "object" && schema !== null && !Array.isArray(schema) && !("_def" in schema);
 }
 
+/** Drafts 6 and 7, by which some keywords mean something else, or nothing. Without a word it is 2020-12. */
+export function isOlderDraft(schema: JsonSchema): boolean {
+  return typeof schema === "object" && /draft-0[67]/.test(String(schema.$schema));
+}
+
 /** Throws INVALID_OPTION unless it is one of the two kinds. */
 export function checkSchemaInput(schema: unknown): asserts schema is SchemaInput {
   if (isZodSchema(schema) || isJsonSchema(schema)) return;

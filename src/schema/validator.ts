@@ -1,13 +1,14 @@
 /** Payloads against a schema: by Zod where the Zod schema is at hand, by Ajv where only its JSON Schema is. */
 import { createRequire } from "node:module";
-import type { ErrorObject, ValidateFunction } from "ajv";
+import type { ErrorObject, FuncKeywordDefinition, ValidateFunction } from "ajv";
 import { z } from "zod";
 import { BusError, describeThrown } from "../model/errors.js";
 import type { SchemaIssue } from "../model/topic.js";
 import { patternOf } from "./accept.js";
 import { shorten } from "./describe-node.js";
 import { formatTests } from "./format.js";
-import { isZodSchema, type JsonSchema, type SchemaInput } from "./schema-input.js";
+import { isMultipleOf } from "./multiples.js";
+import { isOlderDraft, isZodSchema, type JsonSchema, type SchemaInput } from "./schema-input.js";
 
 /** A place where a payload does not fit. */
 export interface Violation {
@@ -107,6 +108,14 @@ function errorViolations(payload: unknown, errors: readonly ErrorObject[]): Viol
 
 const load = createRequire(import.meta.url);
 
+const MULTIPLE_OF: FuncKeywordDefinition = {
+  keyword: "multipleOf",
+  type: "number",
+  schemaType: "number",
+  compile: (divisor: number) => (value: number) => isMultipleOf(value, divisor),
+  error: { message: ({ schema }) => `must be multiple of ${schema}` },
+};
+
 function compile(schema: JsonSchema): ValidateFunction {
   const { Ajv } = load("ajv") as typeof import("ajv");
   const { Ajv2020 } = load("ajv/dist/2020.js") as typeof import("ajv/dist/2020.js");
@@ -123,7 +132,9 @@ function compile(schema: JsonSchema): ValidateFunction {
   } as const;
   // One instance for each schema: two versions of a topic may carry the same $id.
   const ajv = isOlderDraft(schema) ? new Ajv(options) : new Ajv2020(options);
+  ajv.removeKeyword("multipleOf").addKeyword(MULTIPLE_OF);
   try {
+    if (isAsynchronous(schema)) throw new Error("it is asynchronous, and a topic's schema decides at once");
     return ajv.compile(schema);
   } catch (error) {
     throw notCompiled(error);
@@ -136,8 +147,14 @@ function notCompiled(cause: unknown): BusError {
   });
 }
 
-function isOlderDraft(schema: JsonSchema): boolean {
-  return typeof schema === "object" && /draft-0[67]/.test(String(schema.$schema));
+/** A word of Ajv's own: its answer would be a promise, which is always true. */
+function isAsynchronous(schema: JsonSchema): boolean {
+  return typeof schema === "object" && schema.$async === true;
+}
+
+/** Throws INVALID_OPTION for a JSON Schema that no payload could be held against. */
+export function checkUsable(schema: SchemaInput): void {
+  if (!isZodSchema(schema)) compile(schema);
 }
 
 function pointerSteps(pointer: string): string[] {

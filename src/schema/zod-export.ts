@@ -63,9 +63,8 @@ export function exportZod(schema: z.core.$ZodType): JsonSchemaObject {
 }
 
 function notExportable(cause: unknown): BusError {
-  return new BusError("INVALID_OPTION", `the Zod schema has no JSON Schema: ${describeThrown(cause)}`, {
-    cause,
-  });
+  const why = cause instanceof RangeError ? "it is nested too deeply" : describeThrown(cause);
+  return new BusError("INVALID_OPTION", `the Zod schema has no JSON Schema: ${why}`, { cause });
 }
 
 /** A registry that answers with what the global one says, less what would act as a keyword or an id. */

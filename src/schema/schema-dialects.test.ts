@@ -1,0 +1,126 @@
+/** Keywords that mean more, less or something else by draft, by validator or by where they stand: verdicts agree with the validator. */
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { checkCompat } from "./compatibility.js";
+import { SchemaRegistry } from "./registry.js";
+import type { SchemaInput } from "./schema-input.js";
+import { parserOf } from "./validator.js";
+
+const DRAFT_7 = "http://json-schema.org/draft-07/schema#";
+const text = { type: "string" };
+const number = { type: "number" };
+
+/** Held against both versions by the product's own validators. */
+function says(older: SchemaInput, newer: SchemaInput, value: unknown): readonly [boolean, boolean] {
+  return [parserOf(older)(value).fits, parserOf(newer)(value).fits];
+}
+
+const embedded = (inner: SchemaInput, outer: SchemaInput): SchemaInput => ({
+  $id: "https://example.org/root",
+  $defs: { x: outer },
+  type: "object",
+  properties: {
+    a: { $id: "part", $defs: { x: inner }, type: "object", properties: { b: { $ref: "#/$defs/x" } } },
+    c: { $ref: "#/properties/a/properties/b" },
+  },
+});
+
+describe("a version that takes what the next one refuses", () => {
+  it.each<[string, SchemaInput, SchemaInput, unknown]>([
+    ["nullable, OpenAPI's word for null", { ...text, nullable: true }, text, null],
+    [
+      "prefixItems, which draft 7 does not have",
+      { $schema: DRAFT_7, type: "array", prefixItems: [text] },
+      { type: "array", prefixItems: [text] },
+      [1],
+    ],
+    [
+      "dependentRequired, which draft 7 does not have",
+      { $schema: DRAFT_7, dependentRequired: { a: ["b"] } },
+      { dependentRequired: { a: ["b"] } },
+      { a: 1 },
+    ],
+    [
+      "minContains, which draft 7 does not have",
+      { $schema: DRAFT_7, contains: text, minContains: 2 },
+      { contains: text, minContains: 2 },
+      ["a"],
+    ],
+    [
+      "refs within a part that has an id of its own",
+      embedded(text, number),
+      { properties: { a: { properties: { b: number } } } },
+      { a: { b: "x" } },
+    ],
+    [
+      "refs through a part that has an id of its own",
+      embedded(text, number),
+      { properties: { c: number } },
+      { c: "x" },
+    ],
+    [
+      "names that may not be, and must",
+      { type: "object", maxProperties: 0 },
+      { type: "object", propertyNames: false, required: ["a"] },
+      {},
+    ],
+  ])("%s: is not called compatible", (_, older, newer, value) => {
+    expect(says(older, newer, value)).toEqual([true, false]);
+    expect(checkCompat(older, newer, "backward").verdict).not.toBe("compatible");
+  });
+});
+
+describe("versions that take the same", () => {
+  it.each<[string, SchemaInput, SchemaInput, unknown]>([
+    ["nullable and a type of null", { ...text, nullable: true }, { type: ["string", "null"] }, null],
+    [
+      "a tuple of draft 7 and one of 2020",
+      { $schema: DRAFT_7, type: "array", items: [text], additionalItems: number },
+      { type: "array", prefixItems: [text], items: number },
+      ["a", 1],
+    ],
+    [
+      "a keyword that both drafts read alike",
+      { $schema: DRAFT_7, ...text, not: { const: "a" } },
+      { ...text, not: { const: "a" } },
+      "b",
+    ],
+    [
+      "refs within a part that has an id of its own",
+      embedded(text, number),
+      embedded(text, text),
+      { a: { b: "x" }, c: "x" },
+    ],
+    ["tenths", z.number().multipleOf(0.1), { ...number, multipleOf: 0.1 }, 0.3],
+    ["multiples beyond what parseInt reads", { type: "integer" }, { ...number, multipleOf: 1 }, 1e21],
+    ["multiples of multiples", { ...number, multipleOf: 4 }, { ...number, multipleOf: 2 }, 3e21],
+  ])("%s: are compatible", (_, older, newer, value) => {
+    expect(says(older, newer, value)).toEqual([true, true]);
+    expect(checkCompat(older, newer, "backward").verdict).toBe("compatible");
+  });
+
+  it("what is no multiple is told with the divisor", () => {
+    expect(parserOf({ ...number, multipleOf: 0.1 })(0.35)).toMatchObject({
+      violations: [{ path: "payload", message: "must be multiple of 0.1", value: "0.35" }],
+    });
+  });
+});
+
+describe("a JSON Schema that no payload could be held against", () => {
+  it.each<[string, SchemaInput, RegExp]>([
+    ["a list of items outside draft 7", { type: "array", items: [text] }, /items value must be/],
+    ["nullable without a type", { nullable: true }, /"nullable" cannot be used without "type"/],
+    ["a ref to elsewhere", { $ref: "https://example.org/other" }, /can't resolve reference/],
+    ["one that answers later", { $async: true, ...text }, /asynchronous/],
+  ])("%s: is refused when it is registered, not when the first event comes", (_, schema, message) => {
+    expect(() => new SchemaRegistry().register({ topic: "orders.placed", version: 1, schema })).toThrow(
+      expect.objectContaining({ code: "INVALID_OPTION", message: expect.stringMatching(message) }),
+    );
+  });
+
+  it("one that answers later does not pass what does not fit", () => {
+    expect(() => parserOf({ $async: true, ...text })(5)).toThrow(
+      expect.objectContaining({ code: "INVALID_OPTION" }),
+    );
+  });
+});
