@@ -6,6 +6,7 @@ import { canonicalText, type JsonValue } from "../model/json.js";
 import { hasFormat } from "./format.js";
 import { testPattern } from "./language.js";
 import { isMultipleOf } from "./multiples.js";
+import { BY_UNITS } from "./pattern-syntax.js";
 import {
   type ArrayNode,
   additionalOf,
@@ -122,11 +123,12 @@ function codePoints(text: string): number {
 
 const compiled = new Map<string, RegExp | undefined>();
 
-/** A JSON Schema pattern as an expression, with the `u` flag if it can carry it; undefined if it is not one. */
+/** A JSON Schema pattern as an expression, with the `u` flag if it can carry it and says nothing else; undefined if it is not one. */
 export function patternOf(source: string): RegExp | undefined {
   if (compiled.has(source)) return compiled.get(source);
   if (compiled.size > 1_000) compiled.clear();
-  const expression = compile(source, "u") ?? compile(source, "");
+  const byUnits = source.startsWith(BY_UNITS);
+  const expression = (byUnits ? undefined : compile(source, "u")) ?? compile(source, "");
   compiled.set(source, expression);
   return expression;
 }

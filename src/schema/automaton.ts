@@ -2,7 +2,7 @@
  * A pattern as an automaton over symbols, made deterministic step by step as it is walked. A pattern matches
  * somewhere in a text unless it is anchored, as `RegExp.test` has it.
  */
-import { EVERY_SYMBOL, parsePattern, type SymbolSet, type Syntax } from "./pattern-syntax.js";
+import { BY_UNITS, EVERY_SYMBOL, parsePattern, type SymbolSet, type Syntax } from "./pattern-syntax.js";
 
 /** Beyond it a pattern counts as not understood: `.{5000}` is not worth the memory. */
 const MAX_STATES = 4_000;
@@ -35,7 +35,10 @@ export class Automaton {
   /** How many states were looked at to get from one position to another: what walking it has cost. */
   work = 0;
 
-  private constructor(syntax: Syntax) {
+  readonly #byUnits: boolean;
+
+  private constructor(syntax: Syntax, byUnits: boolean) {
+    this.#byUnits = byUnits;
     const before = this.#add();
     const matched = this.#add();
     // Anything may come before a match and after it.
@@ -53,12 +56,19 @@ export class Automaton {
   static of(pattern: string): Automaton | undefined {
     const syntax = parsePattern(pattern);
     if (syntax === undefined || size(syntax) > MAX_STATES) return undefined;
-    return new Automaton(syntax);
+    return new Automaton(syntax, pattern.startsWith(BY_UNITS));
   }
 
   /** Every set of symbols that some move depends on. */
   *sets(): Iterable<SymbolSet> {
     for (const state of this.#states) for (const move of state.moves) yield move.set;
+  }
+
+  /** From one position to the next over a code point, in the pattern's own reading. */
+  over(from: Position, point: number): Position {
+    if (!this.#byUnits || point < 0x10000) return this.step(from, point);
+    const [high, low] = [0xd800 + ((point - 0x10000) >> 10), 0xdc00 + ((point - 0x10000) & 0x3ff)];
+    return this.step(this.step(from, high), low);
   }
 
   step(from: Position, symbol: number): Position {

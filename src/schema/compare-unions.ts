@@ -38,7 +38,8 @@ function uncovered(a: Node, b: UnionNode, context: Context): string {
   return `the ${context.writer} version allows ${describeNode(a)}, the ${context.reader} one only ${describeNode(b)}`;
 }
 
-function coversAll(a: NumberNode, b: UnionNode): boolean {
+/** Whether it is so few integers that each can be looked at, and all are taken. */
+export function coversAll(a: NumberNode, b: Node): boolean {
   // Beyond the safe integers the next one cannot be counted to.
   if (!a.integer || !Number.isSafeInteger(a.min) || !Number.isSafeInteger(a.max)) return false;
   if (a.max - a.min >= MAX_VALUES) return false;

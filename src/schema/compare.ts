@@ -18,7 +18,7 @@ import {
 import { compareNumbers } from "./compare-numbers.js";
 import { compareObjects } from "./compare-objects.js";
 import { compareStrings } from "./compare-strings.js";
-import { compareToUnion } from "./compare-unions.js";
+import { compareToUnion, coversAll } from "./compare-unions.js";
 import { describeNode, listValues } from "./describe-node.js";
 import { disjoint } from "./disjoint.js";
 import { identityOf } from "./identity.js";
@@ -78,6 +78,7 @@ function compare(a: Node, b: Node, context: Context): Findings {
   if (a.kind === "any") return compareEverything(b, context);
   if (a.kind === "enum") return compareValues(a, b, context);
   if (b.kind === "union") return compareToUnion(a, b, context);
+  if (a.kind === "number" && b.kind === "enum" && coversAll(a, b)) return FITS;
   if (a.kind === "number" && b.kind === "number") return compareNumbers(a, b, context);
   if (a.kind === "string" && b.kind === "string") return compareStrings(a, b, context);
   if (a.kind === "array" && b.kind === "array")

@@ -1,5 +1,6 @@
 /** Nodes in words, for the rules that people read. */
 import type { JsonValue } from "../model/json.js";
+import { BY_UNITS } from "./pattern-syntax.js";
 import { deref, type Node, type NumberNode, type StringNode } from "./tree.js";
 
 const MAX_SHOWN = 6;
@@ -70,7 +71,8 @@ function describeString(node: StringNode): string {
 }
 
 export function shortPattern(pattern: string): string {
-  return `/${pattern.length > 60 ? `${pattern.slice(0, 59)}…` : pattern}/`;
+  const said = pattern.startsWith(BY_UNITS) ? pattern.slice(BY_UNITS.length) : pattern;
+  return `/${said.length > 60 ? `${said.slice(0, 59)}…` : said}/`;
 }
 
 /** JSON text that fits into a sentence. */

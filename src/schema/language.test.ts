@@ -1,7 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { patternOf } from "./accept.js";
 import { Automaton } from "./automaton.js";
 import { findText, type TextAnswer } from "./language.js";
+import { unitsPattern } from "./pattern-reading.js";
+import { BY_UNITS } from "./pattern-syntax.js";
 
 const find = (matches: string[], misses: string[] = [], minLength = 0, maxLength = Infinity): TextAnswer =>
   findText({ matches, misses, minLength, maxLength });
@@ -36,6 +39,9 @@ const pattern = fc.letrec<{ choice: string; sequence: string; piece: string; ato
 const anchored = fc
   .tuple(fc.boolean(), pattern, fc.boolean())
   .map(([start, body, end]) => `${start ? "^" : ""}(${body})${end ? "$" : ""}`);
+const inSomeReading = fc
+  .tuple(anchored, fc.boolean())
+  .map(([source, byUnits]) => (byUnits ? `${BY_UNITS}${source}` : source));
 const text = fc.string({
   unit: fc.constantFrom("a", "b", "c", "0", "9", "-", "_", ".", " ", "\n", "A", "é", "😀"),
   maxLength: 5,
@@ -63,21 +69,20 @@ describe("questions about sets of strings", () => {
   it("a text that is found answers the question, and none means that no text does", () => {
     fc.assert(
       fc.property(
-        anchored,
-        anchored,
+        inSomeReading,
+        inSomeReading,
         fc.nat(3),
         fc.nat(3),
         fc.array(text, { maxLength: 20 }),
         (a, b, min, more, texts) => {
           const max = more === 3 ? Infinity : min + more;
-          const fits = (t: string, flags: string): boolean =>
-            new RegExp(a, flags).test(t) &&
-            !new RegExp(b, flags).test(t) &&
-            [...t].length >= min &&
-            [...t].length <= max;
+          const matches = (source: string, t: string): boolean =>
+            new RegExp(source, source.startsWith(BY_UNITS) ? "" : "u").test(t);
+          const fits = (t: string): boolean =>
+            matches(a, t) && !matches(b, t) && [...t].length >= min && [...t].length <= max;
           const answer = find([a], [b], min, max);
-          if (answer.type === "found") expect(fits(answer.text, "u") && fits(answer.text, "")).toBe(true);
-          if (answer.type === "none") expect(texts.filter((t) => fits(t, "u") || fits(t, ""))).toEqual([]);
+          if (answer.type === "found") expect(fits(answer.text)).toBe(true);
+          if (answer.type === "none") expect(texts.filter(fits)).toEqual([]);
         },
       ),
       { numRuns: 500 },
@@ -96,12 +101,41 @@ describe("questions about sets of strings", () => {
     expect(find(["^(ab)*$", "^(aba)*$"], ["^(ababab)*$"])).toEqual({ type: "none" });
   });
 
-  it("trusts no proof that surrogates would break", () => {
-    // Three symbols by units may be two characters, "x😀", so ^.{3}$ does not prove a length of three.
-    expect(find(["^.{3}$"], [], 0, 2)).toEqual({ type: "unsure" });
-    expect(find(["^[a-z]{3}$"], [], 0, 2)).toEqual({ type: "none" });
-    expect(find([], ["^[^]{0,3}$"], 0, 3).type).toBe("unsure");
+  it("reads each pattern in its own way: one character may be two units", () => {
+    expect(find(["^.{3}$"], [], 0, 2)).toEqual({ type: "none" });
+    // "x😀" is three units and two characters.
+    expect(find([`${BY_UNITS}^.{3}$`], [], 0, 2)).toEqual({ type: "unsure" });
+    expect(find([`${BY_UNITS}^[a-z]{3}$`], [], 0, 2)).toEqual({ type: "none" });
+    expect(find([`${BY_UNITS}^..$`], ["^..$"])).toEqual({ type: "unsure" });
+    expect(find(["^..$"], [`${BY_UNITS}^..$`])).toEqual({ type: "unsure" });
+    expect(find(["^.$"], [`${BY_UNITS}^.{1,2}$`])).toEqual({ type: "none" });
+    expect(find([], ["^[^]{0,3}$"], 0, 3)).toEqual({ type: "none" });
   });
+
+  it("an expression is marked as read by units only if that makes a difference", () => {
+    for (const alike of ["^[a-z]{3}$", "^.*$", "^[^@]+@[^@]+$", "a.*b", ".", "^(?!.*\\.\\.)[a-z]+$"])
+      expect(unitsPattern(alike)).toBe(alike);
+    for (const differing of [
+      "^.$",
+      "^.{1,80}$",
+      "^[^b]{2}$",
+      "^[\\s\\S]{2,2}$",
+      "^(?=..)a",
+      "^(..)*$",
+      "[😀]",
+    ])
+      expect(unitsPattern(differing)).toBe(`${BY_UNITS}${differing}`);
+  });
+
+  it("an expression without the u flag and the pattern made of it take the same texts", () => {
+    fc.assert(
+      fc.property(anchored, fc.array(text, { minLength: 5, maxLength: 20 }), (source, texts) => {
+        const made = patternOf(unitsPattern(source));
+        for (const t of texts) expect([t, made?.test(t)]).toEqual([t, new RegExp(source).test(t)]);
+      }),
+      { numRuns: 500 },
+    );
+  }, 60_000);
 
   it("says so when a pattern is beyond it", () => {
     for (const beyond of ["(?=a)b", "(a)\\1", "\\bx", "\\p{L}", "^😀$", "a{100}{100}", "(a{1000}){1000}"]) {

@@ -1,7 +1,7 @@
 /**
- * Questions about sets of strings: is there a text that matches these patterns, misses those, and is so long? The
- * answer "none" is a proof for both readings of a pattern, by code points (`u` flag) and by UTF-16 units; a text that
- * is found is plain, so that both readings agree on it.
+ * Questions about sets of strings: is there a text that matches these patterns, misses those, and is so long? A text is
+ * walked by code points, and each pattern reads them in its own way, by points or by units; a text that is found is
+ * plain, so that both readings agree on it.
  */
 import { Automaton, type Position } from "./automaton.js";
 import { complement, type SymbolSet } from "./pattern-syntax.js";
@@ -33,7 +33,7 @@ const MAX_TEXT = 100_000;
 /** Symbols that people can read come first in texts that are made. */
 const PREFERRED = [..."aA0-_. b1/:@x"].map((letter) => letter.charCodeAt(0));
 const SURROGATE = /[\ud800-\udfff]/;
-const SURROGATES: SymbolSet = [[0xd800, 0xdfff]];
+/** Halves of characters that stand alone, and characters that are two units. */
 const BEYOND: SymbolSet = [
   [0xd800, 0xdfff],
   [0x10000, 0x10ffff],
@@ -92,9 +92,8 @@ interface Walk {
 
 interface Place {
   readonly positions: readonly Position[];
-  /** A text's code points are at least `plain` and at most `symbols`: two surrogates may make one. */
-  readonly symbols: number;
-  readonly plain: number;
+  /** How many code points there are, as far as it matters. */
+  readonly length: number;
   readonly from: Place | undefined;
   readonly symbol: number;
 }
@@ -102,12 +101,12 @@ interface Place {
 /** Breadth first, so that the text is a shortest one. */
 function walk({ inside, outside, alphabet, query }: Walk): TextAnswer {
   const automata = [...inside, ...outside];
-  const counted = Math.max(query.minLength, query.maxLength === Infinity ? 0 : query.maxLength);
+  // Further on, all lengths are alike.
+  const counted = query.maxLength === Infinity ? query.minLength : query.maxLength + 1;
   if (counted > MAX_TEXT) return UNSURE;
   const first: Place = {
     positions: automata.map((a) => a.start),
-    symbols: 0,
-    plain: 0,
+    length: 0,
     from: undefined,
     symbol: 0,
   };
@@ -116,20 +115,18 @@ function walk({ inside, outside, alphabet, query }: Walk): TextAnswer {
   const limit = spent() + MAX_WORK;
   const seen = new Set([keyOf(first)]);
   for (const place of queue) {
-    if (place.symbols >= query.minLength && fits(place, inside.length))
+    if (place.length >= query.minLength && fits(place, inside.length))
       return { type: "found", text: spell(place) };
     if (spent() > limit) return UNSURE;
     for (const symbol of alphabet) {
-      const surrogate = symbol >= 0xd800 && symbol <= 0xdfff;
-      const plain = query.maxLength === Infinity || surrogate ? place.plain : place.plain + 1;
-      if (plain > query.maxLength) continue;
+      const length = Math.min(place.length + 1, counted);
+      if (length > query.maxLength) continue;
       const positions = place.positions.map((position, i) =>
-        (automata[i] as Automaton).step(position, symbol),
+        (automata[i] as Automaton).over(position, symbol),
       );
       if (positions.some((position, i) => position.fate === (i < inside.length ? "failed" : "matched")))
         continue;
-      const symbols = Math.min(place.symbols + 1, query.minLength);
-      const next: Place = { positions, symbols, plain, from: place, symbol };
+      const next: Place = { positions, length, from: place, symbol };
       const key = keyOf(next);
       if (seen.has(key)) continue;
       if (seen.size >= MAX_STEPS) return UNSURE;
@@ -141,7 +138,7 @@ function walk({ inside, outside, alphabet, query }: Walk): TextAnswer {
 }
 
 function keyOf(place: Place): string {
-  return `${place.positions.map((position) => position.id).join()}|${place.symbols}|${place.plain}`;
+  return `${place.positions.map((position) => position.id).join()}|${place.length}`;
 }
 
 function fits(place: Place, inside: number): boolean {
@@ -163,7 +160,7 @@ function alphabet(inside: readonly Automaton[], outside: readonly Automaton[], a
   const cut = (set: SymbolSet): void => {
     for (const [low, high] of set) cuts.add(low).add(high + 1);
   };
-  cut(SURROGATES);
+  cut(BEYOND);
   cut(allowed);
   for (const automaton of [...inside, ...outside]) for (const set of automaton.sets()) cut(set);
   const sorted = [...cuts].sort((a, b) => a - b);

@@ -17,6 +17,9 @@ export type Syntax =
   | { readonly type: "start" }
   | { readonly type: "end" };
 
+/** What a pattern begins with that is read by UTF-16 units, not by code points (see pattern-reading.ts). */
+export const BY_UNITS = "(?:)";
+
 /** Groups inside each other. */
 const MAX_NESTED = 100;
 const LAST = 0x10ffff;

@@ -10,6 +10,7 @@ import { canonicalText } from "../model/json.js";
 import { checkTopicName } from "../model/topic.js";
 import { type CompatFinding, type CompatMode, type CompatReport, checkTrees } from "./compatibility.js";
 import { shorten } from "./describe-node.js";
+import { BY_UNITS } from "./pattern-syntax.js";
 import { formsOf } from "./rewrite.js";
 import { checkSchemaInput, type SchemaInput } from "./schema-input.js";
 import { type Compat, isCompat, SchemaVersion } from "./schema-version.js";
@@ -108,9 +109,7 @@ function comparedWith(present: readonly SchemaVersion[], compat: Compat): readon
 
 /** Another spelling of the same set is the same schema: a newer Zod may export it differently. */
 function sameAgain(known: SchemaVersion, given: SchemaVersion): SchemaVersion {
-  const alike =
-    canonicalText(known.jsonSchema) === canonicalText(given.jsonSchema) ||
-    saysTheSame(known.tree, given.tree);
+  const alike = unmarkedText(known) === unmarkedText(given) || saysTheSame(known.tree, given.tree);
   if (alike && known.compat === given.compat) return given;
   throw new BusError(
     "SCHEMA_CONFLICT",
@@ -119,6 +118,11 @@ function sameAgain(known: SchemaVersion, given: SchemaVersion): SchemaVersion {
       : `version ${known.version} of "${known.topic}" is registered with another schema; a changed schema is a new version`,
     { details: { topic: known.topic, version: known.version } },
   );
+}
+
+/** Stores that were written before patterns said how they are read do not have that mark. */
+function unmarkedText({ jsonSchema }: SchemaVersion): string {
+  return canonicalText(jsonSchema).replaceAll(`"pattern":"${BY_UNITS}`, '"pattern":"');
 }
 
 function saysTheSame(a: Node, b: Node): boolean {

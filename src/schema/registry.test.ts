@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { BusError } from "../model/errors.js";
+import { toJsonSchema } from "./normalize.js";
 import type { TopicSchema } from "./registration.js";
 import { SchemaRegistry } from "./registry.js";
 import type { Compat } from "./schema-version.js";
@@ -147,6 +148,19 @@ describe("a registry in memory", () => {
     expect(
       refusal(() => new SchemaRegistry().register({ topic, version: 1, schema: V1, ...wrong })).code,
     ).toBe(code);
+  });
+});
+
+describe("a version that was stored before patterns said how they are read", () => {
+  it("is the same again, and not taken for another", () => {
+    const schema = z.string().regex(/^..$/).max(5);
+    const stored = { ...(toJsonSchema(schema) as object), pattern: "^..$" };
+    expect(toJsonSchema(schema)).not.toEqual(stored);
+    expect(() => registered({ version: 1, schema: stored }, { version: 1, schema })).not.toThrow();
+    const other = z.string().regex(/^...$/).max(5);
+    expect(
+      refusal(() => registered({ version: 1, schema: stored }, { version: 1, schema: other })).code,
+    ).toBe("SCHEMA_CONFLICT");
   });
 });
 

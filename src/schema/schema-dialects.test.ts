@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { checkCompat } from "./compatibility.js";
+import { toJsonSchema } from "./normalize.js";
 import { SchemaRegistry } from "./registry.js";
 import type { SchemaInput } from "./schema-input.js";
 import { parserOf } from "./validator.js";
@@ -64,6 +65,20 @@ describe("a version that takes what the next one refuses", () => {
       { type: "object", propertyNames: false, required: ["a"] },
       {},
     ],
+    ["an expression that gets the u flag", z.string().regex(/^..$/), z.string().regex(/^..$/u), "😀"],
+    [
+      "a pattern that becomes an expression without it",
+      { ...text, pattern: "^.$" },
+      z.string().regex(/^.$/),
+      "😀",
+    ],
+    ["an expression that becomes a pattern", z.string().regex(/^..$/), { ...text, pattern: "^..$" }, "😀"],
+    [
+      "a template that becomes a pattern",
+      z.templateLiteral([z.string().length(2)]),
+      { ...text, pattern: "^[^]{2}$" },
+      "😀",
+    ],
   ])("%s: is not called compatible", (_, older, newer, value) => {
     expect(says(older, newer, value)).toEqual([true, false]);
     expect(checkCompat(older, newer, "backward").verdict).not.toBe("compatible");
@@ -90,6 +105,24 @@ describe("versions that take the same", () => {
       embedded(text, number),
       embedded(text, text),
       { a: { b: "x" }, c: "x" },
+    ],
+    [
+      "an expression and the JSON Schema made of it",
+      z.string().regex(/^.{1,80}$/),
+      toJsonSchema(z.string().regex(/^.{1,80}$/)),
+      "😀".repeat(40),
+    ],
+    [
+      "an expression that counts further",
+      z.string().regex(/^.{1,80}$/),
+      z.string().regex(/^.{1,90}$/),
+      "😀".repeat(40),
+    ],
+    [
+      "a few integers and a list of them",
+      { type: "integer", minimum: 1, maximum: 3 },
+      { enum: [1, 2, 3] },
+      2,
     ],
     ["tenths", z.number().multipleOf(0.1), { ...number, multipleOf: 0.1 }, 0.3],
     ["multiples beyond what parseInt reads", { type: "integer" }, { ...number, multipleOf: 1 }, 1e21],

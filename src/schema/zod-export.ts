@@ -8,6 +8,7 @@ import { z } from "zod";
 import { BusError, describeThrown } from "../model/errors.js";
 import { canonicalText } from "../model/json.js";
 import { clear, forget, localKey, type MutableSchema, mark } from "./opaque-mark.js";
+import { unitsPattern } from "./pattern-reading.js";
 import { type JsonSchemaObject, UNDECLARED, UNSURE } from "./schema-input.js";
 import { correctString } from "./zod-strings.js";
 import {
@@ -310,6 +311,10 @@ const CORRECTIONS: Readonly<Record<string, Correction>> = {
   pipe: correctPipe,
   string: (schema, json) => {
     correctString(schema, json);
+    return undefined;
+  },
+  template_literal: (_, json) => {
+    if (typeof json.pattern === "string") json.pattern = unitsPattern(json.pattern);
     return undefined;
   },
   union: correctUnion,

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { isKnownFormat } from "./format.js";
 import { localKey, type MutableSchema, mark } from "./opaque-mark.js";
+import { unitsPattern } from "./pattern-reading.js";
 import { checksOf, isOverwrite, type ZodCheck, type ZodCheckDef, type ZodSchema } from "./zod-view.js";
 
 /** Zod's name → JSON Schema's. */
@@ -81,18 +82,19 @@ function sayFormat(check: ZodCheck): Said {
     };
   }
   if (pattern === undefined) return { why: `the format ${format}`, key: localKey(check) };
-  if (!readsAlike(pattern))
+  if (!hasPattern(pattern))
     return { why: `an expression with the flags ${pattern.flags}`, key: `pattern ${pattern}` };
   const named = formatOf(def);
-  return named === undefined ? { pattern: pattern.source } : { pattern: pattern.source, format: named };
+  const source = pattern.flags.includes("u") ? pattern.source : unitsPattern(pattern.source);
+  return named === undefined ? { pattern: source } : { pattern: source, format: named };
 }
 
 function urlKey(def: ZodCheckDef): string {
   return `url ${[def.hostname, def.protocol].map(String).join(" ")} ${Boolean(def.normalize)}`;
 }
 
-/** Whether the source alone, read with the `u` flag where it can be, matches what the expression matches. */
-function readsAlike(pattern: RegExp): boolean {
+/** Whether a pattern can say what the expression does. */
+function hasPattern(pattern: RegExp): boolean {
   if (/[^dgu]/.test(pattern.flags)) return false;
   return pattern.flags.includes("u") || !/\\[pPu]\{/.test(pattern.source);
 }

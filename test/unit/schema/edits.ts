@@ -2,6 +2,7 @@
 import fc from "fast-check";
 import type { JsonSchema, JsonSchemaObject } from "../../../src/schema/schema-input.js";
 import { jsonSchema } from "./json-schemas.js";
+import { isUsable } from "./judge.js";
 
 type Edit = (schema: JsonSchemaObject, other: JsonSchema) => JsonSchema;
 
@@ -59,7 +60,8 @@ export const edited: fc.Arbitrary<{ older: JsonSchema; newer: JsonSchema }> = fc
       older,
       newer: editAt(older, where, (found) => (typeof found === "object" ? edit(found, other) : other)),
     };
-  });
+  })
+  .filter(({ newer }) => isUsable(newer));
 
 /** Pairs of which the second refuses something that the first takes. */
 const BREAKS: readonly (readonly [JsonSchema, JsonSchema])[] = [
@@ -149,4 +151,5 @@ export const planted: fc.Arbitrary<{ older: JsonSchema; newer: JsonSchema }> = f
     const bury = (inner: JsonSchema): JsonSchema =>
       wraps.reduce((schema, wrap) => wrap(schema, other), inner);
     return { older: bury(a), newer: bury(b) };
-  });
+  })
+  .filter(({ older, newer }) => isUsable(older) && isUsable(newer));

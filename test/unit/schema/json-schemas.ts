@@ -2,6 +2,7 @@
 import fc from "fast-check";
 import type { JsonValue } from "../../../src/model/json.js";
 import type { JsonSchema } from "../../../src/schema/schema-input.js";
+import { isUsable } from "./judge.js";
 
 const NAMES = ["a", "b", "kind", "x1"] as const;
 const TEXTS = [
@@ -17,9 +18,21 @@ const TEXTS = [
   "a@example.org",
   "A-1",
   " ",
+  "😀",
+  "a😀",
 ] as const;
-const NUMBERS = [-3, -1, 0, 0.5, 1, 1.5, 2, 3, 4, 6, 10, 12, 100] as const;
-const PATTERNS = ["^a", "^[a-z]+$", "^[a-z]*$", "^[ab]{1,2}$", "\\d", "^[^b]*$", "^(?!b)"] as const;
+const NUMBERS = [-3, -1, 0, 0.3, 0.5, 1, 1.5, 2, 3, 4, 6, 10, 12, 100, 3e21] as const;
+const PATTERNS = [
+  "^a",
+  "^[a-z]+$",
+  "^[a-z]*$",
+  "^[ab]{1,2}$",
+  "\\d",
+  "^[^b]*$",
+  "^(?!b)",
+  "^.$",
+  "^.{2}$",
+] as const;
 
 const name = fc.constantFrom(...NAMES);
 export const text = fc.constantFrom(...TEXTS);
@@ -48,7 +61,7 @@ const numberSchema = fc
     fc.constantFrom("number", "integer"),
     bounds("minimum", "maximum", fc.constantFrom(...NUMBERS)),
     bounds("exclusiveMinimum", "exclusiveMaximum", fc.constantFrom(...NUMBERS)),
-    fc.record({ multipleOf: fc.constantFrom(1, 2, 3, 4, 0.5) }, { requiredKeys: [] }),
+    fc.record({ multipleOf: fc.constantFrom(1, 2, 3, 4, 0.5, 0.1) }, { requiredKeys: [] }),
     fc.nat(3),
   )
   .map(([type, a, b, c, pick]) => ({ type, ...(pick > 0 && a), ...(pick === 2 && b), ...(pick === 3 && c) }));
@@ -73,6 +86,8 @@ const enumSchema = fc.oneof(
     { type: "boolean" },
     { type: ["string", "null"] },
     { type: ["integer", "boolean"] },
+    { type: "string", nullable: true },
+    { type: "integer", minimum: 0, nullable: true },
   ),
 );
 
@@ -141,9 +156,15 @@ function discriminated(member: fc.Arbitrary<JsonSchema>): fc.Arbitrary<JsonSchem
   return fc.tuple(branch("a"), branch("b"), branch("ab")).map(([a, b, c]) => ({ oneOf: [a, b, c] }));
 }
 
+/** Refs in it lead to itself, not to what is around it. */
+function withOwnId([schema, id]: readonly [JsonSchema, string]): JsonSchema {
+  const $id = `https://example.org/${id}`;
+  return { $id, anyOf: [schema, { type: "object", properties: { b: { $ref: "#" } }, maxProperties: 1 }] };
+}
+
 /** Schemas over a few names, texts and numbers, so that two of them have something to say to each other. */
-export const jsonSchema: fc.Arbitrary<JsonSchema> = fc.letrec<{ schema: JsonSchema; leaf: JsonSchema }>(
-  (tie) => ({
+export const jsonSchema: fc.Arbitrary<JsonSchema> = fc
+  .letrec<{ schema: JsonSchema; leaf: JsonSchema }>((tie) => ({
     leaf: fc.oneof(
       numberSchema,
       stringSchema,
@@ -169,7 +190,8 @@ export const jsonSchema: fc.Arbitrary<JsonSchema> = fc.letrec<{ schema: JsonSche
         arbitrary: fc.array(tie("leaf"), { minLength: 2, maxLength: 3 }).map((oneOf) => ({ oneOf })),
       },
       { weight: 1, arbitrary: fc.constant({ $ref: "#" }).map((ref) => ({ type: "array", items: ref })) },
+      { weight: 1, arbitrary: fc.tuple(tie("schema"), fc.noShrink(fc.uuid())).map(withOwnId) },
       { weight: 1, arbitrary: fc.tuple(tie("schema"), unsupported).map((allOf) => ({ allOf })) },
     ),
-  }),
-).schema;
+  }))
+  .schema.filter(isUsable);

@@ -1,19 +1,20 @@
-/** Ajv as the judge of what a JSON Schema accepts, with the formats that the product asserts. */
-import { Ajv2020 } from "ajv/dist/2020.js";
+/** The product's own validators as the judges of what a schema accepts: Zod of a Zod schema, Ajv of a JSON Schema. */
 import type { JsonValue } from "../../../src/model/json.js";
-import { formatTests } from "../../../src/schema/format.js";
-import type { JsonSchema } from "../../../src/schema/schema-input.js";
+import { isZodSchema, type SchemaInput } from "../../../src/schema/schema-input.js";
+import { checkUsable, parserOf } from "../../../src/schema/validator.js";
 
-const ajv = new Ajv2020({
-  strict: false,
-  logger: false,
-  ownProperties: true,
-  formats: formatTests(),
-  validateSchema: false,
-});
+export function judge(schema: SchemaInput): (value: JsonValue) => boolean {
+  const parse = parserOf(schema);
+  return (value) => parse(value).fits;
+}
 
-export function judge(schema: JsonSchema): (value: JsonValue) => boolean {
-  const validate = ajv.compile(schema);
-  if (typeof schema === "object") ajv.removeSchema(schema);
-  return (value) => validate(value);
+/** Ajv does not find every ref in a part with an id of its own; such schemas are not registered. */
+export function isUsable(schema: SchemaInput): boolean {
+  if (isZodSchema(schema) || !JSON.stringify(schema).includes('"$id"')) return true;
+  try {
+    checkUsable(schema);
+    return true;
+  } catch {
+    return false;
+  }
 }
