@@ -65,6 +65,12 @@ describe("a version that takes what the next one refuses", () => {
       { type: "object", propertyNames: false, required: ["a"] },
       {},
     ],
+    [
+      "a bound under a condition",
+      z.string().check(z.minLength(2, { when: () => false } as object)),
+      z.string().min(2),
+      "a",
+    ],
     ["an expression that gets the u flag", z.string().regex(/^..$/), z.string().regex(/^..$/u), "😀"],
     [
       "a pattern that becomes an expression without it",
@@ -123,6 +129,12 @@ describe("versions that take the same", () => {
       { type: "integer", minimum: 1, maximum: 3 },
       { enum: [1, 2, 3] },
       2,
+    ],
+    [
+      "a text that is trimmed before it is checked",
+      toJsonSchema(z.string().trim().min(1)),
+      z.string().trim().min(1),
+      " a",
     ],
     ["tenths", z.number().multipleOf(0.1), { ...number, multipleOf: 0.1 }, 0.3],
     ["multiples beyond what parseInt reads", { type: "integer" }, { ...number, multipleOf: 1 }, 1e21],

@@ -16,6 +16,7 @@ import {
   checksOf,
   closesKeys,
   defOf,
+  isConditional,
   mayThrow,
   onlyNames,
   type ZodCheck,
@@ -116,6 +117,10 @@ const unknownSet: Correction = (schema, json) => {
   const key = localKey(def);
   if (def.coerce === true)
     return { why: `it converts what it gets to a ${def.type}`, key: coercionKey(schema, json) };
+  if (
+    checksOf(schema).some((check) => EXPRESSED[def.type]?.has(check._zod.def.check) && isConditional(check))
+  )
+    return { why: "a check under a condition", key };
   if (!EXACT.has(def.type)) return { why: NOT_JSON[def.type] ?? `a Zod ${def.type}`, key };
   return schema._zod.toJSONSchema === undefined ? undefined : { why: "it brings its own JSON Schema", key };
 };

@@ -26,7 +26,7 @@ export function correctString(schema: ZodSchema, json: MutableSchema): void {
   for (const [i, check] of checks.entries()) {
     const { def } = check._zod;
     if (changed && def.check !== "overwrite") {
-      mark(json, "a check follows a change of the text", localKey(...checks.slice(0, i + 1)));
+      mark(json, "a check follows a change of the text", checksKey(checks.slice(0, i + 1)));
     } else if (def.check === "string_format") {
       const said = sayFormat(check);
       if ("why" in said) mark(json, said.why, said.key);
@@ -40,6 +40,30 @@ export function correctString(schema: ZodSchema, json: MutableSchema): void {
   if (patterns.length === 1) json.pattern = patterns[0];
   if (patterns.length > 1) json.allOf = patterns.map((pattern) => ({ pattern }));
 }
+
+/** Checks of Zod's own, the same in every process, are named by what they say; others by themselves. */
+function checksKey(checks: readonly ZodCheck[]): string {
+  const said = checks.map(sayOwn);
+  return said.includes(undefined) ? localKey(...checks) : `text ${JSON.stringify(said)}`;
+}
+
+/** How Zod writes its changes of a text that depend on nothing else. */
+const CHANGES: ReadonlySet<string> = new Set(
+  [z.string().trim(), z.string().toLowerCase(), z.string().toUpperCase()]
+    .flatMap((schema) => checksOf(schema))
+    .map((check) => String(check._zod.def.tx)),
+);
+
+/** undefined: code of the schema's author takes part. */
+function sayOwn({ _zod: { def } }: ZodCheck): unknown {
+  const { check, format, pattern, minimum, maximum, length } = def;
+  if (check === "overwrite") return CHANGES.has(String(def.tx)) ? [check, String(def.tx)] : undefined;
+  if (LENGTHS.has(check)) return [check, minimum ?? maximum ?? length];
+  if (check !== "string_format" || def.fn !== undefined || pattern === undefined) return undefined;
+  return [check, format, String(pattern), def.includes, def.position];
+}
+
+const LENGTHS: ReadonlySet<string> = new Set(["min_length", "max_length", "length_equals"]);
 
 function sayLength(check: ZodCheck, json: MutableSchema): void {
   const { def } = check._zod;

@@ -1,4 +1,5 @@
 /** What we look at inside a Zod 4 schema: its kind, its parts and its checks, by the names Zod's core gives them. */
+import { z } from "zod";
 
 export interface ZodCheck {
   readonly _zod: { readonly def: ZodCheckDef };
@@ -118,6 +119,13 @@ export function isOverwrite(check: ZodCheck): boolean {
   const { check: kind, format } = check._zod.def;
   return kind === "overwrite" || (kind === "string_format" && format === "url");
 }
+
+/** Whether code of the schema's author decides if the check is made. Zod asks of some whether there is a length at all. */
+export function isConditional({ _zod: { def } }: ZodCheck): boolean {
+  return def.when !== undefined && String(def.when) !== ASKS_FOR_LENGTH;
+}
+
+const ASKS_FOR_LENGTH = String(checksOf(z.string().min(1))[0]?._zod.def.when);
 
 /** Whether it refuses members by name, at its top level. */
 export function closesKeys(schema: ZodSchema): boolean {
