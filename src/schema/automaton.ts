@@ -32,7 +32,7 @@ export class Automaton {
   /** States from which a match can still be reached once a symbol has been read. */
   readonly #alive: ReadonlySet<number>;
   readonly start: Position;
-  /** How many states were looked at to get from one position to another: what walking it has cost. */
+  /** Steps taken, and states looked at for those that were new: what walking it has cost. */
   work = 0;
 
   readonly #byUnits: boolean;
@@ -72,6 +72,7 @@ export class Automaton {
   }
 
   step(from: Position, symbol: number): Position {
+    this.work++;
     let to = from.next.get(symbol);
     if (to === undefined) {
       to = this.#position(this.#close(this.#after(from.states, symbol)));

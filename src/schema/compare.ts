@@ -22,6 +22,7 @@ import { compareToUnion, coversAll } from "./compare-unions.js";
 import { describeNode, listValues } from "./describe-node.js";
 import { disjoint } from "./disjoint.js";
 import { identityOf } from "./identity.js";
+import { vainWork } from "./language.js";
 import { samples } from "./sample.js";
 import {
   ANY,
@@ -43,6 +44,8 @@ import { contains, isStripping } from "./walk.js";
 import { wholeOf } from "./whole.js";
 
 const MAX_STEPS = 20_000;
+/** What patterns may cost that are too hard to compare; with the next one it ends. */
+const MAX_VAIN_WORK = 2_000_000;
 /** Pairs taken to fit, one inside the other: what goes deeper may go on without end, and the stack does not. */
 const MAX_OPEN_PAIRS = 250;
 
@@ -60,13 +63,19 @@ export function compareTrees(
   read: Node,
   names: { readonly writer: string; readonly reader: string },
 ): Comparison {
-  const shared = { steps: { left: MAX_STEPS }, objects: new Map<string, ObjectNote>() };
+  const shared = {
+    steps: { left: MAX_STEPS },
+    maxVainWork: vainWork() + MAX_VAIN_WORK,
+    objects: new Map<string, ObjectNote>(),
+  };
   const findings = compare(written, read, { ...names, path: [], assumed: new Set(), shared, compare });
   return { findings, objects: [...shared.objects.values()] };
 }
 
 function compare(a: Node, b: Node, context: Context): Findings {
-  if (context.shared.steps.left-- <= 0) return unsure(context, "the schemas are too large to compare");
+  const { steps, maxVainWork } = context.shared;
+  if (steps.left-- <= 0 || vainWork() > maxVainWork)
+    return unsure(context, "the schemas are too large to compare");
   if (a === b || a.kind === "never" || b.kind === "any") return FITS;
   if (a.kind === "ref" || b.kind === "ref") return compareRefs(a, b, context);
   if (a.kind === "union") return a.members.flatMap((member) => compare(member, b, context));

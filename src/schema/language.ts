@@ -22,7 +22,7 @@ const UNSURE: TextAnswer = { type: "unsure" };
 const NONE: TextAnswer = { type: "none" };
 
 const MAX_STEPS = 10_000;
-/** States looked at in one walk: patterns may take many at every step. */
+/** Steps and states in one walk: patterns may be in many states at once. */
 const MAX_WORK = 2_000_000;
 /** Automata that are kept, and positions of each: one that grew larger is made anew when it is next needed. */
 const MAX_KEPT = 1_000;
@@ -39,6 +39,13 @@ const BEYOND: SymbolSet = [
   [0x10000, 0x10ffff],
 ];
 
+let workInVain = 0;
+
+/** What all questions that were left open have cost; whoever asks many may look at how it grows. */
+export function vainWork(): number {
+  return workInVain;
+}
+
 export function findText(query: TextQuery): TextAnswer {
   if (query.minLength > query.maxLength || query.misses.some((pattern) => query.matches.includes(pattern)))
     return NONE;
@@ -47,10 +54,16 @@ export function findText(query: TextQuery): TextAnswer {
   const inside = query.matches.map(automatonOf).filter((automaton) => automaton !== undefined);
   const outside = query.misses.map(automatonOf).filter((automaton) => automaton !== undefined);
   if (outside.length < query.misses.length) return UNSURE;
+  const before = workOf([...inside, ...outside]);
   const answer = answerBy(inside, outside, query);
+  if (answer.type === "unsure") workInVain += workOf([...inside, ...outside]) - before;
   for (const pattern of [...query.matches, ...query.misses])
     if ((known.get(pattern)?.size ?? 0) > MAX_KEPT_POSITIONS) known.delete(pattern);
   return answer;
+}
+
+function workOf(automata: readonly Automaton[]): number {
+  return automata.reduce((sum, automaton) => sum + automaton.work, 0);
 }
 
 function answerBy(inside: readonly Automaton[], outside: readonly Automaton[], query: TextQuery): TextAnswer {
@@ -111,13 +124,12 @@ function walk({ inside, outside, alphabet, query }: Walk): TextAnswer {
     symbol: 0,
   };
   const queue = [first];
-  const spent = (): number => automata.reduce((sum, { work }) => sum + work, 0);
-  const limit = spent() + MAX_WORK;
+  const limit = workOf(automata) + MAX_WORK;
   const seen = new Set([keyOf(first)]);
   for (const place of queue) {
     if (place.length >= query.minLength && fits(place, inside.length))
       return { type: "found", text: spell(place) };
-    if (spent() > limit) return UNSURE;
+    if (workOf(automata) > limit) return UNSURE;
     for (const symbol of alphabet) {
       const length = Math.min(place.length + 1, counted);
       if (length > query.maxLength) continue;

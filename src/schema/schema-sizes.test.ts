@@ -86,6 +86,21 @@ describe("patterns that take an engine for ever", () => {
     expect(matched?.counterExample).toBe(example);
   });
 
+  it("members with patterns that are all hard are given up together", () => {
+    const hard = (letter: string): SchemaInput => ({
+      type: "object",
+      properties: Object.fromEntries(
+        names(300).map((name, i) => [
+          name,
+          { type: "string", pattern: `^[a-z]*${letter}[a-z]{${1_000 + i}}$` },
+        ]),
+      ),
+    });
+    const { verdict, findings } = checkCompat(hard("a"), hard("b"), "backward");
+    expect(verdict).toBe("unknown");
+    expect(findings.at(-1)?.rule).toBe("the schemas are too large to compare");
+  }, 60_000);
+
   it("a question that takes too much work is left open", () => {
     const letters = Array.from(
       { length: 300 },
