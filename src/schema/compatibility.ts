@@ -14,7 +14,7 @@
  */
 import { BusError } from "../model/errors.js";
 import type { JsonValue } from "../model/json.js";
-import { accepts } from "./accept.js";
+import { accepts, withoutWaiting } from "./accept.js";
 import { compareTrees } from "./compare.js";
 import { type Finding, type ObjectNote, pathText } from "./compare-context.js";
 import { normalize } from "./normalize.js";
@@ -73,10 +73,10 @@ export function checkTrees(older: Node, newer: Node, mode: CompatMode): CompatRe
   if (!backward && !forward && mode !== "none") {
     throw new BusError("INVALID_OPTION", `${JSON.stringify(mode)} is not none, backward, forward or full`);
   }
-  const parts = [
+  const parts = withoutWaiting(() => [
     ...(backward ? [direction(older, newer, "newer")] : []),
     ...(forward ? [direction(newer, older, "older")] : []),
-  ];
+  ]);
   const findings = parts.flatMap((part) => part.findings);
   return { mode, verdict: worst(findings), findings, objects: parts[0]?.objects ?? [] };
 }

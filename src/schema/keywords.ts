@@ -97,7 +97,7 @@ export function objectKeywords(schema: JsonSchemaObject, child: Normalize): Node
   const unsure = new Set(namesAt(schema, UNSURE));
   const properties = new Map<string, Property>();
   for (const name of new Set([...declared.keys(), ...required])) {
-    const matching = patterns.filter(({ keys }) => acceptsString(keys, name)).map(({ node }) => node);
+    const matching = nodesFor(name, patterns);
     const own = declared.get(name) ?? (matching.length === 0 ? additional : ANY);
     const presence = required.has(name) ? "required" : unsure.has(name) ? "unsure" : "optional";
     properties.set(name, { node: intersect(own, ...matching), presence });
@@ -111,6 +111,16 @@ export function objectKeywords(schema: JsonSchemaObject, child: Normalize): Node
     undeclared: schema[UNDECLARED] === "strip" ? "strip" : "keep",
     minProperties: countAt(schema, "minProperties") ?? 0,
     maxProperties: countAt(schema, "maxProperties") ?? Infinity,
+  });
+}
+
+const UNDECIDED: Node = { kind: "opaque", why: "a pattern that may take for ever", key: undefined };
+
+/** What patterns say of a member by its name. */
+function nodesFor(name: string, patterns: readonly KeyPattern[]): Node[] {
+  return patterns.flatMap(({ keys, node }) => {
+    const matches = acceptsString(keys, name);
+    return matches === undefined ? [UNDECIDED] : matches ? [node] : [];
   });
 }
 
@@ -146,7 +156,7 @@ function onlyListed(names: readonly string[], parts: ObjectParts): Node {
   }
   for (const name of names) {
     if (properties.has(name)) continue;
-    const matching = parts.patterns.filter(({ keys }) => acceptsString(keys, name)).map(({ node }) => node);
+    const matching = nodesFor(name, parts.patterns);
     const node = matching.length === 0 ? parts.additional : intersect(...matching);
     properties.set(name, { node, presence: "optional" });
   }

@@ -74,12 +74,20 @@ function answerBy(inside: readonly Automaton[], outside: readonly Automaton[], q
 }
 
 /**
- * Whether a text matches an expression. Engines try one way after another, which for some patterns, (a|a)*b, takes longer than
- * anybody lives; longer texts are therefore read by an automaton where there is one.
+ * Whether a text matches an expression. Engines try one way after another, which for some patterns, (a|a)*b, takes for ever. Unless
+ * that is to be waited for, longer texts are read by an automaton; undefined where there is none.
  */
-export function testPattern(expression: RegExp, text: string): boolean {
-  if (text.length <= MAX_TRIED || SURROGATE.test(text)) return expression.test(text);
-  return automatonOf(expression.source)?.matches(text) ?? expression.test(text);
+export function testPattern(expression: RegExp, text: string, wait: boolean): boolean | undefined {
+  if (wait || text.length <= MAX_TRIED) return expression.test(text);
+  const automaton = SURROGATE.test(text) ? undefined : automatonOf(expression.source);
+  if (automaton !== undefined) return automaton.matches(text);
+  return isQuick(expression.source, text) ? expression.test(text) : undefined;
+}
+
+/** Whether an engine has few ways to try: no group is repeated, and little else. */
+function isQuick(source: string, text: string): boolean {
+  const repeated = source.match(/[*+{]/g)?.length ?? 0;
+  return repeated <= 3 && text.length <= 1_000 && !/\)[*+{]/.test(source);
 }
 
 function plainText(length: number): TextAnswer {

@@ -86,6 +86,29 @@ describe("patterns that take an engine for ever", () => {
     expect(matched?.counterExample).toBe(example);
   });
 
+  it.each<[string, SchemaInput, SchemaInput]>([
+    ["a text that is made", { ...endless, pattern: "^(?=a)(a|a)*b$" }, { type: "number" }],
+    ["a text of the other's", { type: "string", minLength: 60 }, { ...endless, pattern: "^(?=a)(a|a)*b$" }],
+    ["a value that is listed", { enum: ["a".repeat(60)] }, { ...endless, pattern: "^(?=a)(a|a)*b$" }],
+    [
+      "a text of many stars",
+      { type: "string", minLength: 900 },
+      { type: "string", pattern: `^(?=a)${"a*".repeat(9)}b$` },
+    ],
+    ["a value beside it", { const: "a".repeat(60), pattern: "^(?=a)(a|a)*b$" }, { type: "number" }],
+    [
+      "a name",
+      { type: "object", properties: { ["a".repeat(60)]: text } },
+      {
+        type: "object",
+        properties: { ["a".repeat(60)]: text },
+        patternProperties: { "^(?=a)(a|a)*b$": false },
+      },
+    ],
+  ])("%s is not held against those that only an engine can read", (_, older, newer) => {
+    expect(checkCompat(older, newer, "backward").verdict).not.toBe("compatible");
+  });
+
   it("members with patterns that are all hard are given up together", () => {
     const hard = (letter: string): SchemaInput => ({
       type: "object",
