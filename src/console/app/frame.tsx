@@ -1,5 +1,5 @@
 /** What stands around every page: rail, top bar, the page itself, and what lies above them all. */
-import { useEffect } from "preact/hooks";
+import { useEffect, useErrorBoundary, useRef } from "preact/hooks";
 import { offlineSinceMs } from "../data/live.js";
 import { Button } from "../ui/button.js";
 import { TextLink } from "../ui/link.js";
@@ -12,8 +12,20 @@ import { place, to } from "./router.js";
 import { Shortcuts, shortcutsOpen, useShortcuts } from "./shortcuts.js";
 import { OfflineBar, TopBar } from "./top-bar.js";
 
+/** What had the focus may be gone with the page before: Tab goes on in the new one, not from the window's beginning. */
+function useFocusOnPage(): void {
+  const here = place.value.path.join("/");
+  const opened = useRef<string | null>(here);
+  useEffect(() => {
+    if (opened.current === here) return;
+    opened.current = null;
+    if (document.activeElement === document.body) document.getElementById("content")?.focus();
+  }, [here]);
+}
+
 export function Frame() {
   useShortcuts();
+  useFocusOnPage();
   const offline = offlineSinceMs.value !== null;
   return (
     <div class="flex h-dvh flex-col">
@@ -31,13 +43,34 @@ export function Frame() {
           <div
             class={`mx-auto w-full max-w-[1440px] px-6 py-5 transition-[filter,opacity] duration-150 max-sm:px-3 max-sm:py-4 ${offline ? "opacity-60 grayscale" : ""}`}
           >
-            <PageBody />
+            <Guarded key={place.value.path.join("/")} />
           </div>
         </main>
       </div>
       {paletteOpen.value && <Palette />}
       {shortcutsOpen.value && <Shortcuts />}
       <Toasts />
+    </div>
+  );
+}
+
+/** A page that cannot be drawn takes nothing else with it. */
+function Guarded() {
+  const [error, again] = useErrorBoundary((thrown: unknown) => console.error(thrown));
+  if (error === undefined) return <PageBody />;
+  return (
+    <div role="alert" class="flex flex-col items-center gap-3 py-12 text-center">
+      <h1 class="font-medium">This page cannot show what the hub says</h1>
+      <p class="max-w-md text-sm text-soft">
+        The hub and this console may be of different versions. Everything else goes on.
+      </p>
+      <p class="mono max-w-lg text-xs wrap-anywhere text-faint">{String(error)}</p>
+      <div class="flex gap-2">
+        <Button onClick={again}>Try again</Button>
+        <Button kind="primary" onClick={() => location.reload()}>
+          Reload
+        </Button>
+      </div>
     </div>
   );
 }

@@ -10,9 +10,11 @@ import {
   Moon,
   TableProperties,
 } from "lucide-preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { useLive } from "../data/live.js";
 import type { GroupLag, Items, TopicRow, ViewInfo } from "../data/shapes.js";
+import { visible } from "../ui/format.js";
+import { useModal } from "../ui/modal.js";
 import { PAGES } from "./pages.js";
 import { go, to } from "./router.js";
 import { reach } from "./session.js";
@@ -33,17 +35,16 @@ const EVENT_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-/i;
 export function Palette() {
   const [text, setText] = useState("");
   const [chosen, setChosen] = useState(0);
-  const box = useRef<HTMLDialogElement>(null);
   const all = useEntries(text.trim());
   const shown = matching(all, text.trim()).slice(0, MAX_SHOWN);
   const seesAll = reach() === "all";
-  useEffect(() => box.current?.showModal(), []);
-  useEffect(() => {
-    box.current?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" });
-  }, [chosen]);
   const close = (): void => {
     paletteOpen.value = false;
   };
+  const modal = useModal(close);
+  useEffect(() => {
+    modal.ref.current?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" });
+  }, [chosen]);
   const run = (entry: Entry | undefined): void => {
     close();
     entry?.run();
@@ -56,11 +57,8 @@ export function Palette() {
   };
   return (
     <dialog
-      ref={box}
+      {...modal}
       aria-label="Jump to"
-      onCancel={close}
-      onClose={close}
-      onClick={(event) => event.target === box.current && close()}
       onKeyDown={onKey}
       class="fade-in mx-auto mt-[12vh] w-[min(36rem,calc(100vw-2rem))] overflow-hidden rounded-lg border border-line-strong bg-surface p-0 text-ink backdrop:bg-scrim"
     >
@@ -68,7 +66,7 @@ export function Palette() {
         role="combobox"
         aria-expanded="true"
         aria-controls="palette-list"
-        aria-activedescendant={`palette-${chosen}`}
+        aria-activedescendant={chosen < shown.length ? `palette-${chosen}` : undefined}
         aria-label="Jump to"
         placeholder="A topic, group, view, key or event id…"
         class="h-12 w-full border-b border-line bg-transparent px-4 text-base outline-none"
@@ -87,13 +85,14 @@ export function Palette() {
             role="option"
             tabIndex={-1}
             aria-selected={i === chosen}
-            onMouseEnter={() => setChosen(i)}
+            // Not when the list comes to lie under a pointer that rests: Enter must take what one typed.
+            onMouseMove={() => setChosen(i)}
             onClick={() => run(entry)}
             onKeyDown={() => undefined}
             class={`flex h-9 cursor-pointer items-center gap-3 rounded-md px-3 text-sm ${i === chosen ? "bg-raised" : ""}`}
           >
             <entry.icon size={15} aria-hidden="true" class="shrink-0 text-faint" />
-            <span class="truncate">{entry.label}</span>
+            <span class="truncate">{visible(entry.label)}</span>
             <span class="ml-auto shrink-0 text-xs text-faint">{entry.kind}</span>
           </div>
         ))}

@@ -2,7 +2,7 @@
 import { computed, effect, signal } from "@preact/signals";
 import { call } from "../data/api.js";
 import { dropToken, followLink, keepToken, token } from "../data/credentials.js";
-import { heard, unheard } from "../data/live.js";
+import { failed, heard, offlineSinceMs } from "../data/live.js";
 import { type Problem, problemFrom } from "../data/problem.js";
 import { allows, type Rule, readingReach, type Verb } from "./rights.js";
 
@@ -16,7 +16,8 @@ export interface Identity {
 
 export type Session =
   | { readonly kind: "unknown" }
-  | { readonly kind: "out"; readonly problem?: Problem }
+  /** `problem`: the token that was given is not taken; `isOver`: the one that was in use has run out. */
+  | { readonly kind: "out"; readonly problem?: Problem; readonly isOver?: true }
   | { readonly kind: "in"; readonly who: Identity };
 
 export const session = signal<Session>({ kind: "unknown" });
@@ -35,8 +36,11 @@ export function reach(): ReturnType<typeof readingReach> {
   return readingReach(who.value?.rules ?? []);
 }
 
+let again: ReturnType<typeof setTimeout> | undefined;
+
 /** Asks the hub who a token belongs to. Stays unknown, and tries again, while the hub is not there. */
 export async function identify(): Promise<void> {
+  clearTimeout(again);
   const asked = token.peek();
   try {
     const identity = await call<Identity>("/whoami");
@@ -44,15 +48,12 @@ export async function identify(): Promise<void> {
     if (token.peek() === asked) session.value = { kind: "in", who: identity };
   } catch (error) {
     const problem = problemFrom(error);
-    if (problem.isOffline) {
-      unheard();
-      setTimeout(() => void identify(), RETRY_MS);
-      return;
-    }
-    heard();
-    if (token.peek() !== asked) return;
-    session.value = { kind: "out", ...(asked !== null && { problem }) };
-    if (asked !== null) dropToken();
+    failed(problem);
+    const given = token.peek();
+    if (problem.isOffline) again = setTimeout(() => void identify(), RETRY_MS);
+    // Another one was given meanwhile; one that is not known is gone by now.
+    else if (given === asked || given === null)
+      session.value = { kind: "out", ...(asked !== null && { problem }) };
   }
 }
 
@@ -62,8 +63,10 @@ export async function signIn(given: string, forThisBrowser: boolean): Promise<vo
 }
 
 export function signOut(): void {
-  dropToken();
   session.value = { kind: "out" };
+  dropToken();
+  // Whether it is there again would be found out by nobody else.
+  if (offlineSinceMs.peek() !== null) void identify();
 }
 
 addEventListener("hashchange", () => {
@@ -73,5 +76,5 @@ addEventListener("hashchange", () => {
 // A token that ran out while one looked.
 effect(() => {
   if (token.value === null && session.peek().kind === "in" && who.peek()?.hub?.open !== true)
-    session.value = { kind: "out" };
+    session.value = { kind: "out", isOver: true };
 });

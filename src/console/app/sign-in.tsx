@@ -1,8 +1,11 @@
 /** The way in: a token, or the link that the hub printed when it was first started. */
 import { KeyRound } from "lucide-preact";
 import { useState } from "preact/hooks";
+import { offlineSinceMs } from "../data/live.js";
+import type { Problem } from "../data/problem.js";
 import { Button } from "../ui/button.js";
 import { TextField } from "../ui/fields.js";
+import { sentence } from "../ui/states.js";
 import { Mark } from "./mark.js";
 import { session, signIn } from "./session.js";
 
@@ -11,7 +14,9 @@ export function SignIn() {
   const [keep, setKeep] = useState(false);
   const [busy, setBusy] = useState(false);
   const state = session.value;
-  const wrong = state.kind === "out" && state.problem !== undefined;
+  const wrong = state.kind === "out" && state.problem !== undefined ? wrongWords(state.problem) : undefined;
+  const isOver = state.kind === "out" && state.isOver === true;
+  const isAway = offlineSinceMs.value !== null;
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault();
     if (text.trim() === "") return;
@@ -29,6 +34,13 @@ export function SignIn() {
             <p class="text-xs text-soft">{location.host}</p>
           </div>
         </div>
+        {(isOver || isAway) && (
+          <p role="status" class="mb-4 rounded-md bg-warn-wash px-3 py-2 text-sm text-warn">
+            {isAway
+              ? "The hub cannot be reached. Trying again…"
+              : "Your token has run out, or was taken back. Sign in with another one to go on where you were."}
+          </p>
+        )}
         <TextField
           label="Access token"
           type="password"
@@ -36,7 +48,7 @@ export function SignIn() {
           onInput={setText}
           placeholder="Paste a token"
           mono
-          wrong={wrong ? "The hub does not know this token, or it has run out." : undefined}
+          wrong={wrong}
           hint="A JWT or a fixed token of this hub."
         />
         <label class="mt-3 flex items-center gap-2 text-sm text-soft">
@@ -58,4 +70,8 @@ export function SignIn() {
       </form>
     </main>
   );
+}
+
+function wrongWords({ status, message }: Problem): string {
+  return status === 401 ? "The hub does not know this token, or it has run out." : sentence(message);
 }

@@ -127,12 +127,13 @@ export function OfflineBar() {
   const heardMs = lastHeardMs.value;
   const age = heardMs === 0 ? null : duration(Math.max(1, Math.round((now.value - heardMs) / 1_000)));
   return (
-    <div
-      role="status"
-      class="flex items-center gap-2 border-b border-line bg-warn-wash px-6 py-2 text-sm text-warn"
-    >
+    <div class="flex items-center gap-2 border-b border-line bg-warn-wash px-6 py-2 text-sm text-warn">
       <WifiOff size={15} aria-hidden="true" />
-      Reconnecting{age === null ? "…" : `, last update ${age} ago`}
+      <p>
+        {/* Said once; how long ago is there to be read, not to be called out each second. */}
+        <span role="status">Reconnecting</span>
+        {age === null ? "…" : `, last update ${age} ago`}
+      </p>
     </div>
   );
 }

@@ -1,5 +1,8 @@
-/** Calls of the hub's interface: with the token, and with problems as errors. What a call answers is its caller's word. */
-import { token } from "./credentials.js";
+/**
+ * Calls of the hub's interface: with the token, and with problems as errors. What a call answers is its caller's word. A token that
+ * the hub does not know any more is let go, whichever call found out.
+ */
+import { dropToken, token } from "./credentials.js";
 import { Problem, problemFrom, problemOf } from "./problem.js";
 
 export interface CallOptions {
@@ -10,14 +13,19 @@ export interface CallOptions {
 
 /** GET without a body, POST with one. Throws a Problem. */
 export async function call<T>(path: string, options: CallOptions = {}): Promise<T> {
+  return JSON.parse(await callText(path, options)) as T;
+}
+
+/** As it came. */
+export async function callText(path: string, options: CallOptions = {}): Promise<string> {
   const response = await send(path, options);
-  return (await response.json().catch(() => {
+  return await response.text().catch(() => {
     throw new Problem(0, "OFFLINE", "the answer broke off");
-  })) as T;
+  });
 }
 
 /** The response itself, once it is known to be a good one. */
-export async function send(path: string, { body, signal, headers }: CallOptions = {}): Promise<Response> {
+async function send(path: string, { body, signal, headers }: CallOptions = {}): Promise<Response> {
   const bearer = token.peek();
   let response: Response;
   try {
@@ -37,7 +45,13 @@ export async function send(path: string, { body, signal, headers }: CallOptions 
     throw problemFrom(error);
   }
   if (response.ok) return response;
+  if (response.status === 401 && bearer !== null && bearer === token.peek()) dropToken();
   throw await problemOf(response);
+}
+
+/** A stream of server-sent events. */
+export function openStream(path: string, { headers, ...rest }: CallOptions): Promise<Response> {
+  return send(path, { ...rest, headers: { accept: "text/event-stream", ...headers } });
 }
 
 /** A path with a query; members that are undefined, null or "" are left out. */

@@ -6,9 +6,10 @@
  */
 import { computed, effect, type ReadonlySignal, signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { call } from "./api.js";
-import { dropToken, token } from "./credentials.js";
-import { type Problem, problemFrom } from "./problem.js";
+import { callText } from "./api.js";
+import { token } from "./credentials.js";
+import { Feed, type FeedPage, type FeedState, type Watching } from "./feed.js";
+import type { Problem } from "./problem.js";
 
 export const liveSwitch = signal(true);
 const hidden = signal(document.hidden);
@@ -21,104 +22,15 @@ export const lastHeardMs = signal(0);
 export const offlineSinceMs = signal<number | null>(null);
 export const isRunning = computed(() => liveSwitch.value && !hidden.value);
 
-const FRESH_MS = 2_000;
-const RETRY_MS = [500, 1_000, 2_000, 3_000];
-
-export interface Live<T> {
-  readonly data: T | undefined;
-  readonly problem: Problem | undefined;
-  /** Changes with each answer. */
-  readonly atMs: number;
+export interface Live<T> extends FeedState<T> {
   refresh(): void;
 }
 
-interface State<T> {
-  readonly data: T | undefined;
-  readonly problem: Problem | undefined;
-  readonly atMs: number;
-}
-
-class Feed<T> {
-  readonly state = signal<State<T>>({ data: undefined, problem: undefined, atMs: 0 });
-  readonly #path: string;
-  readonly #watchers = new Map<object, number>();
-  #timer: ReturnType<typeof setTimeout> | undefined;
-  #asking = false;
-  #failures = 0;
-
-  constructor(path: string) {
-    this.#path = path;
-  }
-
-  watch(everyMs: number): () => void {
-    const watcher = {};
-    this.#watchers.set(watcher, everyMs);
-    // What is asked for once is asked for again when somebody comes back to it.
-    const { atMs } = this.state.peek();
-    this.#schedule(Date.now() - atMs > FRESH_MS ? 0 : this.#dueInMs());
-    return () => {
-      this.#watchers.delete(watcher);
-      if (this.#watchers.size === 0) clearTimeout(this.#timer);
-    };
-  }
-
-  refresh = (): void => this.#schedule(0);
-
-  wake(): void {
-    if (this.#watchers.size > 0) this.#schedule(this.#dueInMs());
-  }
-
-  get idle(): boolean {
-    return this.#watchers.size === 0;
-  }
-
-  #everyMs(): number {
-    return Math.min(...this.#watchers.values());
-  }
-
-  #dueInMs(): number {
-    const { atMs } = this.state.peek();
-    return atMs === 0 ? 0 : Math.max(0, atMs + this.#everyMs() - Date.now());
-  }
-
-  #schedule(inMs: number): void {
-    clearTimeout(this.#timer);
-    if (!Number.isFinite(inMs)) return;
-    this.#timer = setTimeout(() => void this.#ask(), inMs);
-  }
-
-  async #ask(): Promise<void> {
-    const first = this.state.peek().atMs === 0;
-    if (this.#asking || this.idle || (!first && !isRunning.peek())) return;
-    this.#asking = true;
-    try {
-      const data = await call<T>(this.#path);
-      heard();
-      this.#failures = 0;
-      this.state.value = { data, problem: undefined, atMs: Date.now() };
-    } catch (error) {
-      this.#failed(problemFrom(error));
-    } finally {
-      this.#asking = false;
-    }
-    const retryMs = RETRY_MS[Math.min(this.#failures, RETRY_MS.length) - 1] ?? 0;
-    if (!this.idle) this.#schedule(this.#failures > 0 ? retryMs : this.#everyMs());
-  }
-
-  #failed(problem: Problem): void {
-    if (problem.isOffline) {
-      this.#failures++;
-      unheard();
-      const { data, atMs } = this.state.peek();
-      this.state.value = { data, problem, atMs };
-      return;
-    }
-    heard();
-    if (problem.status === 401) dropToken();
-    this.#failures = 0;
-    this.state.value = { data: undefined, problem, atMs: Date.now() };
-  }
-}
+const page: FeedPage = {
+  isRunning: (always) => !hidden.peek() && (always || liveSwitch.peek()),
+  heard,
+  failed,
+};
 
 /** Any call that came through, or did not, tells whether the hub is there. */
 export function heard(): void {
@@ -126,42 +38,80 @@ export function heard(): void {
   offlineSinceMs.value = null;
 }
 
-export function unheard(): void {
+function unheard(): void {
   offlineSinceMs.value ??= Date.now();
 }
 
-const feeds = new Map<string, Feed<unknown>>();
-const MAX_FEEDS = 200;
+/** A call did not bring what was asked for: the hub is away, or it has said so itself. */
+export function failed(problem: Problem): void {
+  if (problem.isOffline) unheard();
+  else heard();
+}
 
-function feedOf<T>(path: string): Feed<T> {
+/** In the order in which they were last looked at. */
+const feeds = new Map<string, Feed<unknown>>();
+/** Of those that nobody looks at, so many keep what they know, for the way back. */
+const MAX_IDLE = 20;
+
+export function feedOf<T>(path: string): Feed<T> {
   const known = feeds.get(path);
   if (known !== undefined) return known as Feed<T>;
-  for (const [name, feed] of feeds) {
-    if (feeds.size < MAX_FEEDS) break;
-    if (feed.idle) feeds.delete(name);
-  }
-  const made = new Feed<T>(path);
+  const made = new Feed<T>(asker<T>(path), page);
   feeds.set(path, made as Feed<unknown>);
   return made;
+}
+
+/** An answer that says the same as the one before is the same: nothing is read or drawn anew for it, however large it is. */
+function asker<T>(path: string): (over: AbortSignal) => Promise<T> {
+  let last: { readonly text: string; readonly data: T } | undefined;
+  return async (over) => {
+    const text = await callText(path, { signal: over });
+    if (last?.text !== text) last = { text, data: JSON.parse(text) as T };
+    return last.data;
+  };
+}
+
+/** Looks at a feed; returns how to look away. */
+export function watch<T>(path: string, feed: Feed<T>, watching: Watching): () => void {
+  // It may have been forgotten between the first drawing and this.
+  if (!feeds.has(path)) feeds.set(path, feed as Feed<unknown>);
+  const leave = feed.watch(watching);
+  return () => {
+    leave();
+    if (!feed.idle || feeds.get(path) !== feed) return;
+    feeds.delete(path);
+    feeds.set(path, feed as Feed<unknown>);
+    forgetIdle(MAX_IDLE);
+  };
+}
+
+function forgetIdle(kept: number): void {
+  const idle = [...feeds].filter(([, feed]) => feed.idle);
+  for (const [path] of idle.slice(0, Math.max(0, idle.length - kept))) feeds.delete(path);
 }
 
 effect(() => {
   if (isRunning.value) for (const feed of feeds.values()) feed.wake();
 });
 
-// What one token was shown is not for the next.
+// What one token was shown is not for the next; what is on the screen is asked for anew.
 effect(() => {
   token.value;
-  for (const [path, feed] of feeds) if (feed.idle) feeds.delete(path);
+  forgetIdle(0);
+  refreshAll();
 });
 
-const NOTHING: ReadonlySignal<State<never>> = signal({ data: undefined, problem: undefined, atMs: 0 });
+const NOTHING: ReadonlySignal<FeedState<never>> = signal({ data: undefined, problem: undefined, atMs: 0 });
 
 /** What the path answers, now and from now on; null asks for nothing. `everyMs` Infinity: once. */
-export function useLive<T>(path: string | null, everyMs = 3_000): Live<T> {
+export function useLive<T>(path: string | null, everyMs = 3_000, o: Pick<Watching, "always"> = {}): Live<T> {
+  const { always = false } = o;
   const feed = path === null ? null : feedOf<T>(path);
-  useEffect(() => feed?.watch(everyMs), [feed, everyMs]);
-  const state = (feed?.state ?? NOTHING).value as State<T>;
+  useEffect(
+    () => (path === null || feed === null ? undefined : watch(path, feed, { everyMs, always })),
+    [feed, everyMs, always],
+  );
+  const state = (feed?.state ?? NOTHING).value as FeedState<T>;
   return { ...state, refresh: feed?.refresh ?? (() => undefined) };
 }
 

@@ -12,4 +12,15 @@ describe("a problem", () => {
       offline(403, "FORBIDDEN"),
     ]).toEqual([false, false, false]);
   });
+
+  it("of a proxy whose hub is away is that of a hub that may be back", () => {
+    expect([502, 504].map((status) => new Problem(status, "ERROR", "").isOffline)).toEqual([true, true]);
+  });
+
+  it("is a refusal if asking again cannot help", () => {
+    const refusals = [0, 400, 401, 403, 404, 408, 429, 500, 502].filter(
+      (status) => new Problem(status, "ERROR", "").isRefusal,
+    );
+    expect(refusals).toEqual([400, 401, 403, 404]);
+  });
 });

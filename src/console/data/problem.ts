@@ -10,6 +10,11 @@ export interface ProblemBody {
 /** Of what is not available, that which waiting does not mend. */
 const LASTING: ReadonlySet<string> = new Set(["STORE_DAMAGED", "STORE_INCOMPATIBLE", "UNSUPPORTED"]);
 
+/** What a hub says that goes down, and what a proxy says whose hub is away. */
+const AWAY: ReadonlySet<number> = new Set([502, 503, 504]);
+/** Too slow, or too much at once. */
+const PASSING: ReadonlySet<number> = new Set([408, 429]);
+
 export class Problem extends Error {
   readonly status: number;
   readonly code: string;
@@ -22,9 +27,14 @@ export class Problem extends Error {
     this.body = body;
   }
 
-  /** The hub was not reached at all, or is going down, or its store is away: it may be back in a moment. */
+  /** The hub was not reached at all, or is going down, or its store or the way to it is away: it may be back in a moment. */
   get isOffline(): boolean {
-    return this.status === 0 || (this.status === 503 && !LASTING.has(this.code));
+    return this.status === 0 || (AWAY.has(this.status) && !LASTING.has(this.code));
+  }
+
+  /** The hub has understood, and says no: it will say so again. */
+  get isRefusal(): boolean {
+    return this.status >= 400 && this.status < 500 && !PASSING.has(this.status);
   }
 }
 

@@ -53,6 +53,7 @@ export interface TopicDetail {
     readonly lag: number;
     readonly lagSeconds: number;
     readonly members: readonly string[];
+    readonly resting?: true;
   }[];
 }
 

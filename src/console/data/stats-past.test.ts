@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Stats } from "./shapes.js";
-import { deliveredRing, isFarBehind, lagRing, momentOf, Rings, topicRing } from "./stats-past.js";
+import { deliveredRing, isFarBehind, known, lagRing, momentOf, Rings, topicRing } from "./stats-past.js";
 
 const snapshot = (n: number, groups = ["mailer"]): Stats => ({
   atMs: n,
@@ -26,7 +26,21 @@ describe("the short past of each row", () => {
   });
 
   it("takes lag and dead letters from the snapshot into the hub's own sample", () => {
-    expect(momentOf(snapshot(5))).toMatchObject({ atMs: 5, published: 5, lag: 5, lagSeconds: 2, dead: 3 });
+    expect(momentOf(snapshot(5))).toMatchObject({ atMs: 5, published: 5, lag: 5, lagSeconds: 1, dead: 3 });
+  });
+
+  it("counts no lag that nobody has to look after", () => {
+    expect(momentOf(snapshot(5, ["mailer", "compactor:orders"]))).toMatchObject({ lag: 5 });
+  });
+
+  it("draws no 0 where the hub kept nothing", () => {
+    const unknown = { ...momentOf(snapshot(1)), lag: null, dead: null };
+    const past = [unknown, momentOf(snapshot(4)), momentOf(snapshot(5))];
+    expect([known(past, "lag"), known(past, "dead"), known(past, "handlerP99Ms")]).toEqual([
+      [4, 5],
+      [3, 3],
+      [],
+    ]);
   });
 });
 

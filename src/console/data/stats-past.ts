@@ -1,5 +1,5 @@
 /** How the numbers went: of the whole hub, and a short past of each topic and group for its row. Pure. */
-import type { Sample, Stats } from "./shapes.js";
+import type { GroupStats, Sample, Stats } from "./shapes.js";
 
 export interface Moment extends Sample {
   readonly lag: number | null;
@@ -8,8 +8,22 @@ export interface Moment extends Sample {
 }
 
 export function momentOf(stats: Stats): Moment {
-  const { lag, lagSeconds, deadLetters, totals } = stats;
-  return { ...totals, atMs: stats.atMs, lag, lagSeconds, dead: deadLetters.open };
+  const { groups, deadLetters, totals } = stats;
+  return { ...totals, atMs: stats.atMs, ...lagOf(groups), dead: deadLetters.open };
+}
+
+/** Of all groups that somebody has to look after. */
+export function lagOf(all: readonly GroupStats[]): { readonly lag: number; readonly lagSeconds: number } {
+  const groups = all.filter((one) => one.lag > 0 && !mayBeBehind(one));
+  return {
+    lag: groups.reduce((sum, { lag }) => sum + lag, 0),
+    lagSeconds: groups.reduce((most, { lagSeconds }) => Math.max(most, lagSeconds), 0),
+  };
+}
+
+/** What is known of one measure, oldest first. What the hub did not keep is left out: it was not 0. */
+export function known(past: readonly Moment[], measure: "lag" | "dead" | "handlerP99Ms"): readonly number[] {
+  return past.flatMap((moment) => moment[measure] ?? []);
 }
 
 const KEPT = 60;
@@ -20,6 +34,10 @@ export class Rings {
 
   of(name: string): readonly number[] {
     return this.#rings.get(name) ?? [];
+  }
+
+  clear(): void {
+    this.#rings.clear();
   }
 
   take(stats: Stats): void {

@@ -3,10 +3,11 @@
  * hub kept comes first, so that charts are full at once; numbers it does not keep begin when the page is opened.
  */
 import { computed, effect, signal } from "@preact/signals";
-import { createParser } from "eventsource-parser";
 import { useEffect } from "preact/hooks";
-import { call, send } from "./api.js";
-import { heard, isRunning, unheard } from "./live.js";
+import { call, openStream } from "./api.js";
+import { token } from "./credentials.js";
+import { pause, readEvents } from "./event-stream.js";
+import { failed, heard, isRunning } from "./live.js";
 import { type Problem, problemFrom } from "./problem.js";
 import type { Stats } from "./shapes.js";
 import { type Moment, momentOf, Rings } from "./stats-past.js";
@@ -19,6 +20,8 @@ export const rings = new Rings();
 
 const KEPT = 300;
 const RETRY_MS = 1_000;
+/** A snapshot comes every few seconds, if only to say that there is none. */
+const SILENCE_MS = 20_000;
 /** Where there are thousands of groups, a snapshot is large, and nobody can follow them by the second. */
 const MANY_GROUPS = 1_000;
 const QUICK_MS = 1_000;
@@ -39,43 +42,47 @@ export function useStats(): Stats | undefined {
 
 effect(() => {
   if (!isWanted.value) return;
+  token.value;
   const over = new AbortController();
   void follow(over.signal);
   return () => over.abort();
 });
 
+// What one token was shown is not for the next.
+effect(() => {
+  token.value;
+  stats.value = undefined;
+  statsProblem.value = undefined;
+  moments.value = [];
+  rings.clear();
+});
+
 async function follow(over: AbortSignal): Promise<void> {
   while (!over.aborted) {
     try {
-      const first = await call<Stats>("/stats", { signal: over });
-      take(first);
-      await drain(over, first.groups.length > MANY_GROUPS ? SLOW_MS : QUICK_MS);
+      const first = await call<Stats>("/stats", {
+        signal: AbortSignal.any([over, AbortSignal.timeout(SILENCE_MS)]),
+      });
+      take(first, over);
+      const path = `/stats/stream?everyMs=${first.groups.length > MANY_GROUPS ? SLOW_MS : QUICK_MS}`;
+      await readEvents((signal) => openStream(path, { signal }), {
+        over,
+        silenceMs: SILENCE_MS,
+        onEvent: (data) => take(JSON.parse(data) as Stats, over),
+      });
     } catch (error) {
       if (over.aborted) return;
       const problem = problemFrom(error);
       statsProblem.value = problem;
-      if (!problem.isOffline) return;
-      unheard();
+      failed(problem);
+      if (problem.isRefusal) return;
     }
-    await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+    await pause(RETRY_MS, over);
   }
 }
 
-async function drain(over: AbortSignal, everyMs: number): Promise<void> {
-  const response = await send(`/stats/stream?everyMs=${everyMs}`, {
-    signal: over,
-    headers: { accept: "text/event-stream" },
-  });
-  const parser = createParser({ onEvent: ({ data }) => take(JSON.parse(data) as Stats) });
-  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
-  for (;;) {
-    const { value, done } = (await reader?.read()) ?? { value: undefined, done: true };
-    if (done || over.aborted) return;
-    parser.feed(value ?? "");
-  }
-}
-
-function take(snapshot: Stats): void {
+function take(snapshot: Stats, over: AbortSignal): void {
+  if (over.aborted) return;
   heard();
   statsProblem.value = undefined;
   const known = moments.peek();

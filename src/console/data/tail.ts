@@ -2,9 +2,9 @@
  * A topic as it grows, over server-sent events. Events are gathered and handed over a few times a second, so that a fast
  * topic costs few redraws; a broken line is taken up again where it broke off.
  */
-import { createParser } from "eventsource-parser";
-import { send, withQuery } from "./api.js";
-import { heard, unheard } from "./live.js";
+import { openStream, withQuery } from "./api.js";
+import { pause, readEvents } from "./event-stream.js";
+import { failed, heard } from "./live.js";
 import { type Problem, problemFrom } from "./problem.js";
 import type { EventRecord } from "./shapes.js";
 
@@ -14,11 +14,17 @@ export interface TailOptions {
   readonly key?: string | undefined;
   readonly partition?: number | undefined;
   readonly onEvents: (events: readonly EventRecord[]) => void;
-  readonly onState: (state: "connecting" | "live" | "reconnecting", problem?: Problem) => void;
+  readonly onState: (state: TailState) => void;
 }
+
+export type TailState =
+  | { readonly kind: "connecting" | "live" | "reconnecting" }
+  | { readonly kind: "refused"; readonly problem: Problem };
 
 const FLUSH_MS = 150;
 const RETRY_MS = 1_000;
+/** The hub says every 15 s that it is there. */
+const SILENCE_MS = 40_000;
 
 /** Returns how to end it. */
 export function tail(options: TailOptions): () => void {
@@ -27,76 +33,57 @@ export function tail(options: TailOptions): () => void {
   return () => over.abort();
 }
 
-async function follow(options: TailOptions, signal: AbortSignal): Promise<void> {
+async function follow(options: TailOptions, over: AbortSignal): Promise<void> {
+  const { topic, from = "latest", key, partition, onState } = options;
+  const path = withQuery("/events", { topic, from, key, partition });
   let cursor: string | undefined;
-  let first = true;
-  while (!signal.aborted) {
-    options.onState(first ? "connecting" : "reconnecting");
-    first = false;
+  const gathered = gather(options, over);
+  onState({ kind: "connecting" });
+  while (!over.aborted) {
     try {
-      const path = withQuery("/events", {
-        topic: options.topic,
-        from: options.from ?? "latest",
-        key: options.key,
-        partition: options.partition,
+      const headers = cursor === undefined ? {} : { "last-event-id": cursor };
+      await readEvents((signal) => openStream(path, { signal, headers }), {
+        over,
+        silenceMs: SILENCE_MS,
+        onOpen: () => {
+          heard();
+          onState({ kind: "live" });
+        },
+        onPlace: (id) => {
+          cursor = id;
+        },
+        onEvent: (data) => gathered.add(JSON.parse(data) as EventRecord),
       });
-      const headers = { accept: "text/event-stream", ...(cursor && { "last-event-id": cursor }) };
-      const response = await send(path, { signal, headers });
-      heard();
-      options.onState("live");
-      cursor = await drain(response, options, signal, cursor);
     } catch (error) {
-      if (signal.aborted) return;
+      if (over.aborted) break;
       const problem = problemFrom(error);
-      if (problem.isOffline) unheard();
-      options.onState("reconnecting", problem);
-      if (!problem.isOffline) return;
+      failed(problem);
+      if (problem.isRefusal) {
+        onState({ kind: "refused", problem });
+        break;
+      }
     }
-    await pause(RETRY_MS, signal);
+    if (!over.aborted) onState({ kind: "reconnecting" });
+    await pause(RETRY_MS, over);
   }
+  gathered.end();
 }
 
-/** Reads until the stream ends; returns where it stood. */
-async function drain(
-  response: Response,
-  { onEvents }: TailOptions,
-  signal: AbortSignal,
-  from: string | undefined,
-): Promise<string | undefined> {
-  let cursor = from;
-  let gathered: EventRecord[] = [];
+/** Hands events over a few times a second. */
+function gather({ onEvents }: TailOptions, over: AbortSignal) {
+  let events: EventRecord[] = [];
   const flush = (): void => {
-    if (gathered.length === 0 || signal.aborted) return;
-    const events = gathered;
-    gathered = [];
-    onEvents(events);
+    if (events.length === 0 || over.aborted) return;
+    const all = events;
+    events = [];
+    onEvents(all);
   };
   const timer = setInterval(flush, FLUSH_MS);
-  const parser = createParser({
-    onEvent: ({ id, data }) => {
-      if (id !== undefined) cursor = id;
-      gathered.push(JSON.parse(data) as EventRecord);
+  return {
+    add: (event: EventRecord): void => void events.push(event),
+    end: (): void => {
+      clearInterval(timer);
+      flush();
     },
-  });
-  try {
-    const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
-    for (;;) {
-      const { value, done } = (await reader?.read()) ?? { value: undefined, done: true };
-      if (done) return cursor;
-      parser.feed(value ?? "");
-    }
-  } finally {
-    clearInterval(timer);
-    flush();
-  }
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener("abort", () => {
-      clearTimeout(timer);
-      resolve();
-    });
-  });
+  };
 }

@@ -1,9 +1,11 @@
-/** Questions that must be answered first. The browser's own dialog keeps the focus inside and closes on Esc. */
+/** Questions that must be answered first. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { problemFrom } from "../data/problem.js";
 import { Button, type ButtonKind } from "./button.js";
+import { useModal } from "./modal.js";
 import { sentence } from "./states.js";
+import { toast } from "./toast.js";
 
 interface DialogProps {
   readonly title: string;
@@ -14,25 +16,12 @@ interface DialogProps {
 }
 
 export function Dialog({ title, onClose, children, footer, wide }: DialogProps) {
-  const box = useRef<HTMLDialogElement>(null);
+  const modal = useModal(onClose);
   const id = useId();
-  useEffect(() => {
-    const dialog = box.current;
-    dialog?.showModal();
-    return () => dialog?.close();
-  }, []);
   return (
     <dialog
-      ref={box}
+      {...modal}
       aria-labelledby={id}
-      onCancel={(event) => {
-        event.preventDefault();
-        onClose();
-      }}
-      onClick={(event) => {
-        if (event.target === box.current) onClose();
-      }}
-      onKeyDown={() => undefined}
       class={`fade-in m-auto outline-none max-h-[90vh] w-[calc(100vw-2rem)] rounded-lg border border-line-strong bg-surface p-0 text-ink backdrop:bg-scrim ${wide ? "max-w-3xl" : "max-w-lg"}`}
     >
       <div class="flex max-h-[90vh] flex-col">
@@ -48,7 +37,7 @@ export function Dialog({ title, onClose, children, footer, wide }: DialogProps) 
   );
 }
 
-/** A dialog with one thing to do. What goes wrong is said in it, and it stays open. */
+/** A dialog with one thing to do. What goes wrong is said in it, and it stays open; if it was closed meanwhile, it is said anyway. */
 export function ActionDialog(props: {
   readonly title: string;
   readonly verb: string;
@@ -63,13 +52,22 @@ export function ActionDialog(props: {
   const { title, verb, kind = "primary", ready = true, act, onClose, children } = props;
   const [busy, setBusy] = useState(false);
   const [wrong, setWrong] = useState<string | null>(null);
+  const isGone = useRef(false);
+  useEffect(
+    () => () => {
+      isGone.current = true;
+    },
+    [],
+  );
   const run = async (): Promise<void> => {
     setBusy(true);
     setWrong(null);
     try {
       await act();
     } catch (error) {
-      setWrong(sentence(problemFrom(error).message));
+      const words = sentence(problemFrom(error).message);
+      if (isGone.current) toast("bad", `${verb}: that failed`, words);
+      else setWrong(words);
     } finally {
       setBusy(false);
     }

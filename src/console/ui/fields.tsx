@@ -127,10 +127,12 @@ export function FilterBox(props: {
   readonly name?: string;
   readonly placeholder: string;
   readonly main?: boolean;
+  /** What it is called, where the placeholder is an example. */
+  readonly label?: string;
   /** What can be said here, where the placeholder has no room for it. */
   readonly hint?: string;
 }) {
-  const { name = "q", placeholder, main = true, hint } = props;
+  const { name = "q", placeholder, main = true, label = placeholder, hint } = props;
   const inAddress = query(name) ?? "";
   const [text, setText] = useState(inAddress);
   const typed = useRef(false);
@@ -156,7 +158,7 @@ export function FilterBox(props: {
       />
       <input
         type="text"
-        aria-label={placeholder}
+        aria-label={label}
         title={hint}
         placeholder={placeholder}
         {...(main && { "data-main-filter": "" })}

@@ -65,7 +65,7 @@ function LineView({ line, compared }: { readonly line: Line; readonly compared: 
         {"  ".repeat(depth)}
         {name !== undefined && (
           <>
-            <span class="text-info">{name}</span>
+            <bdi class="text-info">{name}</bdi>
             {": "}
           </>
         )}
@@ -79,7 +79,7 @@ function LineView({ line, compared }: { readonly line: Line; readonly compared: 
 function Coloured({ kind, children }: { readonly kind: Line["kind"]; readonly children: ComponentChildren }) {
   switch (kind) {
     case "string":
-      return <span class="text-good">{children}</span>;
+      return <bdi class="text-good">{children}</bdi>;
     case "number":
       return <span class="text-ember-text">{children}</span>;
     case "word":

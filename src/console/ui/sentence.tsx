@@ -7,11 +7,11 @@ export function Sentence({ text }: { readonly text: string }) {
       {partsOf(text).map(({ kind, text: part }, i) =>
         kind === "name" ? (
           <code key={i} class="mono rounded bg-raised px-1">
-            {shortened(part)}
+            <bdi>{shortened(part)}</bdi>
           </code>
         ) : kind === "error" ? (
           <em key={i} class="font-medium">
-            {shortened(part)}
+            <bdi>{shortened(part)}</bdi>
           </em>
         ) : (
           <span key={i}>{part}</span>

@@ -51,7 +51,13 @@ export function topicRoutes(app: HubApp, hub: HubContext): void {
         config,
         ...totals(partitions),
         partitions,
-        groups: groups.map(({ group, lag, lagSeconds, members }) => ({ group, lag, lagSeconds, members })),
+        groups: groups.map(({ group, lag, lagSeconds, members, resting }) => ({
+          group,
+          lag,
+          lagSeconds,
+          members,
+          ...(resting !== undefined && { resting }),
+        })),
       });
     },
   );

@@ -1,10 +1,12 @@
 /**
  * Mending a letter: publishes a corrected payload for the group that gave it up, names the old event as its cause, and
- * closes the letter. In this order, so that a break in between leaves the letter open rather than lost.
+ * closes the letter. In this order, so that a break in between leaves the letter open rather than lost; whoever then tries again
+ * publishes nothing twice.
  */
 import { useMemo, useState } from "preact/hooks";
 import { call, seg } from "../../data/api.js";
 import { refreshAll, useLive } from "../../data/live.js";
+import { usePublish } from "../../data/publish.js";
 import type { Letter, TopicSchemas } from "../../data/shapes.js";
 import { ActionDialog } from "../../ui/dialog.js";
 import { JsonField } from "../../ui/fields.js";
@@ -21,6 +23,7 @@ export function EditDialog(props: {
   const { topic, letter, onClose } = props;
   const [text, setText] = useState(() => JSON.stringify(letter.event.payload, null, 2));
   const schema = useLive<TopicSchemas>(`/schemas/${seg(topic)}`, 60_000).data?.versions.at(-1)?.schema;
+  const send = usePublish();
   const payload = useMemo(() => parsed(text), [text]);
   const issues = useMemo(
     () => (payload.ok && schema !== undefined ? violations(schema, payload.value) : []),
@@ -29,14 +32,12 @@ export function EditDialog(props: {
   const retry = async (): Promise<void> => {
     const { origin, key, event } = letter;
     const { "x-schema-version": _, ...headers } = event.headers ?? {};
-    const published = await call<{ id: string }>("/publish", {
-      body: {
-        topic,
-        payload: payload.value,
-        ...(key !== undefined && { key }),
-        headers: { ...headers, "x-redrive-group": origin.group },
-        caused_by: [origin.id],
-      },
+    const published = await send({
+      topic,
+      payload: payload.value,
+      ...(key !== undefined && { key }),
+      headers: { ...headers, "x-redrive-group": origin.group },
+      caused_by: [origin.id],
     });
     await call(`/dlq/${seg(topic)}/discard`, {
       body: { ids: [letter.id], reason: `edited and published again as ${published.id}` },

@@ -1,17 +1,16 @@
 /** Redriving: first what it would do, then, with progress, the deed. It goes on if one leaves the page. */
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { call, seg } from "../../data/api.js";
-import { refreshAll, useLive } from "../../data/live.js";
-import { type Problem, problemFrom } from "../../data/problem.js";
+import { type DryRun, useDryRun } from "../../data/dry-run.js";
 import type { Job } from "../../data/shapes.js";
-import { Button } from "../../ui/button.js";
 import { CopyCommand } from "../../ui/copy.js";
-import { ActionDialog, Dialog } from "../../ui/dialog.js";
+import { ActionDialog } from "../../ui/dialog.js";
 import { TextField } from "../../ui/fields.js";
 import { count, plural, shellWord } from "../../ui/format.js";
 import { Progress } from "../../ui/progress.js";
 import { sentence } from "../../ui/states.js";
 import { toast } from "../../ui/toast.js";
+import { JobDialog } from "../jobs/job-dialog.js";
 import { choiceFlags, choiceWords, type LetterChoice } from "./letter-choice.js";
 
 interface Redriven {
@@ -32,13 +31,12 @@ export function RedriveDialog({ topic, choice, onClose }: RedriveProps) {
   const [limit, setLimit] = useState("");
   const [job, setJob] = useState<{ id: string; total: number } | null>(null);
   const body = { ...choice, ...numberOf("rate", rate), ...numberOf("limit", limit) };
-  const dry = useDryRun(topic, body);
+  const path = `/dlq/${seg(topic)}/redrive`;
+  const dry = useDryRun<Redriven>(path, body);
   if (job !== null) return <Running id={job.id} total={job.total} topic={topic} onClose={onClose} />;
   const total = dry.data?.preview?.length ?? dry.data?.redriven ?? 0;
   const start = async (): Promise<void> => {
-    const started = await call<{ job: Job }>(`/dlq/${seg(topic)}/redrive`, {
-      body: { ...body, background: true },
-    });
+    const started = await call<{ job: Job }>(path, { body: { ...body, background: true } });
     setJob({ id: started.job.id, total });
   };
   return (
@@ -72,18 +70,12 @@ export function RedriveDialog({ topic, choice, onClose }: RedriveProps) {
           hint="Events, the oldest first"
         />
       </div>
-      <DryRun dry={dry} total={total} />
+      <DryRunWords dry={dry} total={total} />
     </ActionDialog>
   );
 }
 
-function DryRun({
-  dry,
-  total,
-}: {
-  readonly dry: { data?: Redriven; problem?: Problem };
-  readonly total: number;
-}) {
+function DryRunWords({ dry, total }: { readonly dry: DryRun<Redriven>; readonly total: number }) {
   if (dry.problem !== undefined) return <p class="text-bad">{sentence(dry.problem.message)}</p>;
   if (dry.data === undefined) return <p class="text-faint">Trying it out…</p>;
   const { superseded } = dry.data;
@@ -102,57 +94,20 @@ function Running(props: {
   readonly onClose: () => void;
 }) {
   const { id, total, topic, onClose } = props;
-  const job = useLive<Job>(`/jobs/${seg(id)}`, 700).data;
-  const done = Number(job?.progress.redriven ?? (job?.result as Redriven | undefined)?.redriven ?? 0);
-  const isOver = job !== undefined && job.state !== "running";
-  const final = (job?.result as Redriven | undefined)?.redriven ?? done;
-  useEffect(() => {
-    if (!isOver) return;
-    refreshAll();
-    if (job.state === "done") toast("good", `Redrove ${plural(final, "event")}`, `to ${topic}`);
-  }, [isOver]);
-  const stop = (): Promise<unknown> => call(`/jobs/${seg(id)}/stop`, { body: {} });
+  const redriven = (job: Job | undefined): number =>
+    (job?.result as Redriven | undefined)?.redriven ?? Number(job?.progress.redriven ?? 0);
   return (
-    <Dialog
-      title={isOver ? `Redrive ${job.state}` : "Redriving…"}
+    <JobDialog
+      id={id}
+      titles={{ running: "Redriving…", over: (state) => `Redrive ${state}` }}
       onClose={onClose}
-      footer={
-        <>
-          {!isOver && <Button onClick={stop}>Stop</Button>}
-          <Button kind="primary" onClick={onClose}>
-            {isOver ? "Done" : "Go on in the background"}
-          </Button>
-        </>
-      }
+      onDone={(job) => toast("good", `Redrove ${plural(redriven(job), "event")}`, `to ${topic}`)}
     >
-      <div data-job={job?.state}>
-        <Progress done={isOver ? final : done} total={isOver ? final : total} label="Redriven events" />
-      </div>
-      {job?.error !== undefined && <p class="mt-3 text-bad">{sentence(job.error.detail)}</p>}
-    </Dialog>
+      {(job, isOver) => (
+        <Progress done={redriven(job)} total={isOver ? redriven(job) : total} label="Redriven events" />
+      )}
+    </JobDialog>
   );
-}
-
-function useDryRun(topic: string, body: object): { data?: Redriven; problem?: Problem } {
-  const [state, setState] = useState<{ data?: Redriven; problem?: Problem }>({});
-  const text = JSON.stringify(body);
-  useEffect(() => {
-    setState({});
-    const over = new AbortController();
-    const timer = setTimeout(async () => {
-      try {
-        const wanted = { body: { ...body, dryRun: true }, signal: over.signal };
-        setState({ data: await call<Redriven>(`/dlq/${seg(topic)}/redrive`, wanted) });
-      } catch (error) {
-        if (!over.signal.aborted) setState({ problem: problemFrom(error) });
-      }
-    }, 200);
-    return () => {
-      clearTimeout(timer);
-      over.abort();
-    };
-  }, [topic, text]);
-  return state;
 }
 
 function numberOf(name: string, text: string): Record<string, number> {

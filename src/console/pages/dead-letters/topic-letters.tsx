@@ -3,26 +3,24 @@ import { RotateCcw, Trash2 } from "lucide-preact";
 import { useState } from "preact/hooks";
 import { query, setQuery, to } from "../../app/router.js";
 import { may } from "../../app/session.js";
-import { call, seg, withQuery } from "../../data/api.js";
+import { seg, withQuery } from "../../data/api.js";
 import { useLive } from "../../data/live.js";
-import { problemFrom } from "../../data/problem.js";
+import { usePages } from "../../data/pages.js";
 import type { Items, Letter, LetterSummary } from "../../data/shapes.js";
 import { Badge } from "../../ui/badge.js";
 import { Button } from "../../ui/button.js";
 import { CopyCommand } from "../../ui/copy.js";
 import { FilterBox, SelectField } from "../../ui/fields.js";
 import { count, plural, shellWord, visible } from "../../ui/format.js";
+import { MoreButton } from "../../ui/more-button.js";
 import { Ago } from "../../ui/now.js";
 import { PageHead, Section } from "../../ui/page.js";
 import { Empty, Loaded, Skeleton } from "../../ui/states.js";
 import { type Column, Table } from "../../ui/table.js";
-import { toast } from "../../ui/toast.js";
 import { DiscardDialog } from "./discard-dialog.js";
 import { choiceFlags, choiceInAddress } from "./letter-choice.js";
 import { LetterPanel } from "./letter-panel.js";
 import { RedriveDialog } from "./redrive-dialog.js";
-
-type Page = Items<Letter> & { readonly next: string | null };
 
 const LIMIT = 500;
 
@@ -31,18 +29,17 @@ export function TopicLetters({ topic }: { readonly topic: string }) {
   const choice = choiceInAddress();
   const order = query("order") ?? "newest";
   const path = withQuery(`/dlq/${seg(topic)}`, { ...choice, ids: null, status, order, limit: LIMIT });
-  const live = useLive<Page>(path, 4_000);
-  const later = useLater(path);
+  const live = usePages<Letter, Items<Letter>>(path, 4_000, { after: "after", idOf: ({ id }) => id });
   const summaries = useLive<Items<LetterSummary>>("/dlq", 4_000);
   const summary = summaries.data?.items.find((one) => one.topic === topic);
   const [open, setOpen] = useState<"redrive" | "discard" | null>(null);
   const letter = query("letter");
-  const items = together(live.data?.items ?? [], later.items);
-  const next = later.next === undefined ? (live.data?.next ?? null) : later.next;
+  const { items } = live;
+  const isAll = !live.hasMore && !live.isLoading;
   const isCounting = summaries.data === undefined && summaries.problem === undefined;
   const isOpen = status === "open" && items.length > 0;
   // All of them are counted; of a choice only what was fetched is known.
-  const total = next === null ? items.length : Object.keys(choice).length === 0 ? summary?.open : undefined;
+  const total = isAll ? items.length : Object.keys(choice).length === 0 ? summary?.open : undefined;
   return (
     <>
       <PageHead
@@ -76,7 +73,7 @@ export function TopicLetters({ topic }: { readonly topic: string }) {
           <LetterBar
             status={status}
             order={order}
-            shown={`${count(items.length)}${next === null ? "" : " and more"} shown`}
+            shown={`${count(items.length)}${isAll ? "" : " and more"} shown`}
           />
           <Loaded live={live} rows={8}>
             {() => (
@@ -93,11 +90,9 @@ export function TopicLetters({ topic }: { readonly topic: string }) {
               />
             )}
           </Loaded>
-          {next !== null && (
-            <div class="flex justify-end border-t border-line px-4 py-2">
-              <Button busy={later.busy} onClick={() => later.load(next, items)}>
-                Load more
-              </Button>
+          {!isAll && (
+            <div class="flex border-t border-line px-4 py-2">
+              <MoreButton live={live} />
             </div>
           )}
         </Section>
@@ -107,35 +102,6 @@ export function TopicLetters({ topic }: { readonly topic: string }) {
       {open === "discard" && <DiscardDialog topic={topic} choice={choice} onClose={() => setOpen(null)} />}
     </>
   );
-}
-
-/**
- * What was shown when more was asked for, and the pages after it: the first page alone is asked for again and again, and letters that
- * come meanwhile move others out of it. Forgotten when the choice changes.
- */
-function useLater(path: string) {
-  const none = { path, items: [] as readonly Letter[], next: undefined as string | null | undefined };
-  const [kept, setKept] = useState(none);
-  const [busy, setBusy] = useState(false);
-  const { items, next } = kept.path === path ? kept : none;
-  const load = async (after: string, shown: readonly Letter[]): Promise<void> => {
-    setBusy(true);
-    try {
-      const page = await call<Page>(`${path}&after=${seg(after)}`);
-      setKept({ path, items: together(shown, page.items), next: page.next });
-    } catch (error) {
-      toast("bad", "Could not load more", problemFrom(error).message);
-    } finally {
-      setBusy(false);
-    }
-  };
-  return { items, next, busy, load };
-}
-
-/** The first page moves up when letters are gone from it: what it reached meanwhile stands there only. */
-function together(first: readonly Letter[], later: readonly Letter[]): readonly Letter[] {
-  const there = new Set(first.map(({ id }) => id));
-  return [...first, ...later.filter(({ id }) => !there.has(id))];
 }
 
 function LetterBar(props: { readonly status: string; readonly order: string; readonly shown: string }) {

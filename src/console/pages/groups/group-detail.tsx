@@ -1,6 +1,6 @@
 /** One group on one of its topics: how far, who owns what, what holds it up, and what can be done about it. */
 import { ListChecks, MoveHorizontal, Pause, Play } from "lucide-preact";
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { query, setQuery, to } from "../../app/router.js";
 import { may } from "../../app/session.js";
 import { call, seg } from "../../data/api.js";
@@ -26,9 +26,12 @@ import { useWhy, WhySection } from "./why-section.js";
 export function GroupDetailPage({ group }: { readonly group: string }) {
   const live = useLive<GroupDetail>(`/groups/${seg(group)}`, 2_000);
   const topics = live.data?.topics ?? [];
-  const wanted = query("topic");
+  const shown = useRef<string | null>(null);
+  const named = (name: string | null): GroupLag | undefined => topics.find(({ topic }) => topic === name);
   const worst = [...topics].sort((a, b) => b.lagSeconds - a.lagSeconds)[0];
-  const chosen = topics.find(({ topic }) => topic === wanted) ?? worst;
+  // What was worst at first stays: nothing is to change its topic under the hands of whoever is about to move it.
+  const chosen = named(query("topic")) ?? named(shown.current) ?? worst;
+  if (chosen !== undefined) shown.current = chosen.topic;
   const why = useWhy(group, chosen?.topic);
   // What holds it up stands above all else: it is waited for, so that nothing moves down when it comes.
   const isComing = why.data === undefined && why.problem === undefined;

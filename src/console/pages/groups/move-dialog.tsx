@@ -1,8 +1,8 @@
 /** Moving a group: the place, what that would mean, and only then the deed. */
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { call, seg } from "../../data/api.js";
+import { type DryRun, useDryRun } from "../../data/dry-run.js";
 import { refreshAll } from "../../data/live.js";
-import { type Problem, problemFrom } from "../../data/problem.js";
 import type { MovedGroup } from "../../data/shapes.js";
 import { CopyCommand } from "../../ui/copy.js";
 import { ActionDialog } from "../../ui/dialog.js";
@@ -32,9 +32,11 @@ export function MoveDialog(props: {
   const [text, setText] = useState("");
   const [partition, setPartition] = useState("0");
   const to = targetOf(kind, text, partition);
-  const preview = usePreview(group, topic, to);
+  const path = `/groups/${seg(group)}/cursor`;
+  const preview = useDryRun<MovedGroup>(path, to === null ? null : { topic, to });
+  const command = commandOf(group, topic, to);
   const move = async (): Promise<void> => {
-    const moved = await call<MovedGroup>(`/groups/${seg(group)}/cursor`, { body: { topic, to } });
+    const moved = await call<MovedGroup>(path, { body: { topic, to } });
     toast("good", `${group} was moved`, consequence(moved));
     refreshAll();
     onClose();
@@ -47,7 +49,7 @@ export function MoveDialog(props: {
       ready={preview.data !== undefined}
       act={move}
       onClose={onClose}
-      extra={<CopyCommand command={commandOf(group, topic, to)} />}
+      extra={command !== null && <CopyCommand command={command} />}
     >
       <div class="flex flex-col gap-3">
         <SelectField
@@ -70,11 +72,7 @@ export function MoveDialog(props: {
   );
 }
 
-function Preview({
-  preview,
-}: {
-  readonly preview: { readonly data?: MovedGroup; readonly problem?: Problem };
-}) {
+function Preview({ preview }: { readonly preview: DryRun<MovedGroup> }) {
   const { data, problem } = preview;
   if (problem !== undefined) return <p class="text-bad">{sentence(problem.message)}</p>;
   if (data === undefined) return <p class="text-faint">Say where to, and you will see what that means.</p>;
@@ -108,32 +106,6 @@ function verbOf(group: string, { redelivered, skipped }: MovedGroup): string {
   return redelivered > 0 ? `Redeliver ${plural(redelivered, "event")}` : `Move ${group}`;
 }
 
-/** Asked for again a moment after the last change. */
-function usePreview(group: string, topic: string, to: Target | null) {
-  const [state, setState] = useState<{ data?: MovedGroup; problem?: Problem }>({});
-  const text = JSON.stringify(to);
-  useEffect(() => {
-    setState({});
-    if (to === null) return;
-    const over = new AbortController();
-    const timer = setTimeout(async () => {
-      try {
-        const body = { topic, to, dryRun: true };
-        setState({
-          data: await call<MovedGroup>(`/groups/${seg(group)}/cursor`, { body, signal: over.signal }),
-        });
-      } catch (error) {
-        if (!over.signal.aborted) setState({ problem: problemFrom(error) });
-      }
-    }, 250);
-    return () => {
-      clearTimeout(timer);
-      over.abort();
-    };
-  }, [text]);
-  return state;
-}
-
 function targetOf(kind: Kind, text: string, partition: string): Target | null {
   switch (kind) {
     case "earliest":
@@ -152,16 +124,16 @@ function targetOf(kind: Kind, text: string, partition: string): Target | null {
   }
 }
 
-function commandOf(group: string, topic: string, to: Target | null): string {
-  const place =
-    to === null
-      ? "latest"
-      : typeof to === "string"
-        ? to
-        : "ts" in to
-          ? new Date(to.ts).toISOString()
-          : "id" in to
-            ? `id:${to.id}`
-            : `seq:${to.seq}`;
-  return `promethean cursor set ${shellWord(group)} ${shellWord(place)} --topic ${shellWord(topic)} --dry-run`;
+/** null: the command line moves all partitions of a topic, never one. */
+function commandOf(group: string, topic: string, to: Target | null): string | null {
+  const place = placeText(to);
+  return place === null
+    ? null
+    : `promethean cursor set ${shellWord(group)} ${shellWord(place)} --topic ${shellWord(topic)} --dry-run`;
+}
+
+function placeText(to: Target | null): string | null {
+  if (to === null || typeof to === "string") return to;
+  if ("ts" in to) return new Date(to.ts).toISOString();
+  return "id" in to ? `id:${to.id}` : null;
 }

@@ -87,7 +87,7 @@ const columnsOf = (topic: string): readonly Column<Blocked>[] => [
     id: "error",
     head: "Last error",
     grow: true,
-    cell: ({ error }) => <span title={error}>{error ?? "–"}</span>,
+    cell: ({ error = "–" }) => <span title={error}>{visible(error)}</span>,
   },
   {
     id: "next",

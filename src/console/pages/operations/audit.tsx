@@ -1,47 +1,29 @@
 /** Who did what, newest first. */
-import { useEffect, useState } from "preact/hooks";
 import { query, setQuery } from "../../app/router.js";
-import { call } from "../../data/api.js";
-import { useLive } from "../../data/live.js";
-import { problemFrom } from "../../data/problem.js";
+import { usePages } from "../../data/pages.js";
 import type { AuditEntry, Items } from "../../data/shapes.js";
-import { Button } from "../../ui/button.js";
 import { FilterBox, passes } from "../../ui/fields.js";
-import { moment, oneLine } from "../../ui/format.js";
+import { count, moment, oneLine, plural } from "../../ui/format.js";
 import { JsonView } from "../../ui/json-view.js";
+import { MoreButton } from "../../ui/more-button.js";
 import { Ago } from "../../ui/now.js";
 import { Facts, Section } from "../../ui/page.js";
 import { Panel, PanelPart } from "../../ui/panel.js";
 import { Empty, Loaded } from "../../ui/states.js";
 import { type Column, Table } from "../../ui/table.js";
-import { toast } from "../../ui/toast.js";
-
-type Page = Items<AuditEntry> & { readonly next: number | null };
 
 export function Audit() {
-  const live = useLive<Page>("/audit?limit=200", 5_000);
-  const [older, setOlder] = useState<{ items: readonly AuditEntry[]; next: number | null | undefined }>({
-    items: [],
-    next: undefined,
+  const live = usePages<AuditEntry, Items<AuditEntry>>("/audit?limit=200", 5_000, {
+    after: "before",
+    idOf: ({ number }) => String(number),
   });
-  useEffect(() => setOlder({ items: [], next: undefined }), []);
   const filter = query("q") ?? "";
-  const load = async (before: number): Promise<void> => {
-    try {
-      const page = await call<Page>(`/audit?limit=200&before=${before}`);
-      setOlder({ items: [...older.items, ...page.items], next: page.next });
-    } catch (error) {
-      toast("bad", "Could not load more", problemFrom(error).message);
-    }
-  };
   return (
     <Section>
       <Loaded live={live}>
-        {(first) => {
-          const lowest = first.items.at(-1)?.number ?? 0;
-          const all = [...first.items, ...older.items.filter(({ number }) => number < lowest)];
+        {() => {
+          const all = live.items;
           const rows = all.filter(({ actor, action, target }) => passes(filter, actor, action, target));
-          const next = older.next === undefined ? first.next : older.next;
           const open = all.find(({ number }) => String(number) === query("entry"));
           return (
             <>
@@ -62,11 +44,11 @@ export function Audit() {
                   </Empty>
                 }
               />
-              {next !== null && (
-                <div class="flex justify-end border-t border-line px-4 py-2">
-                  <Button onClick={() => load(next)}>Load more</Button>
-                </div>
-              )}
+              <div class="flex items-center border-t border-line px-4 py-2 text-xs text-faint">
+                {count(rows.length)} of {plural(all.length, "entry").replace("entrys", "entries")}
+                {live.hasMore && ", there are more"}
+                <MoreButton live={live} />
+              </div>
               {open !== undefined && <EntryPanel entry={open} />}
             </>
           );

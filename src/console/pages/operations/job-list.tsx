@@ -1,18 +1,13 @@
 /** Redrives and rebuilds that were asked for, on any hub. */
-import { useState } from "preact/hooks";
-import { may } from "../../app/session.js";
-import { call, seg } from "../../data/api.js";
-import { refreshAll, useLive } from "../../data/live.js";
-import { problemFrom } from "../../data/problem.js";
+import { useLive } from "../../data/live.js";
 import type { Items, Job } from "../../data/shapes.js";
 import { Badge, type Tone } from "../../ui/badge.js";
-import { Button } from "../../ui/button.js";
 import { duration } from "../../ui/format.js";
 import { Ago } from "../../ui/now.js";
 import { Section } from "../../ui/page.js";
 import { Empty, Loaded } from "../../ui/states.js";
 import { type Column, Table } from "../../ui/table.js";
-import { toast } from "../../ui/toast.js";
+import { StopButton } from "../jobs/stop-button.js";
 import { figureWords } from "./figure-words.js";
 
 export function JobList() {
@@ -70,26 +65,10 @@ const COLUMNS: readonly Column<Job>[] = [
     wide: true,
     cell: ({ startedMs, endedMs }) => (endedMs === undefined ? "–" : duration((endedMs - startedMs) / 1_000)),
   },
-  { id: "stop", head: "", align: "right", cell: (job) => <StopButton job={job} /> },
+  {
+    id: "stop",
+    head: <span class="sr-only">Stop</span>,
+    align: "right",
+    cell: (job) => <StopButton job={job} kind="quiet" />,
+  },
 ];
-
-function StopButton({ job: { id, kind, state, stopping } }: { readonly job: Job }) {
-  const [busy, setBusy] = useState(false);
-  if (state !== "running" || !may("ops", kind)) return null;
-  const stop = async (): Promise<void> => {
-    setBusy(true);
-    try {
-      await call(`/jobs/${seg(id)}/stop`, { body: {} });
-      refreshAll();
-    } catch (error) {
-      toast("bad", "Could not stop it", problemFrom(error).message);
-    } finally {
-      setBusy(false);
-    }
-  };
-  return (
-    <Button kind="quiet" busy={busy || stopping === true} onClick={stop}>
-      Stop
-    </Button>
-  );
-}

@@ -7,7 +7,7 @@ import type { Items, Outbox } from "../../data/shapes.js";
 import { Button } from "../../ui/button.js";
 import { CopyCommand } from "../../ui/copy.js";
 import { ActionDialog } from "../../ui/dialog.js";
-import { ago, count, oneLine, plural } from "../../ui/format.js";
+import { ago, count, oneLine, plural, visible } from "../../ui/format.js";
 import { Ago, now } from "../../ui/now.js";
 import { Figure, Section } from "../../ui/page.js";
 import { Empty, Loaded } from "../../ui/states.js";
@@ -102,8 +102,8 @@ function RequeueDialog({ dead, onClose }: { readonly dead: number; readonly onCl
 
 const COLUMNS: readonly Column<Entry>[] = [
   { id: "topic", head: "Topic", cell: ({ topic }) => topic },
-  { id: "key", head: "Key", cell: ({ key }) => <span class="mono">{key ?? "–"}</span> },
-  { id: "error", head: "Error", grow: true, cell: ({ error, payload }) => error ?? oneLine(payload) },
+  { id: "key", head: "Key", cell: ({ key }) => <span class="mono">{visible(key ?? "–")}</span> },
+  { id: "error", head: "Error", grow: true, cell: ({ error, payload }) => oneLine(error ?? payload) },
   { id: "failures", head: "Failures", align: "right", cell: ({ failures }) => count(failures) },
   { id: "added", head: "Added", align: "right", cell: ({ addedMs }) => <Ago ts={addedMs} /> },
 ];

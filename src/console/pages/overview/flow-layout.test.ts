@@ -75,4 +75,19 @@ describe("the flow picture", () => {
     const many = Array.from({ length: 500 }, (_, i) => group(`t${i % 50}`, `g${i}`));
     expect(layoutOf(stats({}, many)).nodes.length).toBeLessThan(30);
   });
+
+  it("calls nobody behind who may be: compactors between rounds; and shows none that rests", () => {
+    const far = { lag: 9, lagSeconds: 900 };
+    const { nodes } = layoutOf(
+      stats({ a: 1 }, [
+        group("a", "compactor:a", far),
+        group("a", "changelog:v", { ...far, resting: true }),
+        group("a", "changelog:v__1"),
+        group("a", "mailer", far),
+      ]),
+    );
+    expect(nodes.filter(({ behind }) => behind).map(({ label }) => label)).toEqual(["mailer"]);
+    expect(nodes.filter(({ label }) => label === "changelog:v")).toEqual([]);
+    expect(new Set(nodes.map(({ id }) => id)).size).toBe(nodes.length);
+  });
 });

@@ -1,6 +1,8 @@
 /** Where each node and line of the flow picture stands. Pure: numbers in, numbers out. */
 import type { GroupStats, Stats } from "../../data/shapes.js";
+import { isFarBehind } from "../../data/stats-past.js";
 import { duration, si } from "../../ui/format.js";
+import { viewOf } from "../views/feeder.js";
 
 export const WIDTH = 1_080;
 export const HEIGHT = 260;
@@ -8,7 +10,6 @@ const NODE_WIDTH = 230;
 const ROW = 46;
 const MAX_ROWS = 9;
 const COLUMNS = [0, (WIDTH - NODE_WIDTH) / 2, WIDTH - NODE_WIDTH] as const;
-const BEHIND_SECONDS = 60;
 
 export interface FlowNode {
   readonly id: string;
@@ -40,7 +41,7 @@ export interface FlowLayout {
 export function layoutOf(stats: Stats): FlowLayout {
   const rates = new Map(stats.topics.map(({ topic, publishedPerSecond }) => [topic, publishedPerSecond]));
   const groups = stats.groups
-    .filter(({ topic }) => !topic.startsWith("dlq."))
+    .filter(({ topic, resting }) => !topic.startsWith("dlq.") && resting !== true)
     .sort((a, b) => weight(b, rates) - weight(a, rates))
     .slice(0, MAX_ROWS);
   const names = new Set([...groups.map(({ topic }) => topic), ...quietTopics(stats, rates)]);
@@ -139,11 +140,6 @@ function viewNode(group: GroupStats, y: number): FlowNode {
   };
 }
 
-/** Projectors' groups are named after their view. */
-function viewOf(group: string): string | null {
-  return group.startsWith("changelog:") ? group.slice("changelog:".length).replace(/__\d+$/, "") : null;
-}
-
 function quietTopics(stats: Stats, rates: ReadonlyMap<string, number>): string[] {
   return stats.topics
     .map(({ topic }) => topic)
@@ -158,6 +154,6 @@ function weight(group: GroupStats, rates: ReadonlyMap<string, number>): number {
   return (rates.get(group.topic) ?? 0) + (group.deliveredPerSecond ?? 0) + (isBehind(group) ? 1e9 : 0);
 }
 
-function isBehind({ lag, lagSeconds, paused }: GroupStats): boolean {
-  return lag > 0 && (lagSeconds > BEHIND_SECONDS || paused !== undefined);
+function isBehind(group: GroupStats): boolean {
+  return group.lag > 0 && (group.paused !== undefined || isFarBehind(group));
 }

@@ -1,7 +1,8 @@
 /** Where events go: topics at the left, the groups that read them, the views these feed. Width by rate. */
-import { go, to } from "../../app/router.js";
+import { to } from "../../app/router.js";
 import type { Stats } from "../../data/shapes.js";
-import { rate } from "../../ui/format.js";
+import { rate, visible } from "../../ui/format.js";
+import { Link } from "../../ui/link.js";
 import { Empty } from "../../ui/states.js";
 import { type FlowNode, HEIGHT, layoutOf, WIDTH } from "./flow-layout.js";
 
@@ -45,15 +46,7 @@ export function Flow({ stats }: { readonly stats: Stats }) {
 function Node({ node }: { readonly node: FlowNode }) {
   const { x, y, width, label, perSecond, note, href } = node;
   return (
-    <a
-      href={to(...href)}
-      class="group"
-      onClick={(event) => {
-        if (event.metaKey || event.ctrlKey) return;
-        event.preventDefault();
-        go(to(...href));
-      }}
-    >
+    <Link href={to(...href)} class="group">
       <title>{`${label}: ${note ?? rate(perSecond)}`}</title>
       <rect
         x={x}
@@ -66,7 +59,7 @@ function Node({ node }: { readonly node: FlowNode }) {
         class="group-hover:stroke-ember"
       />
       <text x={x + 10} y={y - 1} font-size="12" font-weight="500" fill="var(--color-ink)">
-        {clip(label)}
+        {clip(visible(label))}
       </text>
       <text
         x={x + 10}
@@ -76,7 +69,7 @@ function Node({ node }: { readonly node: FlowNode }) {
       >
         {note ?? rate(perSecond)}
       </text>
-    </a>
+    </Link>
   );
 }
 

@@ -4,6 +4,7 @@ import { who } from "../../app/session.js";
 import { useLive } from "../../data/live.js";
 import type { Overview } from "../../data/shapes.js";
 import { moments, statsProblem, useStats } from "../../data/stats.js";
+import { known, lagOf } from "../../data/stats-past.js";
 import { Chart } from "../../ui/chart.js";
 import { bytes, count, duration, milliseconds, plural, rate, si } from "../../ui/format.js";
 import { Facts, Figure, PageHead, Section } from "../../ui/page.js";
@@ -85,7 +86,8 @@ function Figures() {
   const stats = useStats();
   if (stats === undefined) return null;
   const past = moments.value.slice(-60);
-  const { totals, lag, lagSeconds, deadLetters } = stats;
+  const { totals, deadLetters } = stats;
+  const { lag, lagSeconds } = lagOf(stats.groups);
   const topics = Object.keys(deadLetters.topics).length;
   return (
     <div class="grid grid-cols-2 gap-4 md:grid-cols-3 xl:grid-cols-6">
@@ -109,14 +111,14 @@ function Figures() {
         tone={lagSeconds > 60 ? "warn" : undefined}
         href={to("groups", { "groups.sort": "-lag" })}
       >
-        <Sparkline values={past.map((m) => m.lag ?? 0)} color="lag" width={72} />
+        <Sparkline values={known(past, "lag")} color="lag" width={72} />
       </Figure>
       <Figure
         name="Handler p99"
         value={totals.handlerP99Ms === null ? "–" : milliseconds(totals.handlerP99Ms)}
         detail="to settlement"
       >
-        <Sparkline values={past.map((m) => m.handlerP99Ms ?? 0)} color="handling" width={72} />
+        <Sparkline values={known(past, "handlerP99Ms")} color="handling" width={72} />
       </Figure>
       <Figure
         name="Dead letters"
@@ -127,7 +129,7 @@ function Figures() {
         tone={deadLetters.open > 0 ? "bad" : undefined}
         href={to("dead-letters")}
       >
-        <Sparkline values={past.map((m) => m.dead ?? 0)} color="dead" width={72} />
+        <Sparkline values={known(past, "dead")} color="dead" width={72} />
       </Figure>
     </div>
   );

@@ -22,13 +22,18 @@ interface Row {
 
 export function SchemaList() {
   const live = useLive<Items<SchemaEntry>>("/schemas", 10_000);
-  const topics = useLive<Items<TopicRow>>("/topics", 10_000).data?.items ?? [];
+  const topics = useLive<Items<TopicRow>>("/topics", 10_000);
   return (
     <>
       <PageHead title="Schemas" actions={<CopyCommand command="promethean schema status" />}>
         What payloads look like, version by version, and whether old and new go together.
       </PageHead>
-      <Loaded live={live}>{({ items }) => <Coverage rows={rowsOf(items, topics)} />}</Loaded>
+      {/* Without the topics every one would seem to have a schema. */}
+      <Loaded live={live}>
+        {({ items }) => (
+          <Loaded live={topics}>{({ items: all }) => <Coverage rows={rowsOf(items, all)} />}</Loaded>
+        )}
+      </Loaded>
     </>
   );
 }
@@ -36,10 +41,13 @@ export function SchemaList() {
 function rowsOf(entries: readonly SchemaEntry[], topics: readonly TopicRow[]): Row[] {
   const own = topics.filter(({ name }) => !name.startsWith("dlq.") && !name.endsWith(".snapshot"));
   const names = [...new Set([...own.map(({ name }) => name), ...entries.map(({ topic }) => topic)])].sort();
+  const events = new Map(topics.map((topic) => [topic.name, topic.events]));
+  const versions = new Map<string, SchemaEntry[]>();
+  for (const entry of entries) versions.set(entry.topic, [...(versions.get(entry.topic) ?? []), entry]);
   return names.map((topic) => ({
     topic,
-    events: topics.find(({ name }) => name === topic)?.events ?? 0,
-    versions: entries.filter((entry) => entry.topic === topic),
+    events: events.get(topic) ?? 0,
+    versions: versions.get(topic) ?? [],
   }));
 }
 

@@ -1,19 +1,18 @@
 /** Looking into a topic: from either end, by time, seq, key, header or text, page by page. */
 import { RefreshCw } from "lucide-preact";
-import { useEffect, useState } from "preact/hooks";
 import { query, setQuery } from "../../app/router.js";
-import { call, seg, withQuery } from "../../data/api.js";
-import { refreshAll, useLive } from "../../data/live.js";
-import { problemFrom } from "../../data/problem.js";
+import { seg, withQuery } from "../../data/api.js";
+import { refreshAll } from "../../data/live.js";
+import { usePages } from "../../data/pages.js";
 import type { EventRecord, Items } from "../../data/shapes.js";
 import { Button } from "../../ui/button.js";
 import { CopyCommand } from "../../ui/copy.js";
 import { FilterBox, SelectField } from "../../ui/fields.js";
 import { count, plural, shellWord } from "../../ui/format.js";
+import { MoreButton } from "../../ui/more-button.js";
 import { Section } from "../../ui/page.js";
 import { Empty, Loaded } from "../../ui/states.js";
 import { Table } from "../../ui/table.js";
-import { toast } from "../../ui/toast.js";
 import { EVENT_COLUMNS } from "../events/event-columns.js";
 
 type Page = Items<EventRecord> & { readonly next: string | null; readonly scanned: number };
@@ -23,15 +22,17 @@ const LIMIT = 100;
 export function Browse({ topic, partitions }: { readonly topic: string; readonly partitions: number }) {
   const order = query("order") ?? "newest";
   const path = browsePath(topic, order);
-  const live = useLive<Page>(path, Number.POSITIVE_INFINITY);
-  const more = useMore(path, live.data);
+  const live = usePages<EventRecord, Page>(path, Number.POSITIVE_INFINITY, {
+    after: "after",
+    idOf: ({ id }) => id,
+  });
   return (
     <Section>
       <BrowseBar topic={topic} partitions={partitions} order={order} />
       <Loaded live={live} rows={12}>
-        {(first) => {
-          const rows = [...first.items, ...more.items];
-          const next = more.next === undefined ? first.next : more.next;
+        {() => {
+          const rows = live.items;
+          const scanned = live.pages.reduce((sum, page) => sum + page.scanned, 0);
           return (
             <>
               <Table
@@ -41,15 +42,11 @@ export function Browse({ topic, partitions }: { readonly topic: string; readonly
                 rowKey={({ id }) => id}
                 open={query("event")}
                 onOpen={({ id }) => setQuery({ event: id }, { push: query("event") === null })}
-                empty={<NoEvents topic={topic} scanned={first.scanned} more={next !== null} />}
+                empty={<NoEvents topic={topic} scanned={scanned} more={live.hasMore} />}
               />
               <div class="flex items-center gap-3 border-t border-line px-4 py-2 text-xs text-faint">
-                {count(rows.length)} shown, {count(first.scanned + more.scanned)} looked at
-                {next !== null && (
-                  <Button class="ml-auto" busy={more.busy} onClick={() => more.load(next)}>
-                    {rows.length === 0 ? "Look further" : "Load more"}
-                  </Button>
-                )}
+                {count(rows.length)} shown, {count(scanned)} looked at
+                <MoreButton live={live}>{rows.length === 0 ? "Look further" : "Load more"}</MoreButton>
               </div>
             </>
           );
@@ -65,8 +62,14 @@ function BrowseBar(props: { readonly topic: string; readonly partitions: number;
     <div class="flex flex-wrap items-center gap-2 border-b border-line px-4 py-2">
       <FilterBox name="text" placeholder="Text in the event" />
       <FilterBox name="key" placeholder="Key" main={false} />
-      <FilterBox name="header" placeholder="Header: name=…" hint="name=value" main={false} />
-      <FilterBox name="from" placeholder="From: time, seq:42" hint="A time, seq:42 or id:…" main={false} />
+      <FilterBox name="header" label="Header" placeholder="Header: name=…" hint="name=value" main={false} />
+      <FilterBox
+        name="from"
+        label="From"
+        placeholder="From: time, seq:42"
+        hint="A time, seq:42 or id:…"
+        main={false}
+      />
       <SelectField
         bare
         label="Partition"
@@ -117,40 +120,12 @@ function browsePath(topic: string, order: string): string {
 function commandOf(topic: string): string {
   const from = query("from");
   const key = query("key");
+  const partition = query("partition");
   const parts = ["promethean export", shellWord(topic)];
   if (from !== null) parts.push("--from", shellWord(from));
   if (key !== null) parts.push("--key", shellWord(key));
+  if (partition !== null) parts.push("--partition", shellWord(partition));
   return parts.join(" ");
-}
-
-interface More {
-  readonly items: readonly EventRecord[];
-  readonly next: string | null | undefined;
-  readonly scanned: number;
-}
-
-/** The pages after the first; forgotten when that changes. */
-function useMore(path: string, first: Page | undefined) {
-  const none: More = { items: [], next: undefined, scanned: 0 };
-  const [more, setMore] = useState(none);
-  const [busy, setBusy] = useState(false);
-  useEffect(() => setMore(none), [path, first]);
-  const load = async (after: string): Promise<void> => {
-    setBusy(true);
-    try {
-      const page = await call<Page>(`${path}&after=${seg(after)}`);
-      setMore({
-        items: [...more.items, ...page.items],
-        next: page.next,
-        scanned: more.scanned + page.scanned,
-      });
-    } catch (error) {
-      toast("bad", "Could not load more", problemFrom(error).message);
-    } finally {
-      setBusy(false);
-    }
-  };
-  return { ...more, busy, load };
 }
 
 function NoEvents(props: { readonly topic: string; readonly scanned: number; readonly more: boolean }) {

@@ -1,19 +1,13 @@
 /** Publishing by hand: the payload is checked as one types, against JSON and against the topic's schema. */
 import { useMemo, useState } from "preact/hooks";
-import { call } from "../../data/api.js";
 import { refreshAll } from "../../data/live.js";
+import { usePublish } from "../../data/publish.js";
 import { CopyCommand } from "../../ui/copy.js";
 import { ActionDialog } from "../../ui/dialog.js";
 import { JsonField, TextField } from "../../ui/fields.js";
 import { shellWord } from "../../ui/format.js";
 import { toast } from "../../ui/toast.js";
 import { exampleOf, type SchemaIssue, violations } from "./schema-check.js";
-
-interface Published {
-  readonly id: string;
-  readonly partition: number;
-  readonly seq: number;
-}
 
 export function PublishDialog(props: {
   readonly topic: string;
@@ -26,6 +20,7 @@ export function PublishDialog(props: {
   );
   const [key, setKey] = useState("");
   const [headers, setHeaders] = useState("");
+  const send = usePublish();
   const payload = useMemo(() => parsed(text), [text]);
   const issues = useMemo(
     () => (payload.ok && schema !== undefined ? violations(schema, payload.value) : []),
@@ -34,13 +29,11 @@ export function PublishDialog(props: {
   const headerLines = headers.split("\n").filter((line) => line.trim() !== "");
   const badHeader = headerLines.find((line) => !/^[^:\s]+:/.test(line));
   const publish = async (): Promise<void> => {
-    const { partition, seq } = await call<Published>("/publish", {
-      body: {
-        topic,
-        payload: payload.value,
-        ...(key !== "" && { key }),
-        ...(headerLines.length > 0 && { headers: headersOf(headerLines) }),
-      },
+    const { partition, seq } = await send({
+      topic,
+      payload: payload.value,
+      ...(key !== "" && { key }),
+      ...(headerLines.length > 0 && { headers: headersOf(headerLines) }),
     });
     toast("good", "Published", `${topic}, partition ${partition}, seq ${seq}`);
     refreshAll();

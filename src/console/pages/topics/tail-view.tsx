@@ -4,14 +4,14 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { query, setQuery } from "../../app/router.js";
 import { isRunning } from "../../data/live.js";
 import type { EventRecord } from "../../data/shapes.js";
-import { tail } from "../../data/tail.js";
+import { type TailState, tail } from "../../data/tail.js";
 import { Badge } from "../../ui/badge.js";
 import { Button } from "../../ui/button.js";
 import { CopyCommand } from "../../ui/copy.js";
 import { FilterBox, SelectField } from "../../ui/fields.js";
 import { count, shellWord } from "../../ui/format.js";
 import { Section } from "../../ui/page.js";
-import { Empty } from "../../ui/states.js";
+import { Empty, Failure } from "../../ui/states.js";
 import { Table } from "../../ui/table.js";
 import { EVENT_COLUMNS } from "../events/event-columns.js";
 
@@ -31,7 +31,7 @@ export function TailView({ topic, partitions }: { readonly topic: string; readon
   return (
     <Section>
       <div class="flex flex-wrap items-center gap-2 border-b border-line px-4 py-2">
-        <TailState state={state} paused={paused} missed={missed} />
+        <StateBadge state={state} paused={paused} missed={missed} />
         <FilterBox name="key" placeholder="Only this key" />
         <SelectField
           bare
@@ -47,7 +47,7 @@ export function TailView({ topic, partitions }: { readonly topic: string; readon
           {count(seen)} since you opened this
         </span>
         <div class="ml-auto flex items-center gap-1">
-          <CopyCommand short command={`promethean tail ${shellWord(topic)}`} />
+          <CopyCommand short command={commandOf(topic, key, partition)} />
           <Button kind="quiet" icon={Eraser} onClick={clear}>
             Clear
           </Button>
@@ -56,35 +56,52 @@ export function TailView({ topic, partitions }: { readonly topic: string; readon
           </Button>
         </div>
       </div>
-      <Table
-        name="tail"
-        tall
-        columns={EVENT_COLUMNS}
-        rows={events}
-        rowKey={({ id }) => id}
-        open={query("event")}
-        onOpen={({ id }) => setQuery({ event: id }, { push: query("event") === null })}
-        empty={
-          <Empty
-            title="Waiting for events"
-            command={`promethean publish ${shellWord(topic)} '{"hello":"world"}'`}
-          >
-            What is published from now on appears here.
-          </Empty>
-        }
-      />
+      {state.kind === "refused" ? (
+        <Failure problem={state.problem} />
+      ) : (
+        <Table
+          name="tail"
+          tall
+          columns={EVENT_COLUMNS}
+          rows={events}
+          rowKey={({ id }) => id}
+          open={query("event")}
+          onOpen={({ id }) => setQuery({ event: id }, { push: query("event") === null })}
+          empty={
+            <Empty
+              title="Waiting for events"
+              command={`promethean publish ${shellWord(topic)} '{"hello":"world"}'`}
+            >
+              What is published from now on appears here.
+            </Empty>
+          }
+        />
+      )}
     </Section>
   );
 }
 
-type State = "connecting" | "live" | "reconnecting";
+function commandOf(topic: string, key: string | undefined, partition: string | null): string {
+  const parts = ["promethean tail", shellWord(topic)];
+  if (key !== undefined) parts.push("--key", shellWord(key));
+  if (partition !== null) parts.push("--partition", shellWord(partition));
+  return parts.join(" ");
+}
 
-function TailState(props: { readonly state: State; readonly paused: boolean; readonly missed: number }) {
+function StateBadge(props: { readonly state: TailState; readonly paused: boolean; readonly missed: number }) {
   const { state, paused, missed } = props;
   if (paused) return <Badge tone="warn">Paused{missed > 0 ? `, ${count(missed)} more` : ""}</Badge>;
   if (!isRunning.value) return <Badge>Live updates are off</Badge>;
-  if (state === "live") return <Badge tone="ember">Live</Badge>;
-  return <Badge>{state === "connecting" ? "Connecting" : "Reconnecting"}</Badge>;
+  switch (state.kind) {
+    case "live":
+      return <Badge tone="ember">Live</Badge>;
+    case "connecting":
+      return <Badge>Connecting</Badge>;
+    case "reconnecting":
+      return <Badge>Reconnecting</Badge>;
+    case "refused":
+      return <Badge tone="bad">Refused</Badge>;
+  }
 }
 
 function useTail(o: {
@@ -94,7 +111,7 @@ function useTail(o: {
   readonly paused: boolean;
 }) {
   const { topic, key, partition } = o;
-  const [state, setState] = useState<State>("connecting");
+  const [state, setState] = useState<TailState>({ kind: "connecting" });
   const [shown, setShown] = useState<{ events: readonly EventRecord[]; seen: number; missed: number }>({
     events: [],
     seen: 0,

@@ -1,6 +1,6 @@
 /** The graph: events as nodes from left to right by time, lanes by topic, lines by cause. */
 import type { Trace } from "../../data/shapes.js";
-import { duration } from "../../ui/format.js";
+import { duration, visible } from "../../ui/format.js";
 import { LANE, LEFT, NODE_HEIGHT, NODE_WIDTH, placesOf } from "./trace-layout.js";
 
 interface GraphProps {
@@ -61,7 +61,7 @@ export function TraceGraph({ trace, chosen, onChoose }: GraphProps) {
             }}
             class={`absolute flex flex-col justify-center rounded-md border bg-surface px-2.5 text-left ${event.id === chosen ? "border-ember shadow-[0_0_0_1px_var(--color-ember)]" : "border-line-strong hover:border-ember"}`}
           >
-            <span class="mono truncate text-xs">{event.key ?? event.id.slice(0, 13)}</span>
+            <span class="mono truncate text-xs">{visible(event.key ?? event.id.slice(0, 13))}</span>
             <span class="text-2xs text-faint">
               {event.id === trace.root ? "this event · " : ""}+{duration(sinceFirstMs / 1_000)}
             </span>

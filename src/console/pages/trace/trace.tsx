@@ -10,7 +10,7 @@ import type { EventRecord, Trace } from "../../data/shapes.js";
 import { Badge } from "../../ui/badge.js";
 import { Button } from "../../ui/button.js";
 import { TextField } from "../../ui/fields.js";
-import { duration, plural } from "../../ui/format.js";
+import { duration, plural, visible } from "../../ui/format.js";
 import { PageHead, Section } from "../../ui/page.js";
 import { Loaded } from "../../ui/states.js";
 import { EventBody } from "../events/event-panel.js";
@@ -86,7 +86,7 @@ function TraceView(props: { readonly path: string; readonly id?: string; readonl
   return (
     <>
       <PageHead
-        title={name}
+        title={visible(name)}
         mono
         crumbs={[{ label: "Trace", href: to("trace") }]}
         actions={
@@ -122,7 +122,7 @@ function TraceView(props: { readonly path: string; readonly id?: string; readonl
 function Chosen({ event }: { readonly event: EventRecord | undefined }) {
   if (event === undefined) return null;
   return (
-    <Section title={event.topic} note={event.key}>
+    <Section title={event.topic} note={visible(event.key ?? "")}>
       <div class="p-4">
         <EventBody event={event} />
       </div>

@@ -1,17 +1,17 @@
 /** Rebuilding a view beside the one in use: progress, the differences, and only then, if wanted, the switch. */
 import { useState } from "preact/hooks";
 import { call, seg } from "../../data/api.js";
-import { refreshAll, useLive } from "../../data/live.js";
+import { refreshAll } from "../../data/live.js";
 import { problemFrom } from "../../data/problem.js";
 import type { Job } from "../../data/shapes.js";
 import { Button } from "../../ui/button.js";
 import { CopyCommand } from "../../ui/copy.js";
-import { ActionDialog, Dialog } from "../../ui/dialog.js";
-import { count, duration, shellWord } from "../../ui/format.js";
+import { ActionDialog } from "../../ui/dialog.js";
+import { count, duration, shellWord, visible } from "../../ui/format.js";
 import { JsonView } from "../../ui/json-view.js";
 import { Progress } from "../../ui/progress.js";
-import { sentence } from "../../ui/states.js";
 import { toast } from "../../ui/toast.js";
+import { JobDialog } from "../jobs/job-dialog.js";
 
 interface RebuildResult {
   readonly switched: boolean;
@@ -36,7 +36,11 @@ export function RebuildDialog({ view, onClose }: { readonly view: string; readon
       verb={switchOver ? `Rebuild ${view} and switch over` : `Rebuild ${view} and compare`}
       act={start}
       onClose={onClose}
-      extra={<CopyCommand command={`promethean view rebuild ${shellWord(view)} --dry-run`} />}
+      extra={
+        <CopyCommand
+          command={`promethean view rebuild ${shellWord(view)}${switchOver ? "" : " --dry-run"}`}
+        />
+      }
     >
       <p class="mb-3">
         Makes the view anew from its log, beside the one in use, and compares the two. Readers notice nothing.
@@ -59,45 +63,36 @@ export function RebuildDialog({ view, onClose }: { readonly view: string; readon
 
 function Running(props: { readonly id: string; readonly view: string; readonly onClose: () => void }) {
   const { id, view, onClose } = props;
-  const job = useLive<Job>(`/jobs/${seg(id)}`, 700).data;
-  const isOver = job !== undefined && job.state !== "running";
+  return (
+    <JobDialog
+      id={id}
+      titles={{ running: `Rebuilding ${view}…`, over: (state) => `Rebuild of ${view}: ${state}` }}
+      onClose={onClose}
+      actions={({ result }) =>
+        (result as RebuildResult | undefined)?.switched && <RollBack view={view} onDone={onClose} />
+      }
+    >
+      {(job, isOver) => (
+        <>
+          {!isOver && <Taken progress={job?.progress ?? {}} />}
+          {job?.state === "done" && <Differences result={job.result as RebuildResult} />}
+        </>
+      )}
+    </JobDialog>
+  );
+}
+
+function Taken({ progress }: { readonly progress: Job["progress"] }) {
   const {
     events = 0,
     total = 0,
     etaSeconds,
-  } = (job?.progress ?? {}) as {
+  } = progress as {
     events?: number;
     total?: number;
     etaSeconds?: number | null;
   };
-  const close = (): void => {
-    refreshAll();
-    onClose();
-  };
-  return (
-    <Dialog
-      wide
-      title={isOver ? `Rebuild of ${view}: ${job.state}` : `Rebuilding ${view}…`}
-      onClose={close}
-      footer={
-        <>
-          {!isOver && <Button onClick={() => call(`/jobs/${seg(id)}/stop`, { body: {} })}>Stop</Button>}
-          {isOver && (job.result as RebuildResult | undefined)?.switched && (
-            <RollBack view={view} onDone={close} />
-          )}
-          <Button kind="primary" onClick={close}>
-            {isOver ? "Done" : "Go on in the background"}
-          </Button>
-        </>
-      }
-    >
-      <div data-job={job?.state}>
-        {!isOver && <Progress done={events} total={total} label={etaWords(etaSeconds)} />}
-        {job?.error !== undefined && <p class="text-bad">{sentence(job.error.detail)}</p>}
-        {job?.state === "done" && <Differences result={job.result as RebuildResult} />}
-      </div>
-    </Dialog>
-  );
+  return <Progress done={events} total={total} label={etaWords(etaSeconds)} />;
 }
 
 /** The way back, for as long as the difference is before one's eyes. */
@@ -108,6 +103,7 @@ function RollBack({ view, onDone }: { readonly view: string; readonly onDone: ()
     try {
       await call(`/views/${seg(view)}/rollback`, { body: {} });
       toast("good", `${view} is as it was`, "The view that counted before counts again.");
+      refreshAll();
       onDone();
     } catch (error) {
       toast("bad", "Could not go back", problemFrom(error).message);
@@ -140,7 +136,7 @@ function Differences({ result }: { readonly result: RebuildResult }) {
       </p>
       {samples.map(({ key, before, after }) => (
         <div key={key} class="mb-3">
-          <p class="mono mb-1">{key}</p>
+          <p class="mono mb-1">{visible(key)}</p>
           <JsonView value={after} before={before} label={`difference of ${key}`} maxHeight="max-h-56" />
         </div>
       ))}

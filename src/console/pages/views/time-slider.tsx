@@ -1,5 +1,6 @@
 /** Through time by hand: a mark for each change, and the document as it was where one stands. */
 import { ChevronLeft, ChevronRight } from "lucide-preact";
+import { useEffect, useState } from "preact/hooks";
 import type { EventRecord } from "../../data/shapes.js";
 import { Button } from "../../ui/button.js";
 import { moment } from "../../ui/format.js";
@@ -11,6 +12,8 @@ interface SliderProps {
   readonly onAt: (ts: number | null) => void;
 }
 
+const SETTLE_MS = 120;
+
 export function TimeSlider({ changes, at, onAt }: SliderProps) {
   const first = changes[0]?.ts ?? 0;
   const last = changes.at(-1)?.ts ?? first;
@@ -18,6 +21,16 @@ export function TimeSlider({ changes, at, onAt }: SliderProps) {
   const [from, until] = [first - margin, last + margin];
   const share = (ts: number): string => `${((ts - from) / (until - from)) * 100}%`;
   const place = at ?? until;
+  // While it is drawn, it goes through a time for each pixel: only where it comes to rest the hub is asked.
+  const [drawn, setDrawn] = useState<number | null>(null);
+  useEffect(() => {
+    if (drawn === null) return;
+    const timer = setTimeout(() => {
+      setDrawn(null);
+      onAt(drawn >= Math.ceil(until) - 1 ? null : drawn);
+    }, SETTLE_MS);
+    return () => clearTimeout(timer);
+  }, [drawn]);
   const earlier = changes.filter(({ ts }) => ts < (at ?? Number.POSITIVE_INFINITY)).at(at === null ? -2 : -1);
   const later = changes.find(({ ts }) => at !== null && ts > at);
   return (
@@ -43,15 +56,12 @@ export function TimeSlider({ changes, at, onAt }: SliderProps) {
           <input
             type="range"
             aria-label="Time"
-            aria-valuetext={at === null ? "now" : moment(at)}
+            aria-valuetext={drawn !== null ? moment(drawn) : at === null ? "now" : moment(at)}
             class="absolute inset-0 w-full cursor-pointer appearance-none bg-transparent [&::-moz-range-thumb]:size-3.5 [&::-moz-range-thumb]:rounded-full [&::-moz-range-thumb]:border-2 [&::-moz-range-thumb]:border-surface [&::-moz-range-thumb]:bg-ink [&::-webkit-slider-thumb]:size-4 [&::-webkit-slider-thumb]:appearance-none [&::-webkit-slider-thumb]:rounded-full [&::-webkit-slider-thumb]:border-2 [&::-webkit-slider-thumb]:border-surface [&::-webkit-slider-thumb]:bg-ink"
             min={Math.floor(from)}
             max={Math.ceil(until)}
-            value={place}
-            onInput={(event) => {
-              const ts = Number(event.currentTarget.value);
-              onAt(ts >= Math.ceil(until) - 1 ? null : ts);
-            }}
+            value={drawn ?? place}
+            onInput={(event) => setDrawn(Number(event.currentTarget.value))}
           />
         </div>
         <Button
@@ -67,7 +77,7 @@ export function TimeSlider({ changes, at, onAt }: SliderProps) {
       </div>
       <div class="flex justify-between px-10 text-2xs text-faint">
         <span>{moment(first).slice(0, 19)}</span>
-        <span>{at === null ? "" : moment(at)}</span>
+        <span>{drawn !== null ? moment(drawn) : at === null ? "" : moment(at)}</span>
         <span>{moment(last).slice(0, 19)}</span>
       </div>
     </div>

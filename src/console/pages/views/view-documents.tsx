@@ -9,7 +9,7 @@ import type { GroupLag, Items, ViewInfo, ViewRecord } from "../../data/shapes.js
 import { Button } from "../../ui/button.js";
 import { CopyCommand } from "../../ui/copy.js";
 import { FilterBox } from "../../ui/fields.js";
-import { count, lagText, oneLine, plural, shellWord } from "../../ui/format.js";
+import { count, lagText, oneLine, plural, shellWord, visible } from "../../ui/format.js";
 import { Link, TextLink } from "../../ui/link.js";
 import { Ago } from "../../ui/now.js";
 import { PageHead, Section } from "../../ui/page.js";
@@ -17,7 +17,7 @@ import { Empty, Loaded } from "../../ui/states.js";
 import { type Column, Table } from "../../ui/table.js";
 import { feederOf } from "./feeder.js";
 import { RebuildDialog } from "./rebuild-dialog.js";
-import { whereOf } from "./where.js";
+import { type Where, whereOf } from "./where.js";
 
 type Page = Items<ViewRecord> & { readonly next: string | null };
 
@@ -40,7 +40,7 @@ export function ViewDocuments({ view }: { readonly view: string }) {
         crumbs={[{ label: "Views", href: to("views") }]}
         actions={
           <>
-            <CopyCommand command={`promethean view ls ${shellWord(view)}`} />
+            <CopyCommand command={commandOf(view, where.params, query("order"))} />
             {may("ops", "rebuild") && info?.topic != null && (
               <Button icon={RotateCw} onClick={() => setRebuilding(true)}>
                 Rebuild…
@@ -64,7 +64,7 @@ export function ViewDocuments({ view }: { readonly view: string }) {
       </PageHead>
       <Section>
         <div class="flex flex-wrap items-center gap-3 border-b border-line px-4 py-2">
-          <FilterBox name="where" placeholder="status=paid total>100" />
+          <FilterBox name="where" label="Search by field" placeholder="status=paid total>100" />
           <GoToKey view={view} />
           {where.wrong !== undefined && <span class="text-sm text-bad">{where.wrong}</span>}
         </div>
@@ -91,6 +91,14 @@ export function ViewDocuments({ view }: { readonly view: string }) {
       {rebuilding && <RebuildDialog view={view} onClose={() => setRebuilding(false)} />}
     </>
   );
+}
+
+function commandOf(view: string, params: Where["params"], order: string | null): string {
+  const parts = ["promethean view ls", shellWord(view)];
+  for (const [name, value] of Object.entries(params))
+    parts.push("--where", shellWord(`${name.slice("where.".length)}=${value}`));
+  if (order !== null) parts.push("--order", shellWord(order));
+  return parts.join(" ");
 }
 
 function GoToKey({ view }: { readonly view: string }) {
@@ -133,7 +141,7 @@ function columnsOf(view: string, items: readonly ViewRecord[]): Column<ViewRecor
           href={to("views", view, _key)}
           class="mono inline-block max-w-72 truncate rounded-sm align-bottom hover:underline"
         >
-          {_key}
+          {visible(_key)}
         </Link>
       ),
     },
