@@ -28,6 +28,16 @@ async function at(path: string, token?: string): Promise<Page> {
   return visited.page;
 }
 
+/** As a hand draws it: many times, one after the other. Returns the last. */
+function drawThrough(slider: { value: string; min: string; dispatchEvent(event: Event): boolean }): string {
+  const from = Number(slider.min);
+  for (let step = 1; step <= 50; step++) {
+    slider.value = String(from + step * 60_000);
+    slider.dispatchEvent(new Event("input", { bubbles: true }));
+  }
+  return slider.value;
+}
+
 async function lettersOpen(): Promise<number> {
   const response = await fetch(`${shop.hub.url}/dlq`, { headers: { authorization: "Bearer admin-token" } });
   const { items } = (await response.json()) as { items: { open: number }[] };
@@ -48,10 +58,28 @@ describe("signing in", () => {
     expect(page.url()).toBe(`${shop.hub.url}/ui/topics?q=orders`);
     await page.reload();
     await page.getByRole("link", { name: "orders.placed" }).waitFor();
+    await page.locator("[data-health=warn]").waitFor();
     await page.getByRole("button", { name: "Sign out" }).click();
     await page.getByLabel("Access token").waitFor();
     await page.reload();
     await page.getByLabel("Access token").waitFor();
+  });
+
+  it("shows nothing of one token to the next, and says that one has run out, or that the hub is away", async () => {
+    const page = await at("/ui/topics");
+    await page.locator("[data-health=warn]").waitFor();
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.route("**/whoami", (route) => route.abort());
+    await page.getByLabel("Access token").fill(READER);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await sees(page, "The hub cannot be reached. Trying again…");
+    await page.unroute("**/whoami");
+    await page.getByRole("link", { name: "orders.placed" }).waitFor();
+    // It may not read the figures: those of the one before are gone.
+    expect(await page.locator("[data-health]").textContent()).toBe("Connected");
+    await page.route("**/topics", (route) => route.fulfill({ status: 401, json: { code: "UNAUTHORIZED" } }));
+    await sees(page, "Your token has run out");
+    expect(page.url()).toBe(`${shop.hub.url}/ui/topics`);
   });
 
   it("takes the token out of a link, and leaves it nowhere in the address", async () => {
@@ -138,6 +166,79 @@ describe("the pages", () => {
     await sees(page, "Paused, 1 more");
     await page.getByRole("button", { name: "Resume", exact: true }).click();
     await page.getByRole("row").filter({ hasText: "later" }).waitFor();
+    await page.goto(`${shop.hub.url}/ui/topics/orders.placed?tab=tail&partition=99`);
+    await sees(page, /has 3 partitions|partition 99/);
+  });
+
+  it("topics: what is typed survives a selection that ends beside the dialog, and a lost answer makes no second event", async () => {
+    const page = await at("/ui/topics/order.state");
+    await page.getByRole("button", { name: "Publish event" }).click();
+    const dialog = page.getByRole("dialog");
+    const field = dialog.getByLabel("Payload (JSON)");
+    await field.fill('{"status":"placed","total":1}');
+    const { x, y } = (await field.boundingBox()) ?? { x: 0, y: 0 };
+    await page.mouse.move(x + 40, y + 20);
+    await page.mouse.down();
+    await page.mouse.move(5, y + 20);
+    await page.mouse.up();
+    await dialog.getByLabel("Key", { exact: true }).fill("lost-answer");
+    await page.route(
+      "**/publish",
+      async (route) => {
+        await route.fetch();
+        await route.abort();
+      },
+      { times: 1 },
+    );
+    await dialog.getByRole("button", { name: "Publish event" }).click();
+    await dialog.getByRole("alert").getByText("The hub cannot be reached.").waitFor();
+    await dialog.getByRole("button", { name: "Publish event" }).click();
+    await expect.poll(() => dialog.count(), SOON).toBe(0);
+    const found = await shop.bus.store.log.history("order.state", "lost-answer", { limit: 10 });
+    expect(found).toHaveLength(1);
+  });
+
+  it("topics: says what failed also to whoever has closed the dialog meanwhile", async () => {
+    const page = await at("/ui/topics/order.state");
+    let goOn = (): void => undefined;
+    const going = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    await page.route("**/publish", (route) => going.then(() => route.abort()));
+    await page.getByRole("button", { name: "Publish event" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Publish event" }).click();
+    await page.keyboard.press("Escape");
+    await expect.poll(() => page.getByRole("dialog").count(), SOON).toBe(0);
+    goOn();
+    await sees(page, "Publish event: that failed");
+  });
+
+  it("topics: looks again while live updates are off, and shows no page of a choice that was left", async () => {
+    for (let i = 0; i < 120; i++)
+      await shop.bus.publish("many.events", { i }, { key: i === 60 ? "one" : "rest" });
+    const page = await at("/ui/topics/many.events");
+    const shown = page.getByText(/\d+ shown,/);
+    await sees(page, /^100 shown/);
+    let goOn = (): void => undefined;
+    const going = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    await page.route("**/events?*after=*", (route) => going.then(() => route.continue()), { times: 1 });
+    const held = page.waitForRequest("**/events?*after=*");
+    await page.getByRole("button", { name: "Load more" }).click();
+    await held;
+    await page.getByLabel("Key", { exact: true }).fill("one");
+    await sees(page, /^1 shown/);
+    goOn();
+    await page.getByLabel("Key", { exact: true }).fill("");
+    await sees(page, /^100 shown/);
+    await page.getByRole("button", { name: "Load more" }).click();
+    await sees(page, /^120 shown, 120 looked at/);
+    await page.getByRole("button", { name: "Live", exact: true }).click();
+    await shop.bus.publish("many.events", { i: 120 }, { key: "newest" });
+    await page.getByRole("button", { name: "Look again" }).click();
+    await page.getByRole("row").filter({ hasText: "newest" }).waitFor();
+    await expect.poll(() => shown.textContent(), SOON).toMatch(/^121 shown/);
   });
 
   it("topics: shows the history of a key with what changed", async () => {
@@ -165,6 +266,28 @@ describe("the pages", () => {
     await sees(page, "2 unsettled events would never come");
     await page.getByRole("button", { name: "Skip 2 events" }).click();
     await expect.poll(() => why.textContent(), SOON).toMatch(/mailer is up to date/);
+  });
+
+  it("groups: one on several topics stays with the topic it was opened on", async () => {
+    const blocked = (): Promise<void> => new Promise(() => undefined);
+    const secondsAgo = (seconds: number): { ts: number } => ({ ts: shop.bus.clock.now() - seconds * 1_000 });
+    for (const topic of ["first.topic", "second.topic"])
+      await shop.bus.subscribe(topic, "both", blocked, { from: "earliest" });
+    await shop.bus.publish("first.topic", {}, secondsAgo(100));
+    const page = await at("/ui/groups/both");
+    await page.getByRole("button", { name: "Move cursor" }).click();
+    await page.getByRole("heading", { name: "Move both on first.topic" }).waitFor();
+    await shop.bus.publish("second.topic", {}, secondsAgo(500));
+    const twice = async (): Promise<void> => {
+      for (let n = 0; n < 2; n++)
+        await page.waitForResponse(async (response) => {
+          if (!response.url().endsWith("/groups/both")) return false;
+          const { topics } = (await response.json()) as { topics: { lag: number }[] };
+          return topics.every(({ lag }) => lag > 0);
+        });
+    };
+    await twice();
+    await page.getByRole("heading", { name: "Move both on first.topic" }).waitFor();
   });
 
   it("dead letters: redrives a choice with a dry run and progress, edits one, discards one with a reason", async () => {
@@ -214,9 +337,27 @@ describe("the pages", () => {
     expect(page.url()).toContain("order=oldest");
   });
 
+  it("dead letters: one that is discarded leaves the list, also after more were loaded", async () => {
+    const orders = Array.from({ length: 500 }, (_, i) => ({
+      payload: { order: 1_000 + i, customer: "many" },
+      key: `many-${i}`,
+    }));
+    await shop.bus.publishMany(Orders, orders);
+    await expect.poll(lettersOpen, SOON).toBe(504);
+    const page = await at("/ui/dead-letters/orders.placed?order=oldest");
+    await page.getByRole("button", { name: "Load more" }).click();
+    await sees(page, /^504 shown/);
+    await page.locator("[data-row='0']").click();
+    const panel = page.getByRole("complementary", { name: "Dead letter" });
+    await panel.getByRole("button", { name: "Discard" }).click();
+    await page.getByRole("dialog").getByLabel("Reason").fill("a test order");
+    await page.getByRole("dialog").getByRole("button", { name: "Discard 1 event" }).click();
+    await sees(page, /^503 shown/);
+  });
+
   it("views: searches, shows a document as it was and what changed, rebuilds and compares", async () => {
     const page = await at("/ui/views/orders");
-    await page.getByLabel("status=paid total>100").fill("status=shipped");
+    await page.getByLabel("Search by field").fill("status=shipped");
     await expect.poll(() => page.locator("[data-row]").count(), SOON).toBe(1);
     await page.getByRole("link", { name: "order-7" }).click();
     await sees(page, '"shipped"');
@@ -224,6 +365,12 @@ describe("the pages", () => {
     await page.locator(".bg-good-wash", { hasText: '"paid"' }).first().waitFor();
     await page.locator(".bg-bad-wash", { hasText: '"placed"' }).first().waitFor();
     expect(page.url()).toMatch(/at=\d+/);
+    const asked: string[] = [];
+    page.on("request", (request) => void asked.push(request.url()));
+    const last = await page.getByRole("slider", { name: "Time" }).evaluate(drawThrough);
+    await expect.poll(() => page.url(), SOON).toContain(`at=${last}`);
+    await expect.poll(() => asked.filter((url) => url.includes(`at=${last}`)).length, SOON).toBe(1);
+    expect(asked.filter((url) => /order-7\?at=/.test(url)).length).toBeLessThanOrEqual(2);
     await page.getByRole("button", { name: "Now" }).click();
     await sees(page, '"shipped"');
     await page.goto(`${shop.hub.url}/ui/views/orders`);
@@ -231,6 +378,8 @@ describe("the pages", () => {
     await page.getByRole("button", { name: "Rebuild orders and compare" }).click();
     await sees(page, "All 2 documents came out the same.");
     await page.getByRole("button", { name: "Done" }).click();
+    // What one has started is followed to its end, also while live updates are off.
+    await page.getByRole("button", { name: "Live", exact: true }).click();
     await page.getByRole("button", { name: "Rebuild…" }).click();
     await page.getByLabel(/Switch readers over/).check();
     await page.getByRole("button", { name: "Rebuild orders and switch over" }).click();
@@ -239,7 +388,19 @@ describe("the pages", () => {
   });
 
   it("schemas: tells two versions apart and gives the verdict", async () => {
-    const page = await at("/ui/schemas");
+    const page = await at("/ui/trace");
+    let goOn = (): void => undefined;
+    const going = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    await page.route("**/topics", (route) => going.then(() => route.continue()));
+    const schemas = page.waitForResponse("**/schemas");
+    await page.getByRole("link", { name: /^Schemas/ }).click();
+    await schemas;
+    // Of the topics nothing is known yet: no share of them can be told.
+    await page.getByRole("status", { name: "Loading" }).waitFor();
+    goOn();
+    await sees(page, /1 of \d topics have a schema/);
     await page.getByRole("link", { name: "orders.placed" }).click();
     await page.locator('[data-verdict="compatible"]').waitFor();
     await sees(page, "coupon");
@@ -254,8 +415,13 @@ describe("the pages", () => {
     await page.getByRole("heading", { name: "orders.placed", level: 2 }).waitFor();
   });
 
-  it("operations: lists what runs, the hubs, and what one may do", async () => {
-    const page = await at("/ui/operations");
+  it("operations: lists what runs, the hubs, and what one may do; what it cannot show takes nothing else with it", async () => {
+    const page = await at("/ui/trace");
+    const odd = { name: "odd", kind: "odd", state: "of a newer hub", startedMs: 0, restarts: 0, stats: {} };
+    await page.route("**/tasks", (route) => route.fulfill({ json: { items: [odd] } }), { times: 1 });
+    await page.getByRole("link", { name: /^Operations/ }).click();
+    await sees(page, "This page cannot show what the hub says");
+    await page.getByRole("button", { name: "Try again" }).click();
     await sees(page, "changelog order.state → orders");
     await page.getByRole("tab", { name: "Hubs and members" }).click();
     await sees(page, "this one");

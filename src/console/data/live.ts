@@ -5,7 +5,7 @@
  * and it is tried again, more and more slowly up to a few seconds.
  */
 import { computed, effect, type ReadonlySignal, signal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { callText } from "./api.js";
 import { token } from "./credentials.js";
 import { Feed, type FeedPage, type FeedState, type Watching } from "./feed.js";
@@ -113,6 +113,14 @@ export function useLive<T>(path: string | null, everyMs = 3_000, o: Pick<Watchin
   );
   const state = (feed?.state ?? NOTHING).value as FeedState<T>;
   return { ...state, refresh: feed?.refresh ?? (() => undefined) };
+}
+
+/** What the path answers from now on, asked once: for what is decided by it, an answer that was kept from before is none. */
+export function useFresh<T>(path: string | null): Live<T> {
+  const live = useLive<T>(path, Number.POSITIVE_INFINITY);
+  const [openedMs] = useState(Date.now);
+  useEffect(() => live.refresh(), [path]);
+  return live.atMs >= openedMs ? live : { ...live, data: undefined };
 }
 
 /** Asks again at once for everything that is on the screen. */

@@ -4,6 +4,7 @@
  */
 import { openStream, withQuery } from "./api.js";
 import { pause, readEvents } from "./event-stream.js";
+import { lightEvent } from "./light-event.js";
 import { failed, heard } from "./live.js";
 import { type Problem, problemFrom } from "./problem.js";
 import type { EventRecord } from "./shapes.js";
@@ -52,7 +53,7 @@ async function follow(options: TailOptions, over: AbortSignal): Promise<void> {
         onPlace: (id) => {
           cursor = id;
         },
-        onEvent: (data) => gathered.add(JSON.parse(data) as EventRecord),
+        onEvent: (data) => gathered.add(lightEvent(data)),
       });
     } catch (error) {
       if (over.aborted) break;

@@ -77,6 +77,8 @@ describe.each([
     const stats = await json<{ groups: Group[]; lag: number }>("/stats");
     expect(stats).toMatchObject({ lag: 0, lagSeconds: 0 });
     expect(stats.groups.find((one) => one.group === group)).toMatchObject({ resting: true });
+    const topic = await json<{ groups: Group[] }>("/topics/orders");
+    expect(topic.groups.find((one) => one.group === group)).toMatchObject({ resting: true });
     const metrics = await (await f.get("/metrics")).text();
     expect(metrics).toMatch(/events_lag\{[^}]*group="[^"]+__2"\} 0/);
     expect(metrics).not.toContain(`events_lag{topic="orders",group="${group}"}`);

@@ -1,7 +1,7 @@
 /** Discarding: for good, with a reason that the audit keeps, and the number repeated before it happens. */
 import { useState } from "preact/hooks";
 import { call, seg, withQuery } from "../../data/api.js";
-import { refreshAll, useLive } from "../../data/live.js";
+import { refreshAll, useFresh } from "../../data/live.js";
 import type { Items, Letter } from "../../data/shapes.js";
 import { CopyCommand } from "../../ui/copy.js";
 import { ActionDialog } from "../../ui/dialog.js";
@@ -19,7 +19,7 @@ export function DiscardDialog(props: {
   const [reason, setReason] = useState("");
   const { ids, ...filter } = choice;
   const path = ids === undefined ? withQuery(`/dlq/${seg(topic)}`, { ...filter, limit: 1_000 }) : null;
-  const found = useLive<Items<Letter>>(path, Number.POSITIVE_INFINITY).data;
+  const found = useFresh<Items<Letter>>(path).data;
   const n = ids?.length ?? found?.items.length;
   const number =
     n === undefined ? "…" : `${plural(n, "event")}${typeof found?.next === "string" ? " and more" : ""}`;

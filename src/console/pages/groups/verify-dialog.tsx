@@ -1,7 +1,7 @@
 /** Every event of a group accounted for, or the holes. */
 import { CircleCheck, OctagonAlert } from "lucide-preact";
 import { seg } from "../../data/api.js";
-import { useLive } from "../../data/live.js";
+import { useFresh } from "../../data/live.js";
 import type { Verified } from "../../data/shapes.js";
 import { Button } from "../../ui/button.js";
 import { CopyCommand } from "../../ui/copy.js";
@@ -18,10 +18,7 @@ export function VerifyDialog(props: {
   readonly onClose: () => void;
 }) {
   const { group, topic, onClose } = props;
-  const live = useLive<Verified>(
-    `/groups/${seg(group)}/verify?topic=${seg(topic)}`,
-    Number.POSITIVE_INFINITY,
-  );
+  const live = useFresh<Verified>(`/groups/${seg(group)}/verify?topic=${seg(topic)}`);
   return (
     <Dialog
       wide

@@ -1,10 +1,11 @@
 /** Looking into a topic: from either end, by time, seq, key, header or text, page by page. */
 import { RefreshCw } from "lucide-preact";
+import { useState } from "preact/hooks";
 import { query, setQuery } from "../../app/router.js";
 import { seg, withQuery } from "../../data/api.js";
 import { refreshAll } from "../../data/live.js";
 import { usePages } from "../../data/pages.js";
-import type { EventRecord, Items } from "../../data/shapes.js";
+import type { EventRecord, Items, TopicDetail } from "../../data/shapes.js";
 import { Button } from "../../ui/button.js";
 import { CopyCommand } from "../../ui/copy.js";
 import { FilterBox, SelectField } from "../../ui/fields.js";
@@ -14,21 +15,25 @@ import { Section } from "../../ui/page.js";
 import { Empty, Loaded } from "../../ui/states.js";
 import { Table } from "../../ui/table.js";
 import { EVENT_COLUMNS } from "../events/event-columns.js";
+import { pageSize } from "./page-size.js";
 
 type Page = Items<EventRecord> & { readonly next: string | null; readonly scanned: number };
 
 const LIMIT = 100;
 
-export function Browse({ topic, partitions }: { readonly topic: string; readonly partitions: number }) {
+export function Browse({ detail }: { readonly detail: TopicDetail }) {
+  const topic = detail.name;
   const order = query("order") ?? "newest";
-  const path = browsePath(topic, order);
+  // As it was at first: a page is not fetched anew because events became larger.
+  const [limit] = useState(() => pageSize(detail, LIMIT));
+  const path = browsePath(topic, order, limit);
   const live = usePages<EventRecord, Page>(path, Number.POSITIVE_INFINITY, {
     after: "after",
     idOf: ({ id }) => id,
   });
   return (
     <Section>
-      <BrowseBar topic={topic} partitions={partitions} order={order} />
+      <BrowseBar topic={topic} partitions={detail.config.partitions} order={order} />
       <Loaded live={live} rows={12}>
         {() => {
           const rows = live.items;
@@ -104,11 +109,11 @@ function BrowseBar(props: { readonly topic: string; readonly partitions: number;
   );
 }
 
-function browsePath(topic: string, order: string): string {
+function browsePath(topic: string, order: string, limit: number): string {
   const [, name, value] = /^([^=]+)=(.*)$/.exec(query("header") ?? "") ?? [];
   return withQuery(`/topics/${seg(topic)}/events`, {
     order,
-    limit: LIMIT,
+    limit,
     text: query("text"),
     key: query("key"),
     from: query("from"),

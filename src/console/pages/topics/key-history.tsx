@@ -1,8 +1,9 @@
 /** The history of a key: its events, newest first, each against the one before. */
+import { useState } from "preact/hooks";
 import { query, setQuery } from "../../app/router.js";
 import { seg } from "../../data/api.js";
 import { useLive } from "../../data/live.js";
-import type { EventRecord, Items } from "../../data/shapes.js";
+import type { EventRecord, Items, TopicDetail } from "../../data/shapes.js";
 import { Button } from "../../ui/button.js";
 import { FilterBox } from "../../ui/fields.js";
 import { count, newest } from "../../ui/format.js";
@@ -10,19 +11,21 @@ import { JsonView } from "../../ui/json-view.js";
 import { Ago, Moment } from "../../ui/now.js";
 import { Section } from "../../ui/page.js";
 import { Empty, Loaded } from "../../ui/states.js";
+import { pageSize } from "./page-size.js";
 
 const LIMIT = 50;
 
-export function KeyHistory({ topic }: { readonly topic: string }) {
+export function KeyHistory({ detail }: { readonly detail: TopicDetail }) {
   const key = query("key") ?? "";
-  const path = key === "" ? null : `/topics/${seg(topic)}/keys/${seg(key)}?limit=${LIMIT}`;
+  const [limit] = useState(() => pageSize(detail, LIMIT));
+  const path = key === "" ? null : `/topics/${seg(detail.name)}/keys/${seg(key)}?limit=${limit}`;
   const live = useLive<Items<EventRecord>>(path, 5_000);
   return (
     <Section>
       <div class="flex flex-wrap items-center gap-3 border-b border-line px-4 py-2">
         <FilterBox name="key" placeholder="Key" />
         {live.data && (
-          <span class="text-xs text-faint">{newest(live.data.items.length, LIMIT, "event")}</span>
+          <span class="text-xs text-faint">{newest(live.data.items.length, limit, "event")}</span>
         )}
       </div>
       {key === "" ? (

@@ -62,9 +62,9 @@ export function TopicDetailPage({ topic }: { readonly topic: string }) {
           <>
             <TopicFigures detail={detail} />
             <Tabs tabs={TABS} />
-            {tab === "browse" && <Browse topic={topic} partitions={detail.config.partitions} />}
+            {tab === "browse" && <Browse detail={detail} />}
             {tab === "tail" && <TailView topic={topic} partitions={detail.config.partitions} />}
-            {tab === "key" && <KeyHistory topic={topic} />}
+            {tab === "key" && <KeyHistory detail={detail} />}
             {tab === "partitions" && (
               <Section title="Partitions" note="from the lowest kept event to the newest; ticks are groups">
                 <PartitionsPicture detail={detail} />
