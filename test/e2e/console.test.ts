@@ -259,6 +259,7 @@ describe("the pages", () => {
     await sees(page, "Every event is accounted for.");
     await page.getByRole("button", { name: "Done" }).click();
     await page.getByRole("button", { name: "Pause", exact: true }).last().click();
+    await page.getByRole("button", { name: "Pause mailer on orders.placed" }).click();
     await page.getByRole("button", { name: "Resume", exact: true }).waitFor();
     await page.getByRole("button", { name: "Resume", exact: true }).click();
     await page.getByRole("button", { name: "Move cursor" }).click();

@@ -1,11 +1,10 @@
 /** One group on one of its topics: how far, who owns what, what holds it up, and what can be done about it. */
-import { ListChecks, MoveHorizontal, Pause, Play } from "lucide-preact";
+import { ListChecks, MoveHorizontal, Pause } from "lucide-preact";
 import { useRef, useState } from "preact/hooks";
 import { query, setQuery, to } from "../../app/router.js";
 import { may } from "../../app/session.js";
-import { call, seg } from "../../data/api.js";
-import { refreshAll, useLive } from "../../data/live.js";
-import { problemFrom } from "../../data/problem.js";
+import { seg } from "../../data/api.js";
+import { useLive } from "../../data/live.js";
 import type { GroupDetail, GroupLag } from "../../data/shapes.js";
 import { Button } from "../../ui/button.js";
 import { CopyCommand } from "../../ui/copy.js";
@@ -14,12 +13,12 @@ import { shellWord } from "../../ui/format.js";
 import { TextLink } from "../../ui/link.js";
 import { PageHead, Section } from "../../ui/page.js";
 import { Loaded, Skeleton } from "../../ui/states.js";
-import { toast } from "../../ui/toast.js";
 import { GroupState } from "./group-columns.js";
 import { GroupFigures } from "./group-figures.js";
 import { LagChart } from "./lag-chart.js";
 import { MoveDialog } from "./move-dialog.js";
 import { PartitionMap } from "./partition-map.js";
+import { PauseDialog, ResumeButton } from "./pausing.js";
 import { VerifyDialog } from "./verify-dialog.js";
 import { useWhy, WhySection } from "./why-section.js";
 
@@ -91,23 +90,11 @@ function OnTopic({ chosen, topics }: { readonly chosen: string; readonly topics:
   );
 }
 
-function Actions({ group: { group, topic, paused } }: { readonly group: GroupLag }) {
-  const [open, setOpen] = useState<"move" | "verify" | null>(null);
-  const [busy, setBusy] = useState(false);
-  const verb = paused === undefined ? "pause" : "resume";
+function Actions({ group: shown }: { readonly group: GroupLag }) {
+  const { group, topic, paused } = shown;
+  const [open, setOpen] = useState<"move" | "verify" | "pause" | null>(null);
+  const close = (): void => setOpen(null);
   const mayDo = (action: string): boolean => may("ops", action) && may("group", group);
-  const toggle = async (): Promise<void> => {
-    setBusy(true);
-    try {
-      await call(`/groups/${seg(group)}/${verb}`, { body: { topic } });
-      toast("good", `${group} is ${verb === "pause" ? "paused" : "going on"}`, `on ${topic}`);
-      refreshAll();
-    } catch (error) {
-      toast("bad", `Could not ${verb} ${group}`, problemFrom(error).message);
-    } finally {
-      setBusy(false);
-    }
-  };
   return (
     <>
       <CopyCommand command={`promethean why ${shellWord(group)} --topic ${shellWord(topic)}`} />
@@ -119,18 +106,15 @@ function Actions({ group: { group, topic, paused } }: { readonly group: GroupLag
           Move cursor
         </Button>
       )}
-      {mayDo(verb) && (
-        <Button
-          kind={verb === "resume" ? "primary" : "plain"}
-          icon={verb === "pause" ? Pause : Play}
-          busy={busy}
-          onClick={toggle}
-        >
-          {verb === "pause" ? "Pause" : "Resume"}
+      {paused === undefined && mayDo("pause") && (
+        <Button icon={Pause} onClick={() => setOpen("pause")}>
+          Pause
         </Button>
       )}
-      {open === "move" && <MoveDialog group={group} topic={topic} onClose={() => setOpen(null)} />}
-      {open === "verify" && <VerifyDialog group={group} topic={topic} onClose={() => setOpen(null)} />}
+      {paused !== undefined && mayDo("resume") && <ResumeButton group={shown} />}
+      {open === "move" && <MoveDialog group={group} topic={topic} onClose={close} />}
+      {open === "verify" && <VerifyDialog group={group} topic={topic} onClose={close} />}
+      {open === "pause" && <PauseDialog group={shown} onClose={close} />}
     </>
   );
 }

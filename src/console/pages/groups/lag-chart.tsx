@@ -1,8 +1,9 @@
 /** Lag of each partition over time, from when the page was first opened; kept while one looks at other pages. */
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { GroupLag } from "../../data/shapes.js";
 import { Chart } from "../../ui/chart.js";
 import { si } from "../../ui/format.js";
+import { colorsOf } from "./line-colors.js";
 
 interface Point {
   readonly atMs: number;
@@ -10,8 +11,8 @@ interface Point {
 }
 
 const KEPT = 300;
-const MAX_LINES = 8;
 const COLORS = ["lag", "delivered", "published", "acked", "dead", "warn", "handling", "good"];
+const MAX_LINES = COLORS.length;
 const pasts = new Map<string, readonly Point[]>();
 const MAX_GROUPS = 50;
 
@@ -19,6 +20,7 @@ export function LagChart({ group, atMs }: { readonly group: GroupLag; readonly a
   const key = `${group.topic}\n${group.group}`;
   const [points, setPoints] = useState<readonly Point[]>(pasts.get(key) ?? []);
   useEffect(() => {
+    if (points.at(-1)?.atMs === atMs) return;
     const next = [...points, { atMs, lags: group.partitions.map(({ lag }) => lag) }].slice(-KEPT);
     if (pasts.size >= MAX_GROUPS) pasts.clear();
     pasts.set(key, next);
@@ -29,15 +31,21 @@ export function LagChart({ group, atMs }: { readonly group: GroupLag; readonly a
     .sort((a, b) => b.lag - a.lag)
     .slice(0, MAX_LINES)
     .sort((a, b) => a.index - b.index);
+  const colors = useRef<ReadonlyMap<number, string>>(new Map());
+  colors.current = colorsOf(
+    colors.current,
+    worst.map(({ partition }) => partition),
+    COLORS,
+  );
   return (
     <Chart
       label={`Lag of ${group.group} on ${group.topic}, by partition`}
       height={190}
       times={points.map((point) => point.atMs)}
       format={si}
-      series={worst.map(({ partition, index }, i) => ({
+      series={worst.map(({ partition, index }) => ({
         name: `p${partition}`,
-        color: COLORS[i % COLORS.length] ?? "lag",
+        color: colors.current.get(partition) ?? "lag",
         values: points.map(({ lags }) => lags[index] ?? null),
       }))}
     />
