@@ -167,7 +167,7 @@ describe("the pages", () => {
     await page.getByRole("button", { name: "Resume", exact: true }).click();
     await page.getByRole("row").filter({ hasText: "later" }).waitFor();
     await page.goto(`${shop.hub.url}/ui/topics/orders.placed?tab=tail&partition=99`);
-    await sees(page, /has 3 partitions|partition 99/);
+    await sees(page, "has partitions 0 to 2, not 99");
   });
 
   it("topics: what is typed survives a selection that ends beside the dialog, and a lost answer makes no second event", async () => {
@@ -231,8 +231,6 @@ describe("the pages", () => {
     await sees(page, /^1 shown/);
     goOn();
     await page.getByLabel("Key", { exact: true }).fill("");
-    await sees(page, /^100 shown/);
-    await page.getByRole("button", { name: "Load more" }).click();
     await sees(page, /^120 shown, 120 looked at/);
     await page.getByRole("button", { name: "Live", exact: true }).click();
     await shop.bus.publish("many.events", { i: 120 }, { key: "newest" });
@@ -270,10 +268,13 @@ describe("the pages", () => {
   });
 
   it("groups: one on several topics stays with the topic it was opened on", async () => {
-    const blocked = (): Promise<void> => new Promise(() => undefined);
+    const stuck = { from: "earliest", retry: { baseMs: 600_000, maxMs: 600_000, jitter: 0 } } as const;
+    const fails = async (): Promise<void> => {
+      throw new Error("not now");
+    };
     const secondsAgo = (seconds: number): { ts: number } => ({ ts: shop.bus.clock.now() - seconds * 1_000 });
     for (const topic of ["first.topic", "second.topic"])
-      await shop.bus.subscribe(topic, "both", blocked, { from: "earliest" });
+      await shop.bus.subscribe(topic, "both", fails, stuck);
     await shop.bus.publish("first.topic", {}, secondsAgo(100));
     const page = await at("/ui/groups/both");
     await page.getByRole("button", { name: "Move cursor" }).click();

@@ -1,6 +1,6 @@
 /** What stands around every page: rail, top bar, the page itself, and what lies above them all. */
 import { useEffect, useErrorBoundary, useRef } from "preact/hooks";
-import { offlineSinceMs } from "../data/live.js";
+import { forgetKept, offlineSinceMs } from "../data/live.js";
 import { Button } from "../ui/button.js";
 import { TextLink } from "../ui/link.js";
 import { Empty, Skeleton } from "../ui/states.js";
@@ -66,7 +66,15 @@ function Guarded() {
       </p>
       <p class="mono max-w-lg text-xs wrap-anywhere text-faint">{String(error)}</p>
       <div class="flex gap-2">
-        <Button onClick={again}>Try again</Button>
+        <Button
+          onClick={() => {
+            // What it cannot show is not to be shown to it again.
+            forgetKept();
+            again();
+          }}
+        >
+          Try again
+        </Button>
         <Button kind="primary" onClick={() => location.reload()}>
           Reload
         </Button>

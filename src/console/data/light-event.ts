@@ -1,5 +1,5 @@
 /** Events as a list that grows keeps them: of a large payload only what is shown of it. Whoever opens one fetches it whole. Pure. */
-import { jsonStart } from "../ui/format.js";
+import { jsonStart } from "./json-start.js";
 import type { EventRecord } from "./shapes.js";
 
 /** A thousand of these may be kept. */

@@ -94,10 +94,15 @@ effect(() => {
   if (isRunning.value) for (const feed of feeds.values()) feed.wake();
 });
 
+/** Forgets what is kept of pages that nobody looks at. */
+export function forgetKept(): void {
+  forgetIdle(0);
+}
+
 // What one token was shown is not for the next; what is on the screen is asked for anew.
 effect(() => {
   token.value;
-  forgetIdle(0);
+  forgetKept();
   refreshAll();
 });
 

@@ -1,4 +1,5 @@
 /** Numbers and times as people read them. Pure; the present is an argument where it matters. */
+import { jsonStart } from "../data/json-start.js";
 
 const whole = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
 
@@ -134,22 +135,6 @@ export function visible(text: string): string {
 export function oneLine(value: unknown, max = 240): string {
   const text = typeof value === "string" ? value : jsonStart(value, max + 1);
   return text.length > max ? `${visible(text.slice(0, max))}…` : visible(text);
-}
-
-/** JSON of a parsed value, complete for the first `room` characters; rows are drawn again and again, and may hold a megabyte each. */
-export function jsonStart(value: unknown, room: number): string {
-  if (typeof value === "string") return JSON.stringify(value.slice(0, Math.max(0, room) + 1));
-  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "";
-  const [open, close] = Array.isArray(value) ? "[]" : "{}";
-  let text = open ?? "";
-  for (const name in value) {
-    if (text.length > room) return text;
-    const before = text.length === 1 ? "" : ",";
-    const label = Array.isArray(value) ? "" : `${JSON.stringify(name)}:`;
-    text += before + label;
-    text += jsonStart((value as Record<string, unknown>)[name], room - text.length);
-  }
-  return text + (close ?? "");
 }
 
 /** A word for a shell, quoted where it must be. */
