@@ -90,8 +90,10 @@ function forgetIdle(kept: number): void {
   for (const [path] of idle.slice(0, Math.max(0, idle.length - kept))) feeds.delete(path);
 }
 
+// Also those that are waited for while the switch is off.
 effect(() => {
-  if (isRunning.value) for (const feed of feeds.values()) feed.wake();
+  liveSwitch.value;
+  if (!hidden.value) for (const feed of feeds.values()) feed.wake();
 });
 
 /** Forgets what is kept of pages that nobody looks at. */

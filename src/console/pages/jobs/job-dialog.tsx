@@ -1,6 +1,7 @@
 /** A job that was just started: its progress, a way to stop it, and how it ended. It goes on if one closes this. */
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
+import { seg } from "../../data/api.js";
 import { refreshAll, useLive } from "../../data/live.js";
 import type { Job } from "../../data/shapes.js";
 import { Button } from "../../ui/button.js";
@@ -21,7 +22,7 @@ export function JobDialog(props: {
 }) {
   const { id, onClose, titles, onDone, actions, children } = props;
   // It is waited for, also while live updates are off.
-  const { data: job, problem } = useLive<Job>(`/jobs/${id}`, 700, { always: true });
+  const { data: job, problem } = useLive<Job>(`/jobs/${seg(id)}`, 700, { always: true });
   const isOver = job !== undefined && job.state !== "running";
   useEffect(() => {
     if (!isOver) return;
