@@ -429,6 +429,9 @@ describe("the pages", () => {
     await sees(page, "this one");
     await page.getByRole("tab", { name: "Access" }).click();
     await page.getByRole("cell", { name: "allow" }).waitFor();
+    await page.getByLabel("Verb").selectOption("group");
+    await page.getByLabel("Group", { exact: true }).fill("mailer");
+    await sees(page, "Yes.");
     await page.getByRole("tab", { name: "Outbox" }).click();
     await sees(page, "No dead entries");
   });

@@ -1,6 +1,15 @@
 import { describe, expect, it } from "vitest";
 import type { Stats } from "./shapes.js";
-import { deliveredRing, isFarBehind, known, lagRing, momentOf, Rings, topicRing } from "./stats-past.js";
+import {
+  deliveredRing,
+  isFarBehind,
+  known,
+  lagRing,
+  momentOf,
+  Rings,
+  topicRing,
+  withSnapshot,
+} from "./stats-past.js";
 
 const snapshot = (n: number, groups = ["mailer"]): Stats => ({
   atMs: n,
@@ -31,6 +40,15 @@ describe("the short past of each row", () => {
 
   it("counts no lag that nobody has to look after", () => {
     expect(momentOf(snapshot(5, ["mailer", "compactor:orders"]))).toMatchObject({ lag: 5 });
+  });
+
+  it("takes two looks within a moment for one, and keeps the order of time", () => {
+    const first = { ...snapshot(10_000), past: [8_000, 9_000, 9_900].map((n) => snapshot(n).totals) };
+    const times = (all: readonly { readonly atMs: number }[]): number[] => all.map(({ atMs }) => atMs);
+    const opened = withSnapshot([], first);
+    expect(times(opened)).toEqual([8_000, 9_000, 10_000]);
+    expect(times(withSnapshot(opened, snapshot(10_020)))).toEqual([8_000, 9_000, 10_020]);
+    expect(times(withSnapshot(opened, snapshot(11_000)))).toEqual([8_000, 9_000, 10_000, 11_000]);
   });
 
   it("draws no 0 where the hub kept nothing", () => {

@@ -26,6 +26,22 @@ export function known(past: readonly Moment[], measure: "lag" | "dead" | "handle
   return past.flatMap((moment) => moment[measure] ?? []);
 }
 
+const KEPT_MOMENTS = 300;
+/** Two looks that are closer to each other are one: a line between them would be upright. */
+const APART_MS = 500;
+
+/** What is known, with what the hub kept of the time before the snapshot, and with that, oldest first. */
+export function withSnapshot(before: readonly Moment[], snapshot: Stats): readonly Moment[] {
+  const newest = before.at(-1)?.atMs ?? 0;
+  const past = (snapshot.past ?? [])
+    .filter(({ atMs }) => atMs > newest)
+    .map((sample): Moment => ({ ...sample, lag: null, lagSeconds: null, dead: null }));
+  const all = [...before, ...past];
+  const last = all.at(-1);
+  if (last !== undefined && snapshot.atMs - last.atMs < APART_MS) all.pop();
+  return [...all, momentOf(snapshot)].slice(-KEPT_MOMENTS);
+}
+
 const KEPT = 60;
 
 /** The last minute of each name. Names that are gone are forgotten. */

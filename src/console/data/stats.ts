@@ -10,7 +10,7 @@ import { pause, readEvents } from "./event-stream.js";
 import { failed, heard, isRunning } from "./live.js";
 import { type Problem, problemFrom } from "./problem.js";
 import type { Stats } from "./shapes.js";
-import { type Moment, momentOf, Rings } from "./stats-past.js";
+import { type Moment, Rings, withSnapshot } from "./stats-past.js";
 
 export const stats = signal<Stats | undefined>(undefined);
 export const statsProblem = signal<Problem | undefined>(undefined);
@@ -18,7 +18,6 @@ export const statsProblem = signal<Problem | undefined>(undefined);
 export const moments = signal<readonly Moment[]>([]);
 export const rings = new Rings();
 
-const KEPT = 300;
 const RETRY_MS = 1_000;
 /** A snapshot comes every few seconds, if only to say that there is none. */
 const SILENCE_MS = 20_000;
@@ -85,12 +84,7 @@ function take(snapshot: Stats, over: AbortSignal): void {
   if (over.aborted) return;
   heard();
   statsProblem.value = undefined;
-  const known = moments.peek();
-  const newest = known.at(-1)?.atMs ?? 0;
-  const past = (snapshot.past ?? [])
-    .filter(({ atMs }) => atMs > newest)
-    .map((sample): Moment => ({ ...sample, lag: null, lagSeconds: null, dead: null }));
-  moments.value = [...known, ...past, momentOf(snapshot)].slice(-KEPT);
+  moments.value = withSnapshot(moments.peek(), snapshot);
   rings.take(snapshot);
   stats.value = snapshot;
 }

@@ -24,6 +24,7 @@ export const EVENT_COLUMNS: readonly Column<EventRecord>[] = [
     id: "place",
     head: "Place",
     align: "right",
+    wide: "tablet",
     cell: ({ partition, seq }) => (
       <span class="mono text-faint" title={`partition ${partition}, seq ${count(seq)}`}>
         {partition}:{seq}

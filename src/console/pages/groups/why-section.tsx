@@ -11,6 +11,7 @@ import { Section } from "../../ui/page.js";
 import { Sentence } from "../../ui/sentence.js";
 import { type Column, Table } from "../../ui/table.js";
 import { EventPanel } from "../events/event-panel.js";
+import { goesWell } from "./group-health.js";
 
 interface WhyProps {
   readonly topic: string;
@@ -25,7 +26,7 @@ export function WhySection({ topic, why }: WhyProps) {
   if (why === undefined) return null;
   const report = why.items[0];
   const blocked = report?.blocked ?? [];
-  const isWell = blocked.length === 0 && (report?.lag === 0 || (report?.lagSeconds ?? 0) < 20);
+  const isWell = report === undefined || goesWell(report);
   const Icon = isWell ? CircleCheck : TriangleAlert;
   const event = query("event");
   return (

@@ -111,6 +111,9 @@ function Operations() {
   );
 }
 
+/** What a right is for, if not for a topic. */
+const NAMED: Readonly<Partial<Record<Verb, string>>> = { ops: "Action", group: "Group" };
+
 function TryRight() {
   const [verb, setVerb] = useState<Verb>("read");
   const [topic, setTopic] = useState("orders.placed");
@@ -121,10 +124,10 @@ function TryRight() {
         <SelectField
           label="Verb"
           value={verb}
-          choices={["read", "subscribe", "publish", "ops"].map((value) => ({ value, label: value }))}
+          choices={["read", "subscribe", "publish", "group", "ops"].map((value) => ({ value, label: value }))}
           onChange={(value) => setVerb(value as Verb)}
         />
-        <TextField label={verb === "ops" ? "Action" : "Topic"} mono value={topic} onInput={setTopic} />
+        <TextField label={NAMED[verb] ?? "Topic"} mono value={topic} onInput={setTopic} />
         <p class="col-span-2 flex items-center gap-2 text-sm">
           <ShieldCheck size={16} aria-hidden="true" class={allowed ? "text-good" : "text-faint"} />
           {allowed ? "Yes." : "No: no rule of your token allows it, or one denies it."}

@@ -44,11 +44,13 @@ export function Audit() {
                   </Empty>
                 }
               />
-              <div class="flex items-center border-t border-line px-4 py-2 text-xs text-faint">
-                {count(rows.length)} of {plural(all.length, "entry").replace("entrys", "entries")}
-                {live.hasMore && ", there are more"}
-                <MoreButton live={live} />
-              </div>
+              {all.length > 0 && (
+                <div class="flex items-center border-t border-line px-4 py-2 text-xs text-faint">
+                  {count(rows.length)} of {plural(all.length, "entry").replace("entrys", "entries")}
+                  {live.hasMore && ", there are more"}
+                  <MoreButton live={live} />
+                </div>
+              )}
               {open !== undefined && <EntryPanel entry={open} />}
             </>
           );
