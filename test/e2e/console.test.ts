@@ -130,6 +130,17 @@ describe("the pages", () => {
 
   it("topics: finds events by text, opens one, keeps all of it in the address", async () => {
     const page = await at("/ui/topics");
+    const top = (): Promise<number> => page.locator("#content").evaluate(({ scrollTop }) => scrollTop);
+    await page.setViewportSize({ width: 1280, height: 200 });
+    await page.getByRole("link", { name: "orders.placed" }).scrollIntoViewIfNeeded();
+    const left = await top();
+    expect(left).toBeGreaterThan(0);
+    await page.getByRole("link", { name: "orders.placed" }).click();
+    await page.getByRole("heading", { level: 1, name: "orders.placed" }).waitFor();
+    await expect.poll(top, SOON).toBe(0);
+    await page.goBack();
+    await expect.poll(top, SOON).toBe(left);
+    await page.setViewportSize({ width: 1280, height: 900 });
     await page.getByRole("link", { name: "orders.placed" }).click();
     await page.getByLabel("Text in the event").fill('"order":103');
     const row = page.getByRole("row").filter({ hasText: "cust-103" });

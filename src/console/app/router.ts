@@ -12,9 +12,25 @@ export interface Place {
 
 const address = signal(location.pathname + location.search);
 
-addEventListener("popstate", () => {
+addEventListener("popstate", ({ state }) => {
+  const moved = location.pathname !== placePath(address.peek());
   address.value = location.pathname + location.search;
+  if (moved) scrollWhenDrawn((state as Left | null)?.top ?? 0);
 });
+
+/** What an entry of the browser's history keeps of the page that was left. */
+interface Left {
+  readonly top: number;
+}
+
+/** The way back leads to where one was: what was known of the page is still there, and stands two frames later. */
+function scrollWhenDrawn(top: number): void {
+  requestAnimationFrame(() => requestAnimationFrame(() => content()?.scrollTo(0, top)));
+}
+
+function content(): HTMLElement | null {
+  return document.getElementById("content");
+}
 
 export const place = computed<Place>(() => placeOf(address.value));
 
@@ -49,11 +65,15 @@ export function to(
 
 export function go(href: string, o: { readonly replace?: boolean } = {}): void {
   if (href === location.pathname + location.search) return;
-  if (o.replace) history.replaceState(null, "", href);
-  else history.pushState(null, "", href);
+  if (o.replace) history.replaceState(history.state, "", href);
+  else {
+    const left: Left = { top: content()?.scrollTop ?? 0 };
+    history.replaceState(left, "");
+    history.pushState(null, "", href);
+  }
   const moved = new URL(href, location.href).pathname !== placePath(address.peek());
   address.value = href;
-  if (moved) document.getElementById("content")?.scrollTo(0, 0);
+  if (moved) content()?.scrollTo(0, 0);
 }
 
 function placePath(href: string): string {
