@@ -129,11 +129,7 @@ export function useTab(tabs: readonly Tab[], name = "tab"): string {
 export function Tabs({ tabs, name = "tab" }: { readonly tabs: readonly Tab[]; readonly name?: string }) {
   const open = useTab(tabs, name);
   const list = useRef<HTMLDivElement>(null);
-  useEffect(() => {
-    list.current
-      ?.querySelector("[aria-selected=true]")
-      ?.scrollIntoView({ block: "nearest", inline: "nearest" });
-  }, [open]);
+  useEffect(() => showTab(list.current), [open]);
   const choose = (i: number): void =>
     setQuery({ [name]: i === 0 ? null : (tabs[i]?.id ?? null) }, { push: true });
   const onKey = (event: KeyboardEvent): void => {
@@ -167,6 +163,16 @@ export function Tabs({ tabs, name = "tab" }: { readonly tabs: readonly Tab[]; re
       ))}
     </div>
   );
+}
+
+/** Moves the list alone: in a low window the page is to stay where it is. */
+function showTab(list: HTMLElement | null): void {
+  const tab = list?.querySelector<HTMLElement>("[aria-selected=true]");
+  if (list === null || tab === null || tab === undefined) return;
+  const left = tab.offsetLeft - list.offsetLeft;
+  const right = left + tab.offsetWidth;
+  if (left < list.scrollLeft) list.scrollLeft = left;
+  else if (right > list.scrollLeft + list.clientWidth) list.scrollLeft = right - list.clientWidth;
 }
 
 /** Names and values, one a line. */
