@@ -112,20 +112,7 @@ export function acceptsString(node: StringNode, value: string): Answer {
 
 function matchesPattern(pattern: string, value: string): Answer {
   const expression = patternOf(pattern);
-  return expression && testPattern(expression, value, waits);
-}
-
-let waits = true;
-
-/** For work on schemas alone: whoever sends one must not make others wait for an engine. What would, is then not known. */
-export function withoutWaiting<T>(work: () => T): T {
-  const before = waits;
-  waits = false;
-  try {
-    return work();
-  } finally {
-    waits = before;
-  }
+  return expression && testPattern(expression, value);
 }
 
 function codePoints(text: string): number {

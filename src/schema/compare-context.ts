@@ -55,8 +55,6 @@ export interface Context {
 /** What all branches of one comparison share. */
 export interface Shared {
   readonly steps: { left: number };
-  /** Where work on patterns that leads nowhere has to end. */
-  readonly maxVainWork: number;
   readonly objects: Map<string, ObjectNote>;
 }
 

@@ -22,7 +22,7 @@ import { compareToUnion, coversAll } from "./compare-unions.js";
 import { describeNode, listValues } from "./describe-node.js";
 import { disjoint } from "./disjoint.js";
 import { identityOf } from "./identity.js";
-import { vainWork } from "./language.js";
+import { isWorkUsedUp } from "./language.js";
 import { samples } from "./sample.js";
 import {
   ANY,
@@ -44,8 +44,6 @@ import { contains, isStripping } from "./walk.js";
 import { wholeOf } from "./whole.js";
 
 const MAX_STEPS = 20_000;
-/** What patterns may cost that are too hard to compare; with the next one it ends. */
-const MAX_VAIN_WORK = 2_000_000;
 /** Pairs taken to fit, one inside the other: what goes deeper may go on without end, and the stack does not. */
 const MAX_OPEN_PAIRS = 250;
 
@@ -65,7 +63,6 @@ export function compareTrees(
 ): Comparison {
   const shared = {
     steps: { left: MAX_STEPS },
-    maxVainWork: vainWork() + MAX_VAIN_WORK,
     objects: new Map<string, ObjectNote>(),
   };
   const findings = compare(written, read, { ...names, path: [], assumed: new Set(), shared, compare });
@@ -73,8 +70,7 @@ export function compareTrees(
 }
 
 function compare(a: Node, b: Node, context: Context): Findings {
-  const { steps, maxVainWork } = context.shared;
-  if (steps.left-- <= 0 || vainWork() > maxVainWork)
+  if (context.shared.steps.left-- <= 0 || isWorkUsedUp())
     return unsure(context, "the schemas are too large to compare");
   if (a === b || a.kind === "never" || b.kind === "any") return FITS;
   if (a.kind === "ref" || b.kind === "ref") return compareRefs(a, b, context);

@@ -14,9 +14,10 @@
  */
 import { BusError } from "../model/errors.js";
 import type { JsonValue } from "../model/json.js";
-import { accepts, withoutWaiting } from "./accept.js";
+import { accepts } from "./accept.js";
 import { compareTrees } from "./compare.js";
 import { type Finding, type ObjectNote, pathText } from "./compare-context.js";
+import { withBoundedWork } from "./language.js";
 import { normalize } from "./normalize.js";
 import type { SchemaInput } from "./schema-input.js";
 import type { Node, Openness } from "./tree.js";
@@ -73,7 +74,7 @@ export function checkTrees(older: Node, newer: Node, mode: CompatMode): CompatRe
   if (!backward && !forward && mode !== "none") {
     throw new BusError("INVALID_OPTION", `${JSON.stringify(mode)} is not none, backward, forward or full`);
   }
-  const parts = withoutWaiting(() => [
+  const parts = withBoundedWork(() => [
     ...(backward ? [direction(older, newer, "newer")] : []),
     ...(forward ? [direction(newer, older, "older")] : []),
   ]);

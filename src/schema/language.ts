@@ -39,11 +39,29 @@ const BEYOND: SymbolSet = [
   [0x10000, 0x10ffff],
 ];
 
-let workInVain = 0;
+/** Of all questions of one piece of work, about a second of a core. */
+const MAX_WORK_IN_ALL = 4_000_000;
 
-/** What all questions that were left open have cost; whoever asks many may look at how it grows. */
-export function vainWork(): number {
-  return workInVain;
+/** Finite during work that is bounded. */
+let workLeft = Number.POSITIVE_INFINITY;
+
+/**
+ * For work on schemas alone: whoever sends one must not make others wait, neither for an expression engine nor for very many questions
+ * about texts. What would take longer is then not known.
+ */
+export function withBoundedWork<T>(work: () => T): T {
+  if (workLeft !== Number.POSITIVE_INFINITY) return work();
+  workLeft = MAX_WORK_IN_ALL;
+  try {
+    return work();
+  } finally {
+    workLeft = Number.POSITIVE_INFINITY;
+  }
+}
+
+/** Whether there is none left for further questions. */
+export function isWorkUsedUp(): boolean {
+  return workLeft <= 0;
 }
 
 export function findText(query: TextQuery): TextAnswer {
@@ -53,10 +71,10 @@ export function findText(query: TextQuery): TextAnswer {
   // A pattern to be matched that is not understood is left out: the set grows, so "none" stays true.
   const inside = query.matches.map(automatonOf).filter((automaton) => automaton !== undefined);
   const outside = query.misses.map(automatonOf).filter((automaton) => automaton !== undefined);
-  if (outside.length < query.misses.length) return UNSURE;
+  if (outside.length < query.misses.length || isWorkUsedUp()) return UNSURE;
   const before = workOf([...inside, ...outside]);
   const answer = answerBy(inside, outside, query);
-  if (answer.type === "unsure") workInVain += workOf([...inside, ...outside]) - before;
+  workLeft -= workOf([...inside, ...outside]) - before;
   for (const pattern of [...query.matches, ...query.misses])
     if ((known.get(pattern)?.size ?? 0) > MAX_KEPT_POSITIONS) known.delete(pattern);
   return answer;
@@ -74,11 +92,12 @@ function answerBy(inside: readonly Automaton[], outside: readonly Automaton[], q
 }
 
 /**
- * Whether a text matches an expression. Engines try one way after another, which for some patterns, (a|a)*b, takes for ever. Unless
- * that is to be waited for, longer texts are read by an automaton; undefined where there is none.
+ * Whether a text matches an expression. Engines try one way after another, which for some patterns, (a|a)*b, takes for ever: in
+ * bounded work, longer texts are read by an automaton; undefined where there is none.
  */
-export function testPattern(expression: RegExp, text: string, wait: boolean): boolean | undefined {
-  if (wait || text.length <= MAX_TRIED) return expression.test(text);
+export function testPattern(expression: RegExp, text: string): boolean | undefined {
+  const isBounded = workLeft !== Number.POSITIVE_INFINITY;
+  if (!isBounded || text.length <= MAX_TRIED) return expression.test(text);
   const automaton = SURROGATE.test(text) ? undefined : automatonOf(expression.source);
   if (automaton !== undefined) return automaton.matches(text);
   return isQuick(expression.source, text) ? expression.test(text) : undefined;

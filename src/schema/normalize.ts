@@ -5,11 +5,11 @@
  */
 import { BusError } from "../model/errors.js";
 import type { JsonValue } from "../model/json.js";
-import { withoutWaiting } from "./accept.js";
 import { disjoint } from "./disjoint.js";
 import { identityOf } from "./identity.js";
 import { intersect } from "./intersect.js";
 import { arrayKeywords, malformed, numberKeywords, objectKeywords, stringKeywords } from "./keywords.js";
+import { withBoundedWork } from "./language.js";
 import {
   checkSchemaInput,
   isOlderDraft,
@@ -45,7 +45,7 @@ export function toJsonSchema(schema: SchemaInput): JsonSchema {
 export function normalize(schema: SchemaInput): Node {
   const document = toJsonSchema(schema);
   try {
-    return withoutWaiting(() => settle(new Normalizer(document).root()));
+    return withBoundedWork(() => settle(new Normalizer(document).root()));
   } catch (error) {
     // The end of the stack: alternatives in alternatives, refs to refs, values in values.
     throw error instanceof RangeError ? tooDeep(error) : error;

@@ -160,4 +160,11 @@ describe("what is too deep or too large", () => {
     const deep = `${"(".repeat(2_000)}a${")".repeat(2_000)}`;
     expect(checkCompat(pattern(deep), pattern("a"), "backward").verdict).toBe("unknown");
   });
+
+  it("very many patterns, each held against each, are given up", () => {
+    const alternatives = (end: string): SchemaInput => ({
+      oneOf: Array.from({ length: 120 }, (_, n) => ({ type: "string", pattern: `^a{${n + 1}}${end}` })),
+    });
+    expect(checkCompat(alternatives("b"), alternatives("b+$"), "backward").verdict).toBe("unknown");
+  });
 });
