@@ -135,10 +135,13 @@ describe("promethean publish, subscribe, dlq", () => {
 
 describe("promethean tail", () => {
   it("goes on after a hub that was away, and ends when its token is no longer good", async () => {
-    const answers = [200, 503, 200, 401];
-    const hub = createServer((_, response) => {
+    const answers = ["a place", 503, 200, 503, 200, 401];
+    const asked: unknown[] = [];
+    const hub = createServer((request, response) => {
+      asked.push(request.headers["last-event-id"]);
       const status = answers.shift() ?? 500;
-      if (status === 200)
+      if (typeof status === "string") response.end(": t\nid: p\n\n");
+      else if (status === 200)
         response.end(`id: c\ndata: {"topic":"t","partition":0,"seq":1,"ts":1,"payload":1}\n\n`);
       else {
         const code = status === 401 ? "UNAUTHENTICATED" : "CLOSED";
@@ -151,7 +154,7 @@ describe("promethean tail", () => {
     expect(ended.code).toBe(4);
     expect(ended.out.trim().split("\n")).toHaveLength(2);
     expect(JSON.parse(ended.err)).toMatchObject({ error: { code: "UNAUTHENTICATED" } });
-    expect(answers).toEqual([]);
+    expect(asked).toEqual([undefined, "p", "p", "c", "c", "c"]);
     hub.close();
   });
 });

@@ -1,6 +1,6 @@
 /** `promethean tail`: follows a topic outside any group; a broken connection is taken up where it broke. */
 import type { Command } from "commander";
-import { createParser } from "eventsource-parser";
+import { EventLines } from "../../client/event-lines.js";
 import { pause, systemClock } from "../../model/clock.js";
 import type { EventRecord } from "../../model/event.js";
 import { PLACES, type Place, place, placeText, wholeNumber } from "../arguments.js";
@@ -62,10 +62,9 @@ async function* events(
         cursor === undefined ? {} : { "Last-Event-ID": cursor },
       );
       // A read that is still under way is ended by the same signal: the connection listens to it.
-      for await (const { id, data } of messagesOf(body)) {
-        cursor = id ?? cursor;
-        if (data !== "") yield data;
-      }
+      yield* eventsOf(body, (id) => {
+        cursor = id;
+      });
     } catch (error) {
       if (!signal.aborted && (cursor === undefined || isForGood(error))) throw error;
     }
@@ -78,14 +77,15 @@ function isForGood(error: unknown): boolean {
   return error instanceof CliError && exitCodeOf(error) !== EXIT.failure;
 }
 
-type Message = { readonly id?: string | undefined; readonly data: string };
-
-async function* messagesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<Message> {
+async function* eventsOf(
+  body: AsyncIterable<Uint8Array>,
+  onPlace: (id: string) => void,
+): AsyncGenerator<string> {
   const decoder = new TextDecoder();
-  let ready: Message[] = [];
-  const parser = createParser({ onEvent: ({ id, data }) => ready.push({ id, data }) });
+  let ready: string[] = [];
+  const lines = new EventLines({ onEvent: (data) => ready.push(data), onPlace });
   for await (const piece of body) {
-    parser.feed(decoder.decode(piece, { stream: true }));
+    lines.take(decoder.decode(piece, { stream: true }));
     yield* ready;
     ready = [];
   }

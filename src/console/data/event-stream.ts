@@ -2,7 +2,7 @@
  * Server-sent events, as they come. A line that has been silent for longer than it can be is given up: a hub that is frozen, or a
  * way that is cut, never says so.
  */
-import { EventLines } from "./event-lines.js";
+import { EventLines } from "../../client/event-lines.js";
 
 /** Reads a stream until it ends. Throws if it is not given, breaks off or falls silent. */
 export async function readEvents(
