@@ -138,10 +138,11 @@ export class Run {
     const hashes = this.#hashes;
     const last = hashes.length - 1;
     if (last < 0) return -1;
-    // Chunks per hash. In a large run, the guess is off by a few chunks, which the second one, from there, is not.
     const first = hashes[0] as number;
     if (first > hash) return -1;
-    const density = last / ((hashes[last] as number) - first) || 0;
+    const width = (hashes[last] as number) - first;
+    // Chunks per hash; none if all begin with one. In a large run, the guess is off by a few chunks, which the second one is not.
+    const density = width > 0 ? last / width : 0;
     const guess = Math.min(last, Math.floor((hash - first) * density));
     const offset = Math.floor((hash - (hashes[guess] as number)) * density);
     let chunk = Math.max(0, Math.min(last, guess + offset));
