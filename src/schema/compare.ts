@@ -61,10 +61,7 @@ export function compareTrees(
   read: Node,
   names: { readonly writer: string; readonly reader: string },
 ): Comparison {
-  const shared = {
-    steps: { left: MAX_STEPS },
-    objects: new Map<string, ObjectNote>(),
-  };
+  const shared = { steps: { left: MAX_STEPS }, objects: new Map<string, ObjectNote>() };
   const findings = compare(written, read, { ...names, path: [], assumed: new Set(), shared, compare });
   return { findings, objects: [...shared.objects.values()] };
 }

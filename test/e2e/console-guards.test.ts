@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { Fatal } from "../../src/model/errors.js";
 import { launch, SOON, sees, type Visit, visit } from "../support/console/browser.js";
 import { Orders, openShop, type Shop } from "../support/console/shop.js";
+import { gate } from "../support/eventually.js";
 import { hubFixture } from "../support/hub-fixture.js";
 
 const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
@@ -295,16 +296,14 @@ describe("the overview", () => {
     const page = await at("/ui/topics", width);
     await page.addInitScript(SHIFTS);
     const parts = ["**/stats", "**/groups/mailer/why?*", "**/tasks", "**/overview"];
-    const goOn = new Map<string, () => void>();
-    for (const part of parts) {
-      const going = new Promise<void>((resolve) => goOn.set(part, resolve));
-      await page.route(part, (route) => going.then(() => route.continue()));
-    }
+    const gates = parts.map((part) => ({ part, ...gate() }));
+    for (const { part, passed } of gates)
+      await page.route(part, (route) => passed.then(() => route.continue()));
     await page.goto(shop.hub.url);
     // Each comes when the one before it has been painted.
-    for (const part of parts) {
+    for (const { part, open: goOn } of gates) {
       const answered = page.waitForResponse(part);
-      goOn.get(part)?.();
+      goOn();
       await answered;
       await page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
     }

@@ -3,6 +3,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { launch, SOON, sees, type Visit, visit } from "../support/console/browser.js";
 import { Orders, openShop, READER, type Shop, WRITER } from "../support/console/shop.js";
+import { gate } from "../support/eventually.js";
 
 let browser: Browser;
 let shop: Shop;
@@ -213,11 +214,8 @@ describe("the pages", () => {
 
   it("topics: says what failed also to whoever has closed the dialog meanwhile", async () => {
     const page = await at("/ui/topics/order.state");
-    let goOn = (): void => undefined;
-    const going = new Promise<void>((resolve) => {
-      goOn = resolve;
-    });
-    await page.route("**/publish", (route) => going.then(() => route.abort()));
+    const { passed, open: goOn } = gate();
+    await page.route("**/publish", (route) => passed.then(() => route.abort()));
     await page.getByRole("button", { name: "Publish event" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Publish event" }).click();
     await page.keyboard.press("Escape");
@@ -232,11 +230,8 @@ describe("the pages", () => {
     const page = await at("/ui/topics/many.events");
     const shown = page.getByText(/\d+ shown,/);
     await sees(page, /^100 shown/);
-    let goOn = (): void => undefined;
-    const going = new Promise<void>((resolve) => {
-      goOn = resolve;
-    });
-    await page.route("**/events?*after=*", (route) => going.then(() => route.continue()), { times: 1 });
+    const { passed, open: goOn } = gate();
+    await page.route("**/events?*after=*", (route) => passed.then(() => route.continue()), { times: 1 });
     const held = page.waitForRequest("**/events?*after=*");
     await page.getByRole("button", { name: "Load more" }).click();
     await held;
@@ -404,11 +399,8 @@ describe("the pages", () => {
 
   it("schemas: tells two versions apart and gives the verdict", async () => {
     const page = await at("/ui/trace");
-    let goOn = (): void => undefined;
-    const going = new Promise<void>((resolve) => {
-      goOn = resolve;
-    });
-    await page.route("**/topics", (route) => going.then(() => route.continue()));
+    const { passed, open: goOn } = gate();
+    await page.route("**/topics", (route) => passed.then(() => route.continue()));
     const schemas = page.waitForResponse("**/schemas");
     await page.getByRole("link", { name: /^Schemas/ }).click();
     await schemas;

@@ -56,7 +56,7 @@ export function topicRoutes(app: HubApp, hub: HubContext): void {
           lag,
           lagSeconds,
           members,
-          ...(resting !== undefined && { resting }),
+          resting,
         })),
       });
     },

@@ -9,6 +9,7 @@ import { jsonSchema } from "./json-schemas.js";
 import { judge } from "./judge.js";
 import { valueNear } from "./near-values.js";
 import { PROPERTY_TIMEOUT_MS, runs } from "./runs.js";
+import { fail, judged, type Pair } from "./verdicts.js";
 
 /** Two versions, with values near both. */
 function withValues<T extends Case>(
@@ -22,35 +23,10 @@ function withValues<T extends Case>(
 
 const unrelated = fc.record({ older: jsonSchema, newer: jsonSchema });
 
-interface Case {
-  readonly older: JsonSchema;
-  readonly newer: JsonSchema;
-}
+type Case = Pair<JsonSchema>;
 
-function fail(what: string, found: Case, value: unknown): never {
-  throw new Error(
-    `${what}: ${JSON.stringify(value)}\nolder ${JSON.stringify(found.older)}\nnewer ${JSON.stringify(found.newer)}`,
-  );
-}
-
-/** Checks one direction of an answer against Ajv. Returns the verdict. */
-function judged(pair: Case, tried: readonly JsonValue[]): string {
-  const report = checkCompat(pair.older, pair.newer, "backward");
-  const [older, newer] = [judge(pair.older), judge(pair.newer)];
-  for (const value of tried) {
-    if (report.verdict === "compatible" && older(value) && !newer(value))
-      fail("called compatible, but for", pair, value);
-  }
-  for (const finding of report.findings) {
-    const { counterExample } = finding;
-    if (counterExample === undefined) continue;
-    if (!older(counterExample))
-      fail(`the older version refuses the counter-example of "${finding.rule}"`, pair, counterExample);
-    if (newer(counterExample))
-      fail(`the newer version takes the counter-example of "${finding.rule}"`, pair, counterExample);
-  }
-  return report.verdict;
-}
+/** With Ajv as the judge. */
+const byAjv = (pair: Case, tried: readonly JsonValue[]): string => judged(pair, tried, judge);
 
 describe("compatibility of random schemas, with Ajv as the judge", () => {
   it(
@@ -58,7 +34,7 @@ describe("compatibility of random schemas, with Ajv as the judge", () => {
     () => {
       fc.assert(
         fc.property(withValues(unrelated), ([pair, tried]) => {
-          judged(pair, tried);
+          byAjv(pair, tried);
         }),
         { numRuns: runs(100) },
       );
@@ -72,7 +48,7 @@ describe("compatibility of random schemas, with Ajv as the judge", () => {
       const verdicts = new Map<string, number>();
       fc.assert(
         fc.property(withValues(edited), ([pair, tried]) => {
-          const verdict = judged(pair, tried);
+          const verdict = byAjv(pair, tried);
           verdicts.set(verdict, (verdicts.get(verdict) ?? 0) + 1);
         }),
         { numRuns: runs(120) },
@@ -89,10 +65,10 @@ describe("compatibility of random schemas, with Ajv as the judge", () => {
     () => {
       fc.assert(
         fc.property(planted, (pair) => {
-          if (judged(pair, []) !== "incompatible") fail("not found", pair, null);
+          if (byAjv(pair, []) !== "incompatible") fail(pair, "not found", null);
           const { findings } = checkCompat(pair.older, pair.newer, "backward");
           if (!findings.some(({ counterExample }) => counterExample !== undefined))
-            fail("no example", pair, findings);
+            fail(pair, "no example", findings);
         }),
         { numRuns: runs(120) },
       );
@@ -107,7 +83,7 @@ describe("compatibility of random schemas, with Ajv as the judge", () => {
         fc.property(jsonSchema, (schema) => {
           const report = checkCompat(schema, structuredClone(schema), "full");
           if (report.verdict === "incompatible")
-            fail("not compatible with itself", { older: schema, newer: schema }, report);
+            fail({ older: schema, newer: schema }, "not compatible with itself", report);
         }),
         { numRuns: runs(200) },
       );
