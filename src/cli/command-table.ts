@@ -28,19 +28,19 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     load: async () => (await import("./commands/subscribe.js")).subscribeCommand(),
   },
   topics: {
-    summary: "the topics, or one of them",
+    summary: "list topics, or show one",
     load: async () => (await import("./commands/topics.js")).topicsCommand(),
   },
   groups: {
-    summary: "the groups, or one of them",
+    summary: "list groups, or show one",
     load: async () => (await import("./commands/groups.js")).groupsCommand(),
   },
   lag: {
-    summary: "how far behind groups are",
+    summary: "show how far behind groups are",
     load: async () => (await import("./commands/lag.js")).lagCommand(),
   },
   why: {
-    summary: "what holds a group up",
+    summary: "say what holds a group up",
     load: async () => (await import("./commands/why.js")).whyCommand(),
   },
   verify: {
@@ -52,15 +52,15 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     load: async () => (await import("./commands/cursor.js")).cursorCommand(),
   },
   dlq: {
-    summary: "dead letters: look, redrive, discard",
+    summary: "list, redrive or discard dead letters",
     load: async () => (await import("./commands/dlq.js")).dlqCommand(),
   },
   export: {
-    summary: "a topic as lines of JSON",
+    summary: "write a topic as lines of JSON",
     load: async () => (await import("./commands/export.js")).exportCommand(),
   },
   import: {
-    summary: "lines of an export back into a topic",
+    summary: "read lines of an export into a topic",
     load: async () => (await import("./commands/import.js")).importCommand(),
   },
   replay: {
@@ -72,19 +72,19 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     load: async () => (await import("./commands/compact.js")).compactCommand(),
   },
   backup: {
-    summary: "a copy of a store's file, while it is in use",
+    summary: "copy a store's file while it is in use",
     load: async () => (await import("./commands/backup.js")).backupCommand(),
   },
   view: {
-    summary: "read models: list, look up, as they were, rebuild",
+    summary: "list, look up, rebuild or remove views",
     load: async () => (await import("./commands/view.js")).viewCommand(),
   },
   history: {
-    summary: "the events of a key",
+    summary: "show the events of a key",
     load: async () => (await import("./commands/history.js")).historyCommand(),
   },
   schema: {
-    summary: "schemas: status, check, register",
+    summary: "show, check or register schemas",
     load: async () => (await import("./commands/schema.js")).schemaCommand(),
   },
   lint: {
@@ -92,19 +92,19 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     load: async () => (await import("./commands/lint.js")).lintCommand(),
   },
   outbox: {
-    summary: "the outbox of a store: status, requeue",
+    summary: "show the outbox, requeue what was given up",
     load: async () => (await import("./commands/outbox.js")).outboxCommand(),
   },
   token: {
-    summary: "tokens for a hub: mint, inspect",
+    summary: "mint or inspect tokens for a hub",
     load: async () => (await import("./commands/token.js")).tokenCommand(),
   },
   context: {
-    summary: "saved connections",
+    summary: "save and choose connections",
     load: async () => (await import("./commands/context.js")).contextCommand(),
   },
   config: {
-    summary: "the settings of serve: print, check",
+    summary: "print or check the settings of serve",
     load: async () => (await import("./commands/config.js")).configCommand(),
   },
   doctor: {
@@ -112,11 +112,20 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     load: async () => (await import("./commands/doctor.js")).doctorCommand(),
   },
   bench: {
-    summary: "how fast events go in and out here",
+    summary: "measure how fast events go in and out here",
     load: async () => (await import("./commands/bench.js")).benchCommand(),
   },
   completion: {
-    summary: "completion for bash, zsh or fish",
+    summary: "print completion for bash, zsh or fish",
     load: async () => (await import("./commands/completion.js")).completionCommand(COMMANDS),
   },
+};
+
+/** The headings under which `--help` lists the commands. */
+export const HEADINGS: Readonly<Record<string, readonly string[]>> = {
+  "Run a hub:": ["up", "serve", "config", "doctor", "backup", "bench"],
+  "Events:": ["publish", "tail", "subscribe", "history", "export", "import", "replay"],
+  "Groups and dead letters:": ["groups", "lag", "why", "verify", "cursor", "dlq"],
+  "Topics, views and schemas:": ["topics", "compact", "view", "schema", "lint", "outbox"],
+  "Access and shell:": ["token", "context", "completion"],
 };

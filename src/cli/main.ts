@@ -1,9 +1,11 @@
 #!/usr/bin/env node
 /** The `promethean` command: finds the command that was asked for and loads that one alone. Help needs little, and comes soon. */
 import { Command, CommanderError } from "commander";
-import { COMMANDS } from "./command-table.js";
+import { COMMANDS, type CommandEntry, HEADINGS } from "./command-table.js";
 import { EXIT } from "./exit-codes.js";
 import { addClosingWords, newCommand } from "./own-command.js";
+
+const HELP_OF_A_COMMAND = "show the help of a command";
 
 async function programFor(name: string | undefined): Promise<Command> {
   const program = newCommand("promethean", "A durable event bus with projections.", [
@@ -12,13 +14,11 @@ async function programFor(name: string | undefined): Promise<Command> {
     "promethean tail orders.placed --from earliest",
     "promethean lag --watch",
   ]);
-  program.version(await versionIfAsked(), "-V, --version", "the version of this program");
-  program.helpCommand("help [command]", "how a command is used");
-  for (const [command, { summary, load }] of Object.entries(COMMANDS)) {
-    const wanted = command === name;
-    const loaded = wanted ? await load() : new Command(command).description(summary);
-    if (loaded.commands.length > 0) loaded.helpCommand("help [command]", "how a command is used");
-    program.addCommand(loaded);
+  program.version(await versionIfAsked(), "-V, --version", "show the version");
+  program.helpCommand("help [command]", HELP_OF_A_COMMAND);
+  for (const [heading, commands] of Object.entries(HEADINGS)) {
+    program.commandsGroup(heading);
+    for (const command of commands) program.addCommand(await commandNamed(command, command === name));
   }
   addClosingWords(program, [
     "Where commands go: --url <hub> or --store <file | mongodb://…>; else PROMETHEAN_URL, PROMETHEAN_STORE, the context in use, or what runs in PROMETHEAN_DATA (default .promethean).",
@@ -28,6 +28,14 @@ async function programFor(name: string | undefined): Promise<Command> {
   program.enablePositionalOptions();
   throwInsteadOfExit(program);
   return program;
+}
+
+/** Only the one that is asked for is loaded; of the others its line in the list is enough. */
+async function commandNamed(name: string, isAsked: boolean): Promise<Command> {
+  const { summary, load } = COMMANDS[name] as CommandEntry;
+  const command = isAsked ? await load() : new Command(name).description(summary);
+  if (command.commands.length > 0) command.helpCommand("help [command]", HELP_OF_A_COMMAND);
+  return command;
 }
 
 async function versionIfAsked(): Promise<string> {

@@ -28,7 +28,7 @@ export function addClosingWords(command: Command, paragraphs: readonly string[])
 
 /** A command of ours, with examples under its help. */
 export function newCommand(name: string, summary: string, examples: readonly string[] = []): Command {
-  const command = new Command(name).description(summary).helpOption("-h, --help", "how it is used");
+  const command = new Command(name).description(summary).helpOption("-h, --help", "show this help");
   command.configureHelp(HELP);
   examplesByCommand.set(command, examples);
   if (examples.length > 0) {

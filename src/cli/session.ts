@@ -88,12 +88,12 @@ function tell(error: unknown, json: boolean): number {
 }
 
 export function withJson(command: Command): Command {
-  return command.option("--json", "JSON instead of words and tables");
+  return command.option("--json", "print JSON instead of words and tables");
 }
 
 const CONNECTION: readonly Option[] = [
   new Option("--url <url>", "a hub").conflicts("store"),
-  new Option("--token <token>", "for the hub; better in PROMETHEAN_TOKEN or --token-file"),
+  new Option("--token <token>", "token for the hub; better in PROMETHEAN_TOKEN or --token-file"),
   new Option("--token-file <file>", "file that holds the token"),
   new Option("--store <store>", "a store instead of a hub: a file, or mongodb://…"),
   new Option("--context <name>", "a saved connection (see `promethean context`)"),
@@ -109,6 +109,6 @@ export function withConnection(command: Command): Command {
 /** For what cannot be taken back. */
 export function withConsent(command: Command): Command {
   return command
-    .option("--dry-run", "say what would happen, and change nothing")
-    .option("-y, --yes", "do not ask");
+    .option("--dry-run", "say what would happen and change nothing")
+    .option("-y, --yes", "do not ask for confirmation");
 }

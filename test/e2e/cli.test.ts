@@ -227,6 +227,10 @@ describe("promethean, asked for what it does", () => {
     }
     const about = all.out.slice(all.out.indexOf("Where commands go"));
     expect(about.split("\n").filter((line) => line.length > 80)).toEqual([]);
+    const lint = await run(["lint", "--help"]);
+    const underExamples = lint.out.slice(lint.out.indexOf("Flags may stand"));
+    expect(underExamples.split("\n").filter((line) => line.length > 80)).toEqual([]);
+    expect(all.out).toMatch(/^Run a hub:\n {2}up [\s\S]*^Events:\n {2}publish /m);
     expect((await run(["--version"])).out).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
 

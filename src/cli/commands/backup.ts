@@ -16,7 +16,7 @@ import { perform, type Session, withConnection } from "../session.js";
 export function backupCommand(): Command {
   const command = newCommand(
     "backup",
-    "Copies the file of a store, as it stands, while the store is in use. The copy is a store, and appears whole or not at all. A hub copies its own store, also one that it has for itself (--exclusive), and sends the copy.",
+    "Copies the file of a store while it is in use. The copy is a store of its own, and appears whole or not at all. A hub copies the store that it runs on, also with --exclusive, and sends the copy.",
     [
       "promethean backup bus-copy.db --store bus.db",
       "promethean backup bus-$(date +%F).db --store bus.db && promethean doctor --store bus-$(date +%F).db --deep",

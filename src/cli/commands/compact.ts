@@ -18,7 +18,7 @@ interface CompactOptions {
 export function compactCommand(): Command {
   const command = newCommand(
     "compact",
-    "Removes events that a newer one of their key supersedes, and writes the snapshots.",
+    "Removes events that a newer one of their key supersedes, and writes the snapshots. Works on a store (--store), not through a hub.",
     ["promethean compact --store bus.db --dry-run", "promethean compact process.state --store bus.db --yes"],
   )
     .argument("[topic]", "one topic; by default every topic with compaction")

@@ -44,7 +44,7 @@ function saveCommand(): Command {
   )
     .argument("<name>", "its name")
     .option("--url <url>", "a hub")
-    .option("--token <token>", "for the hub; better with --token-file")
+    .option("--token <token>", "token for the hub; better with --token-file")
     .option("--token-file <file>", "file that holds the token, which is saved")
     .option("--store <store>", "a store: a file, or mongodb://…");
   return withJson(command).action(perform<SaveOptions, [string]>(save));

@@ -70,7 +70,7 @@ function lsCommand(): Command {
   ])
     .argument("[topic]", "the topic they come from")
     .option("--status <status>", "open, redriven, discarded or any", "open")
-    .option("-n, --limit <n>", "at most so many", wholeNumber(1, PAGE), 50)
+    .option("-n, --limit <n>", "at most this many", wholeNumber(1, PAGE), 50)
     .option("--newest", "the newest first, not partition by partition")
     .option("-g, --group <group>", "only those that this group gave up")
     .option("-k, --key <key>", "only those of this key")
@@ -164,8 +164,8 @@ function redriveCommand(): Command {
   )
     .argument("<topic>", "the topic they come from")
     .option("--to <topic>", "publish to this topic instead")
-    .option("--rate <n>", "so many a second", positiveNumber)
-    .option("-n, --limit <n>", "at most so many", wholeNumber(1))
+    .option("--rate <n>", "at most this many a second", positiveNumber)
+    .option("-n, --limit <n>", "at most this many", wholeNumber(1))
     .option("--all-groups", "for every group, not only the one that gave them up");
   return withConsent(withConnection(withChoice(command))).action(
     perform<RedriveOptions, [string]>(redriveLetters),
@@ -197,7 +197,7 @@ function superseded({ superseded: passed }: RedriveResult): string {
 function discardCommand(): Command {
   const command = newCommand(
     "discard",
-    "Takes dead letters out of the open ones for good; the audit keeps the reason.",
+    "Marks dead letters as discarded, for good; the audit log keeps the reason.",
     [
       "promethean dlq discard orders.placed --reason 'test data' --dry-run",
       "promethean dlq discard orders.placed --id <letter> --reason 'test data' --yes",

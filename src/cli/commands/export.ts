@@ -34,7 +34,7 @@ export function exportCommand(): Command {
     .option("--until <time>", "only events before this time", time)
     .option("-k, --key <key>", "only events of this key")
     .option("--partition <n>", "only this partition", wholeNumber(0))
-    .option("-n, --limit <n>", "at most so many", wholeNumber(1))
+    .option("-n, --limit <n>", "at most this many", wholeNumber(1))
     .option("-o, --output <file>", "a file instead of stdout");
   return withConnection(command).action(perform<ExportOptions, [string]>(exportTopic));
 }

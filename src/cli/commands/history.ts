@@ -20,7 +20,7 @@ export function historyCommand(): Command {
     .argument("<topic>", "the topic")
     .argument("<key>", "the key")
     .option("--newest", "the newest ones, newest first")
-    .option("-n, --limit <n>", "at most so many", wholeNumber(1, 1_000), 100);
+    .option("-n, --limit <n>", "at most this many", wholeNumber(1, 1_000), 100);
   return withConnection(command).action(perform<HistoryOptions, [string, string]>(show));
 }
 

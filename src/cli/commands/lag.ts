@@ -33,7 +33,7 @@ export function lagCommand(): Command {
   ])
     .option("--topic <topic>", "only groups of this topic")
     .option("-g, --group <group>", "only this group")
-    .option("-w, --watch", "over and over, until Ctrl-C; with --json one line each time")
+    .option("-w, --watch", "repeat until Ctrl-C; with --json one line each time")
     .addOption(new Option("--every <span>", "how often").argParser(positiveSpan).default(2_000, "2s"));
   return withConnection(command).action(perform<LagOptions, []>(lag));
 }

@@ -8,7 +8,7 @@ import { githubAnnotations, reportText } from "../../schema/lint/report-text.js"
 import { hubTarget } from "../../schema/lint/targets.js";
 import { CliError, usageError } from "../exit.js";
 import { EXIT } from "../exit-codes.js";
-import { newCommand } from "../own-command.js";
+import { addClosingWords, newCommand } from "../own-command.js";
 import { perform, type Session, withConnection } from "../session.js";
 
 interface LintFlags {
@@ -46,13 +46,11 @@ export function lintCommand(): Command {
     .option("--write-baseline", "write the baseline anew, if the schemas may follow it")
     .option("--replay <n>", "newest stored events of each topic to try, with --url or --store", count, 100)
     .option("--github", "annotations for a GitHub workflow instead of words")
-    .addHelpText(
-      "after",
-      `
-The same can be said in package.json: { "promethean": { "lint": { "schemas": ["src/schemas.ts"], "baseline": "schemas.json" } } }.
-A hub or store that is named is asked for its schemas and newest events; nothing is written to it.`,
-    )
     .action(perform<LintFlags, [string]>(lint));
+  addClosingWords(command, [
+    'Flags may stand in package.json: { "promethean": { "lint": { "schemas": ["src/schemas.ts"], "baseline": "schemas.json" } } }.',
+    "With --url or --store the schemas and newest events there are looked at; nothing is written.",
+  ]);
   return command;
 }
 

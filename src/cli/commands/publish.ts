@@ -35,8 +35,8 @@ export function publishCommand(): Command {
     .argument("<payload>", 'JSON, or "-" for stdin with one payload a line')
     .option("-k, --key <key>", "events of one key stay in order")
     .option("--id <id>", "the idempotency key of one event: the same id again adds nothing")
-    .option("--ts <time>", "the event's time", time)
-    .option("--partition <n>", "the partition; by key, if absent", wholeNumber(0))
+    .option("--ts <time>", "the event's time; now by default", time)
+    .option("--partition <n>", "the partition; by key by default", wholeNumber(0))
     .option("-H, --header <name=value>", "a header; may be given several times", gatherPairs)
     .option("--tag <tag>", "a tag; may be given several times", gather);
   return withConnection(command).action(perform<PublishOptions, [string, string]>(publish));

@@ -36,7 +36,7 @@ export function replayCommand(): Command {
     .option("--until <time>", "only events before this time", time)
     .option("-k, --key <key>", "only events of this key; may be given several times", gather)
     .option("--tag <tag>", "only events with this tag")
-    .option("--rate <n>", "so many a second", positiveNumber)
+    .option("--rate <n>", "at most this many a second", positiveNumber)
     .option("--resume <name>", "keep the place under this name, and go on there after an interruption");
   return withConsent(withConnection(command)).action(perform<ReplayOptions, [string, string]>(replay));
 }

@@ -117,7 +117,7 @@ function registerCommand(): Command {
   const command = newCommand("register", "Registers a version of a topic's schema, if it is compatible.", [
     "promethean schema register orders.placed order-v1.json",
     "promethean schema register orders.placed order-v2.json --dry-run",
-  ]).option("--waive <words>", "why it is compatible although that cannot be told");
+  ]).option("--waive <words>", "why it is compatible although that cannot be proven");
   return withConsent(withConnection(withSchemaFlags(command))).action(
     perform<SchemaOptions, [string, string]>(register),
   );

@@ -43,9 +43,9 @@ export function subscribeCommand(): Command {
     .requiredOption("-g, --group <group>", "the group: its place is kept")
     .option("-x, --exec <command>", "a shell command for each event, with the event as JSON on its stdin")
     .option("--from <place>", `where a group that is new begins: ${PLACES}`, place, "latest" as Place)
-    .option("-n, --limit <n>", "end after so many events were settled", wholeNumber(1))
+    .option("-n, --limit <n>", "stop after this many events were settled", wholeNumber(1))
     .option("-c, --concurrency <n>", "events handled at once, each key in order", wholeNumber(1, 1_000), 1)
-    .option("--max-attempts <n>", "tries before it becomes a dead letter", wholeNumber(1))
+    .option("--max-attempts <n>", "tries before an event becomes a dead letter", wholeNumber(1))
     .option("--ack-timeout <span>", "how long a try may take", positiveSpan);
   return withConnection(command).action(perform<SubscribeOptions, [string]>(subscribe));
 }

@@ -30,7 +30,7 @@ export function tailCommand(): Command {
     .option("--from <place>", `where to begin: ${PLACES}`, place, "latest" as Place)
     .option("-k, --key <key>", "only events of this key")
     .option("--partition <n>", "only this partition", wholeNumber(0))
-    .option("-n, --limit <n>", "end after so many events", wholeNumber(1));
+    .option("-n, --limit <n>", "stop after this many events", wholeNumber(1));
   return withConnection(command).action(perform<TailOptions, [string]>(tail));
 }
 

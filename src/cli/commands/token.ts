@@ -41,9 +41,9 @@ function mintCommand(): Command {
       '"verb:pattern" with publish, subscribe, read, group, ops or *; several times',
       gather,
     )
-    .requiredOption("--subject <name>", "whose it is")
+    .requiredOption("--subject <name>", "who it is for; the audit log names it")
     .addOption(
-      new Option("--expires <span>", "how long it is good").argParser(positiveSpan).default(HOUR_MS, "1h"),
+      new Option("--expires <span>", "how long it is valid").argParser(positiveSpan).default(HOUR_MS, "1h"),
     )
     .option("--issuer <issuer>", "what the hub expects as issuer")
     .option("--audience <audience>", "what the hub expects as audience")
@@ -80,7 +80,7 @@ async function mint(session: Session<MintOptions>): Promise<void> {
 function inspectCommand(): Command {
   const command = newCommand(
     "inspect",
-    "Shows what a token says; with the secret, whether it is genuine. Exit code 4 if it is no good.",
+    "Shows what a token says; with the secret, whether it is genuine. Exit code 4 if it would be refused.",
     ["promethean token inspect <token>", "promethean token inspect - --secret-file jwt-secret < token"],
   )
     .argument("<token>", 'the token; "-" is stdin')

@@ -44,7 +44,10 @@ export function upCommand(): Command {
       port,
     )
     .option("--host <host>", `the address it listens on (PROMETHEAN_HOST, default ${DEFAULT_HOST})`)
-    .option("--data <folder>", "its events and the admin's token (PROMETHEAN_DATA, default .promethean)")
+    .option(
+      "--data <folder>",
+      "folder of its events and of the admin's token (PROMETHEAN_DATA, default .promethean)",
+    )
     .option("--store <store>", "where events are kept instead: a file, or mongodb://… (PROMETHEAN_STORE)")
     .option("--no-example", "only the hub, without the worked example")
     .option("--table", "a live table of the processes, in a terminal")

@@ -26,7 +26,10 @@ interface ConsentOptions {
 }
 
 export function viewCommand(): Command {
-  return newCommand("view", "Read models.", ["promethean view ls", "promethean view get totals customer-42"])
+  return newCommand("view", "Views (read models): documents by key, made of events.", [
+    "promethean view ls",
+    "promethean view get totals customer-42",
+  ])
     .addCommand(getCommand())
     .addCommand(lsCommand())
     .addCommand(atCommand())
@@ -66,7 +69,7 @@ function lsCommand(): Command {
       gatherPairs,
     )
     .option("--order <field>", 'by this field; "-field" for descending')
-    .option("-n, --limit <n>", "at most so many", wholeNumber(1, 1_000), 50);
+    .option("-n, --limit <n>", "at most this many", wholeNumber(1, 1_000), 50);
   return withConnection(command).action(perform<ListOptions, [string?]>(list));
 }
 
@@ -118,7 +121,7 @@ function atCommand(): Command {
   ])
     .argument("<view>", "the view")
     .argument("<time>", 'milliseconds, ISO 8601, or a span before now such as "-1h" (after "--")', time)
-    .option("-n, --limit <n>", "at most so many", wholeNumber(1, 1_000), 50);
+    .option("-n, --limit <n>", "at most this many", wholeNumber(1, 1_000), 50);
   return withConnection(command).action(
     perform<ListOptions, [string, number]>(async (session, view, at) => {
       const backend = await session.connect();
@@ -131,9 +134,9 @@ function atCommand(): Command {
 function rebuildCommand(): Command {
   const command = newCommand(
     "rebuild",
-    "Makes a view anew from its topic, compares it with the old one, and switches over; the old one is kept.",
+    "Rebuilds a view from its topic, compares it with the old one, and switches over; the old one is kept for a rollback.",
     ["promethean view rebuild totals --dry-run", "promethean view rebuild totals --yes"],
-  ).argument("<view>", "the view; a hub knows those whose projectors it runs, and those without code");
+  ).argument("<view>", "the view; one with code of its own is rebuilt by a hub that runs its projector");
   return withConsent(withConnection(command)).action(perform<ConsentOptions, [string]>(rebuild));
 }
 
