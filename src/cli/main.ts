@@ -15,11 +15,11 @@ async function programFor(name: string | undefined): Promise<Command> {
     "promethean lag --watch",
   ]);
   program.version(await versionIfAsked(), "-V, --version", "show the version");
-  program.helpCommand("help [command]", HELP_OF_A_COMMAND);
   for (const [heading, commands] of Object.entries(HEADINGS)) {
     program.commandsGroup(heading);
     for (const command of commands) program.addCommand(await commandNamed(command, command === name));
   }
+  program.helpCommand("help [command]", HELP_OF_A_COMMAND);
   addClosingWords(program, [
     "Where commands go: --url <hub> or --store <file | mongodb://…>; else PROMETHEAN_URL, PROMETHEAN_STORE, the context in use, or what runs in PROMETHEAN_DATA (default .promethean).",
     "Exit codes: 0 ok, 1 failure, 2 wrong use, 3 not found, 4 no right, 5 not valid, 130 interrupted.",
