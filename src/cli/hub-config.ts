@@ -130,7 +130,7 @@ export async function loadConfig(flags: ConfigFlags): Promise<HubConfig> {
 export function checkConfig(draft: unknown, where: string): HubConfig {
   const result = HubConfigSchema.refine(({ store, exclusive }) => !exclusive || isFile(store), {
     path: ["exclusive"],
-    message: "only a store in a file can be had so",
+    message: "only a store in a file can be opened so",
   }).safeParse(draft);
   if (result.success) return result.data;
   const lines = result.error.issues.slice(0, 10).map(({ path, message }) => {

@@ -198,7 +198,7 @@ function badAddress(url: string, error: unknown): BusError {
   } catch (refusal) {
     reason = describeThrown(refusal);
   }
-  return new BusError("INVALID_OPTION", `the MongoDB address is not one: ${reason}`);
+  return new BusError("INVALID_OPTION", `the MongoDB address is not valid: ${reason}`);
 }
 
 /** The database named in an address, which may list several hosts and thus is no URL to a URL parser. */
