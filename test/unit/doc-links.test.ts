@@ -19,6 +19,31 @@ function targets(text: string): string[] {
     .filter((target) => !/^[a-z]+:/.test(target));
 }
 
+/** The anchors that GitHub gives the headings of a page; one that comes again is numbered. */
+function anchorsOf(text: string): Set<string> {
+  const seen = new Map<string, number>();
+  const headings = [...text.replaceAll(/^```.*?^```$/gms, "").matchAll(/^#+ (.+)$/gm)];
+  return new Set(
+    headings.map(([, heading = ""]) => {
+      const words = heading
+        .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1")
+        .trim()
+        .toLowerCase();
+      const slug = words.replaceAll(/[^\w\- ]/g, "").replaceAll(" ", "-");
+      const times = seen.get(slug) ?? 0;
+      seen.set(slug, times + 1);
+      return times === 0 ? slug : `${slug}-${times}`;
+    }),
+  );
+}
+
+/** Links to a heading of a page that is there, as [page, anchor]. */
+function headingLinks(name: string): [string, string][] {
+  return [...readFileSync(join(root, name), "utf8").matchAll(/\]\(([^)#\s]*)#([^)]+)\)/g)]
+    .filter(([, target = ""]) => target === "" || (target.endsWith(".md") && !/^[a-z]+:/.test(target)))
+    .map(([, target = "", anchor = ""]) => [target === "" ? name : join(dirname(name), target), anchor]);
+}
+
 describe("the documents", () => {
   it("are found, with links among them", () => {
     expect(documents).toContain("README.md");
@@ -30,6 +55,17 @@ describe("the documents", () => {
       (target) => !existsSync(join(root, dirname(name), target)),
     );
     expect(broken).toEqual([]);
+  });
+
+  it.each(documents)("%s links only to headings that are there", (name) => {
+    const broken = headingLinks(name).filter(
+      ([page, anchor]) => !anchorsOf(readFileSync(join(root, page), "utf8")).has(anchor),
+    );
+    expect(broken).toEqual([]);
+  });
+
+  it("have links to headings", () => {
+    expect(documents.flatMap(headingLinks).length).toBeGreaterThan(20);
   });
 
   it("go with the package, as far as README.md leads to them", () => {
