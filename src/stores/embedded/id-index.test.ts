@@ -133,6 +133,20 @@ describe("a damaged index of ids", () => {
     expect(problems).toContain('event 8 of partition 0 of "t" is not found by its id');
   });
 
+  it("P3, P14: filters that are damaged, or of an older build, are made anew from the entries", () => {
+    for (const filter of ["x'00'", "zeroblob(516)", "''"]) {
+      const from = entries();
+      append(ids(60, from));
+      putInOrder();
+      place.connection.exec(`UPDATE id_chunk SET filter = ${filter} WHERE rowid % 2 = 0`);
+      place.reopen(0);
+      expect(duplicatesOf(append(ids(60, from)))).toBe(60);
+      expect(duplicatesOf(append(ids(60, 10_000 + from)))).toBe(0);
+      putInOrder();
+      expect(duplicatesOf(append(ids(60, 10_000 + from)))).toBe(60);
+    }
+  });
+
   it("P14: a merge that meets damage is told of once; what comes is kept and found nevertheless", () => {
     for (const from of [0, 10]) {
       append(ids(7, from));

@@ -1,7 +1,6 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { BusError } from "../../model/errors.js";
-import { decodeEntries, EntryList, encodeEntries, MAX_CHUNK } from "./index-entries.js";
-import { ChunkFilters, filterOf } from "./index-filter.js";
+import { decodeEntries, EntryList, encodeEntries } from "./index-entries.js";
 import { IndexHash } from "./index-hash.js";
 import { ID_TABLES } from "./index-tables.js";
 
@@ -45,47 +44,3 @@ it("P14: entries with a byte that is not what it was are refused, and so are tho
     expect(BusError.is(error, "STORE_DAMAGED") && error.message).toContain("chunk 7");
   }
 });
-
-describe("filters of chunks", () => {
-  it("let through all that are in their chunk, and hardly any other", () => {
-    const { hashes } = entriesOf(MAX_CHUNK);
-    const filters = new ChunkFilters(() => [[0, filterOf(hashes, MAX_CHUNK)]]);
-    for (let i = 0; i < MAX_CHUNK; i++) expect(filters.mayHold(0, hashes[i] as number)).toBe(true);
-    let passed = 0;
-    for (let n = 0; n < 100_000; n++) if (filters.mayHold(0, hash.ofText(`other-${n}`))) passed++;
-    expect(passed).toBeLessThan(300);
-  });
-
-  it("P14: those that are damaged, or not there, let everything through", () => {
-    const stored = filterOf(entriesOf(10).hashes, 10);
-    const flipped = Buffer.from(stored);
-    flipped[5] = (flipped[5] as number) ^ 4;
-    const filters = new ChunkFilters(() => [
-      [0, stored],
-      [1, flipped],
-      [2, stored.subarray(1)],
-    ]);
-    const other = hash.ofText("anything");
-    expect([0, 1, 2, 3].map((chunk) => filters.mayHold(chunk, other))).toEqual([false, true, true, true]);
-  });
-
-  it("are loaded with their neighbours, each once", () => {
-    const loads: [number, number][] = [];
-    const filters = new ChunkFilters((from, count) => {
-      loads.push([from, count]);
-      return Array.from({ length: count }, (_, n) => [from + n, filterOf(hashOfChunk(from + n), 1)] as const);
-    });
-    for (const chunk of [70, 64, 127, 3, 200, 70])
-      for (const other of [70, 64, 127, 3, 200])
-        expect(filters.mayHold(chunk, hashOfChunk(other)[0] as number)).toBe(chunk === other);
-    expect(loads).toEqual([
-      [64, 64],
-      [0, 64],
-      [192, 64],
-    ]);
-  });
-});
-
-function hashOfChunk(chunk: number): Float64Array {
-  return Float64Array.of(hash.ofText(`in-${chunk}`));
-}

@@ -11,6 +11,7 @@
 import { BusError } from "../../model/errors.js";
 import type { HashedIndex } from "./hashed-index.js";
 import { MAX_CHUNK } from "./index-entries.js";
+import { blocksFor } from "./index-filter.js";
 import type { NotedEntries } from "./index-notes.js";
 import { mergeSlice, RunSource } from "./index-run-source.js";
 import { type IsGone, RunWriter } from "./index-run-writer.js";
@@ -31,7 +32,7 @@ export interface IndexSizes {
 }
 
 export const INDEX_SIZES: IndexSizes = {
-  notes: 32_768,
+  notes: 65_536,
   chunk: MAX_CHUNK,
   fanout: 8,
   slice: 8_192,
@@ -92,7 +93,7 @@ export class IndexMerger {
     const entries = notes.entries.sorted();
     notes.drop();
     const run = this.#connection.sql(`INSERT INTO ${tables.run} (count) VALUES (0)`).insert();
-    const writer = this.#writer(run);
+    const writer = this.#writer(run, entries.length);
     for (let i = 0; i < entries.length; i++) writer.addFrom(entries, i);
     writer.flush();
     if (writer.count === 0) this.#drop(run);
@@ -124,7 +125,8 @@ export class IndexMerger {
 
   #merge(inputs: readonly Run[], count: number): void {
     const output = inputs[0]?.into ?? this.#beginMerge(inputs);
-    const writer = this.#writer(output.id);
+    const entries = inputs.reduce((all, run) => all + run.count, 0);
+    const writer = this.#writer(output.id, entries);
     const { tables } = this.#index;
     const after = output.through ?? START;
     const sources = inputs.map((run) => new RunSource(this.#connection, tables, run.id, after));
@@ -165,14 +167,15 @@ export class IndexMerger {
     this.#connection.sql(`DELETE FROM ${this.#index.tables.run} WHERE id = ?`).run(run);
   }
 
-  #writer(run: number): RunWriter {
+  /** `entries`: how many the run may get, from the beginning to the end. */
+  #writer(run: number, entries: number): RunWriter {
     const parts = {
       connection: this.#connection,
       tables: this.#index.tables,
       isGone: this.#isGone,
       chunk: this.#sizes.chunk,
     };
-    return new RunWriter(parts, run);
+    return new RunWriter(parts, run, blocksFor(entries));
   }
 
   /** About which size a run has: 0 is that of one made of notes. One that lost less than half when it was made counts as larger ones. */

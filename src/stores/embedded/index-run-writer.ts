@@ -20,15 +20,18 @@ export class RunWriter {
   count = 0;
   readonly #parts: RunWriterParts;
   readonly #run: number;
+  readonly #blocks: number;
   #number: number;
-  #chunk: EntryList;
+  readonly #chunk: EntryList;
   /** Where the entries with the last one's hash and seq begin. */
   #sameFrom = 0;
 
-  constructor(parts: RunWriterParts, run: number) {
+  /** `blocks`: those of the run's filter. */
+  constructor(parts: RunWriterParts, run: number, blocks: number) {
     const { connection, tables, chunk } = parts;
     this.#parts = parts;
     this.#run = run;
+    this.#blocks = blocks;
     const last = connection.sql(`SELECT max(number) FROM ${tables.chunk} WHERE run = ?`).get(run)?.[0];
     this.#number = Number(last ?? 0);
     this.#chunk = new EntryList(chunk);
@@ -52,7 +55,7 @@ export class RunWriter {
   flush(): void {
     const { length, hashes, seqs } = this.#chunk;
     if (length === 0) return;
-    const { connection, tables, chunk } = this.#parts;
+    const { connection, tables } = this.#parts;
     connection
       .sql(
         `INSERT INTO ${tables.chunk} (run, number, first_hash, first_seq, filter, entries) VALUES (?, ?, ?, ?, ?, ?)`,
@@ -62,11 +65,11 @@ export class RunWriter {
         ++this.#number,
         hashes[0] as number,
         Math.abs(seqs[0] as number),
-        filterOf(hashes, length),
+        filterOf(hashes, length, this.#blocks),
         encodeEntries(this.#chunk, 0, length),
       );
     this.count += length;
-    this.#chunk = new EntryList(chunk);
+    this.#chunk.length = 0;
     this.#sameFrom = 0;
   }
 

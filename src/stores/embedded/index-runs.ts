@@ -1,18 +1,16 @@
 /**
- * Runs of an index, as one connection sees them: entries in their order, in chunks. Hashes are spread evenly, so that the chunk of a
- * hash is found by a guess and a step; its filter says, nearly always, that the hash is not there. Filters are loaded when they
- * are first asked for, and kept: runs do not change.
+ * Runs of an index, as one connection sees them: entries in their order, in chunks. The filter of a run says, nearly always, that a hash
+ * is not there; it is loaded where it is first asked about, and kept: runs do not change.
  *
  * Runs that are being merged (index-merger) do: entries up to `through` have gone from the inputs to the output, and the inputs lose
  * the chunks that have been read to their end.
  */
+import { BusError } from "../../model/errors.js";
 import { damagedEntries, decodeEntries, type Entries, firstBehind } from "./index-entries.js";
-import { ChunkFilters } from "./index-filter.js";
+import { blocksFor, blocksOf, RunFilter } from "./index-filter.js";
+import { HASHES } from "./index-hash.js";
 import type { IndexTables } from "./index-tables.js";
 import type { Connection } from "./sqlite.js";
-
-/** Steps from a guess before it counts as a bad one: the same hash may fill many chunks. */
-const GUESS_STEPS = 4;
 
 type RunRow = [
   id: number,
@@ -47,7 +45,7 @@ export class Run {
   readonly #hashes: number[] = [];
   readonly #seqs: number[] = [];
   #firstNumber = 0;
-  readonly #filters = new ChunkFilters((from, count) => this.#loadFilters(from, count));
+  #filter: RunFilter | undefined;
   /** The chunk that was loaded last: who looks for many things does so in the order of their hashes. */
   #loaded: Entries | undefined;
   #loadedChunk = -1;
@@ -69,18 +67,13 @@ export class Run {
 
   /** Marks those of many hashes that it may have entries under. */
   mark(hashes: Float64Array, marks: Uint8Array): void {
-    for (let i = 0; i < hashes.length; i++) {
-      const hash = hashes[i] as number;
-      if (marks[i] !== 0 || this.#isElsewhere(hash)) continue;
-      const chunk = this.#chunkOf(hash, Number.POSITIVE_INFINITY);
-      if (chunk >= 0 && this.#filters.mayHold(chunk, hash)) marks[i] = 1;
-    }
+    if (this.chunks > 0) this.#filterOfAll().mark(hashes, marks, this.#from, this.#to);
   }
 
   find(hash: number, onEntry: OnEntry): void {
-    if (this.#isElsewhere(hash)) return;
+    if (!this.#mayHold(hash)) return;
     for (let chunk = this.#chunkOf(hash, Number.POSITIVE_INFINITY); chunk >= 0; chunk--) {
-      const entries = this.#chunkWith(chunk, hash);
+      const entries = this.#chunk(chunk);
       if (entries !== undefined) {
         const { hashes, seqs, parts } = entries;
         for (let i = firstBehind(entries, hash, -1); hashes[i] === hash; i++)
@@ -92,7 +85,7 @@ export class Run {
 
   /** Stretches of entries under a hash, each in its chunk: those from `seq` on, or those up to it from the last one on. */
   *stretches(hash: number, seq: number, isDescending: boolean): Generator<Stretch> {
-    if (this.#isElsewhere(hash)) return;
+    if (!this.#mayHold(hash)) return;
     const step = isDescending ? -1 : 1;
     const begin = this.#chunkOf(hash, seq);
     for (
@@ -101,7 +94,7 @@ export class Run {
       chunk += step
     ) {
       if ((this.#hashes[chunk] as number) > hash) return;
-      const entries = this.#chunkWith(chunk, hash);
+      const entries = this.#chunk(chunk);
       if (entries !== undefined) yield stretchOf(entries, hash, seq, isDescending);
       if (isDescending && this.#hashes[chunk] !== hash) return;
     }
@@ -120,39 +113,72 @@ export class Run {
       )
       .all<[number: number, hash: number, seq: number]>(this.id, this.#firstNumber + this.chunks - 1);
     if (this.chunks === 0) this.#firstNumber = rows[0]?.[0] ?? 0;
+    const [first] = rows;
+    if (first !== undefined) this.#filter?.forget(first[1]);
     for (const [, hash, seq] of rows) {
       this.#hashes.push(hash);
       this.#seqs.push(seq);
     }
   }
 
-  /** Whether all entries under a hash have gone to the output, or none have come yet. */
-  #isElsewhere(hash: number): boolean {
-    return this.into !== undefined
-      ? hash < (this.into.through?.hash ?? -1)
-      : this.through !== undefined && hash > this.through.hash;
+  /** Before that, its entries have gone to the output; */
+  get #from(): number {
+    return this.into?.through?.hash ?? -1;
+  }
+
+  /** behind that, none have come yet. */
+  get #to(): number {
+    return this.into === undefined && this.through !== undefined ? this.through.hash : HASHES;
+  }
+
+  #mayHold(hash: number): boolean {
+    return hash >= this.#from && hash <= this.#to && this.chunks > 0 && this.#filterOfAll().mayHold(hash);
+  }
+
+  #filterOfAll(): RunFilter {
+    this.#filter ??= new RunFilter(this.#filterBlocks(), (filter, from, to) =>
+      this.#loadFilter(filter, from, to),
+    );
+    return this.#filter;
+  }
+
+  /** As many as its filter was made for; if that is not told, as many as it should have. */
+  #filterBlocks(): number {
+    const row = this.#connection
+      .sql(`SELECT filter FROM ${this.#tables.chunk} WHERE run = ? ORDER BY number DESC LIMIT 1`)
+      .get<[Buffer]>(this.id);
+    return blocksOf(row?.[0]) ?? blocksFor(this.count);
+  }
+
+  #loadFilter(filter: RunFilter, from: number, to: number): void {
+    const [first, last] = [Math.max(0, this.#chunkOf(from, -1)), this.#chunkOf(to, -1)];
+    const rows = this.#connection
+      .sql(`SELECT number, filter FROM ${this.#tables.chunk} WHERE run = ? AND number >= ? AND number <= ?`)
+      .all<[number: number, filter: Buffer]>(this.id, this.#firstNumber + first, this.#firstNumber + last);
+    const stored = new Map(rows);
+    for (let chunk = first; chunk <= last; chunk++) {
+      const part = stored.get(this.#firstNumber + chunk);
+      if (part === undefined || !filter.add(part)) this.#restoreFilter(filter, chunk);
+    }
+  }
+
+  /** From the entries of a chunk, if they can be read; whoever is let through finds out. */
+  #restoreFilter(filter: RunFilter, chunk: number): void {
+    try {
+      const entries = this.#load(chunk);
+      if (entries !== undefined) {
+        filter.addHashes(entries.hashes);
+        return;
+      }
+    } catch (error) {
+      if (!BusError.is(error, "STORE_DAMAGED")) throw error;
+    }
+    filter.open(this.#hashes[chunk] as number, this.#hashes[chunk + 1] ?? HASHES - 1);
   }
 
   /** The last chunk that begins at a hash and seq, or before them; -1 if all are behind. */
   #chunkOf(hash: number, seq: number): number {
-    const hashes = this.#hashes;
-    const last = hashes.length - 1;
-    if (last < 0) return -1;
-    const first = hashes[0] as number;
-    if (first > hash) return -1;
-    const width = (hashes[last] as number) - first;
-    // Chunks per hash; none if all begin with one. In a large run, the guess is off by a few chunks, which the second one is not.
-    const density = width > 0 ? last / width : 0;
-    const guess = Math.min(last, Math.floor((hash - first) * density));
-    const offset = Math.floor((hash - (hashes[guess] as number)) * density);
-    let chunk = Math.max(0, Math.min(last, guess + offset));
-    for (let steps = 0; steps < GUESS_STEPS; steps++) {
-      if (this.#isBehind(chunk, hash, seq)) {
-        if (--chunk < 0) return -1;
-      } else if (chunk < last && !this.#isBehind(chunk + 1, hash, seq)) chunk++;
-      else return chunk;
-    }
-    let [from, to] = [0, last + 1];
+    let [from, to] = [0, this.chunks];
     while (from < to) {
       const middle = (from + to) >> 1;
       if (this.#isBehind(middle, hash, seq)) to = middle;
@@ -166,9 +192,7 @@ export class Run {
     return there > hash || (there === hash && (this.#seqs[chunk] as number) > seq);
   }
 
-  /** The chunk, if it may have entries under a hash. */
-  #chunkWith(chunk: number, hash: number): Entries | undefined {
-    if (!this.#filters.mayHold(chunk, hash)) return undefined;
+  #chunk(chunk: number): Entries | undefined {
     if (this.#loadedChunk === chunk) return this.#loaded;
     this.#loadedChunk = -1;
     this.#loaded = this.#load(chunk);
@@ -184,14 +208,6 @@ export class Run {
       .sql(`SELECT entries FROM ${this.#tables.chunk} WHERE run = ? AND number = ?`)
       .get<[Buffer]>(this.id, this.#firstNumber + chunk);
     return row && decodeEntries(row[0], this.#tables, this.#nameOf(chunk));
-  }
-
-  *#loadFilters(from: number, count: number): Generator<[chunk: number, stored: Buffer]> {
-    const first = this.#firstNumber + from;
-    const rows = this.#connection
-      .sql(`SELECT number, filter FROM ${this.#tables.chunk} WHERE run = ? AND number >= ? AND number < ?`)
-      .all<[number: number, filter: Buffer]>(this.id, first, first + Math.min(count, this.chunks - from));
-    for (const [number, filter] of rows) yield [number - this.#firstNumber, filter];
   }
 
   #nameOf(chunk: number): string {
