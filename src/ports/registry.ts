@@ -1,4 +1,5 @@
 /** What the members of a store agree on: topics, schemas, resume points, and who did what. */
+import type { Seq } from "../model/event.js";
 import type { JsonValue } from "../model/json.js";
 import type { TopicConfig } from "../model/topic.js";
 
@@ -31,12 +32,20 @@ export interface Registry {
   /**
    * Creates the topic, or puts this in place of what may change (all but `partitions`: TOPIC_CONFLICT). Of two that
    * create it at once, one wins and the other gets the winner's partitions or TOPIC_CONFLICT. Returns what is stored.
-   * With `ifAbsent`, a topic that exists stays as it is, whatever its partitions.
+   * With `ifAbsent`, a topic that exists stays as it is, whatever its partitions. One that was removed is there again: with
+   * `ifAbsent` as this says, but with the partitions it had; without, only with these.
    */
   defineTopic(config: TopicConfig, o?: { ifAbsent?: boolean }): Promise<TopicConfig>;
   topic(name: string): Promise<TopicConfig | null>;
   /** Sorted by name. */
   topics(): Promise<readonly TopicConfig[]>;
+  /**
+   * Takes away a topic that stands at these heads (index = partition), and its schemas. It is in none of the answers above until it
+   * is defined again, or something is appended behind these heads: then it is there as it was. The log goes on as if nothing had
+   * happened: seqs are never given again (P2), and what is left of its events is for others to trim. False, and no change, if it
+   * stands elsewhere by now; NOT_FOUND if it is not there.
+   */
+  removeTopic(name: string, heads: readonly Seq[]): Promise<boolean>;
 
   /** Adds a higher version if the newest is still `expectedLatest` (0: none); else SCHEMA_CONFLICT and no change. */
   putSchema(entry: SchemaEntry, o: { expectedLatest: number }): Promise<void>;

@@ -31,7 +31,8 @@ export interface Capabilities {
 export type Signal =
   | { readonly type: "appended"; readonly topic: string; readonly partition: number; readonly head: Seq }
   | { readonly type: "group"; readonly ref: GroupRef }
-  | { readonly type: "topic"; readonly topic: string }
+  /** It was defined, or removed. */
+  | { readonly type: "topic"; readonly topic: string; readonly removed?: boolean }
   /** Something, anything, may have changed: look again. */
   | { readonly type: "any" };
 

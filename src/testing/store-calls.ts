@@ -97,6 +97,7 @@ const KINDS: { readonly [P in StorePart]: { readonly [M in MethodOf<P>]: CallKin
     defineTopic: "registry",
     topic: "read",
     topics: "read",
+    removeTopic: "registry",
     putSchema: "registry",
     schemas: "read",
     token: "read",

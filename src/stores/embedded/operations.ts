@@ -77,6 +77,7 @@ export function operationsOf(parts: OperationParts): Operations {
     outboxDiscard: ({ ids: wanted }) => outbox.discardDead(wanted),
     outboxPurge: ({ sentBeforeMs }) => outbox.purge(sentBeforeMs),
     defineTopic: (o) => registry.defineTopic(o),
+    removeTopic: (o) => registry.removeTopic(o),
     putSchema: (o) => registry.putSchema(o),
     putToken: (o) => registry.putToken(o),
     audit: (o) => registry.audit(o),

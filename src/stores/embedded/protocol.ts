@@ -98,6 +98,8 @@ export interface Operations {
   outboxPurge(o: { sentBeforeMs: number }): number;
 
   defineTopic(o: { config: TopicConfig; ifAbsent: boolean }): { config: TopicConfig; changed: boolean };
+  /** `removedAt`: the sum of its heads. */
+  removeTopic(o: { topic: string; removedAt: number }): boolean;
   putSchema(o: { topic: string; version: number; entry: string; expectedLatest: number }): void;
   putToken(o: { name: string; value: string | null; expected: number }): number;
   audit(o: { entry: string }): void;

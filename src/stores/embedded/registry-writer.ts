@@ -4,11 +4,19 @@ import { asksForKeys, type TopicConfig } from "../../model/topic.js";
 import type { KeyIndexWriter } from "./key-index-writer.js";
 import type { AnswerOf, ArgumentOf, Operations } from "./protocol.js";
 import type { Connection } from "./sqlite.js";
-import { demandNoTopic, KEYS_NONE, KEYS_READY, newFilling, type Topics } from "./topics.js";
+import {
+  demandNoTopic,
+  IS_THERE,
+  KEYS_NONE,
+  KEYS_READY,
+  newFilling,
+  type Topics,
+  WRITTEN,
+} from "./topics.js";
 
 type RegistryOperations = Pick<
   Operations,
-  "defineTopic" | "putSchema" | "putToken" | "audit" | "trimAudits" | "keysFilled"
+  "defineTopic" | "removeTopic" | "putSchema" | "putToken" | "audit" | "trimAudits" | "keysFilled"
 >;
 
 /** The most audit entries that one call looks at to forget them. */
@@ -26,23 +34,41 @@ export class RegistryWriter implements RegistryOperations {
   }
 
   defineTopic({ config, ifAbsent }: ArgumentOf<"defineTopic">): AnswerOf<"defineTopic"> {
-    const row = this.#connection.sql("SELECT config FROM topic WHERE name = ?").get<[string]>(config.name);
-    if (row === undefined) {
+    const before = this.#row(config.name);
+    if (before === undefined) {
       demandNoTopic(this.#connection, config.name);
       this.#create(config);
       return { config, changed: true };
     }
-    const present = JSON.parse(row[0]) as TopicConfig;
-    if (ifAbsent) return { config: present, changed: false };
-    if (present.partitions !== config.partitions) {
+    if (ifAbsent && before.isThere) return { config: before.config, changed: false };
+    const { partitions } = before.config;
+    if (partitions !== config.partitions && !ifAbsent) {
       throw new BusError(
         "TOPIC_CONFLICT",
-        `topic "${config.name}" has ${present.partitions} partitions; they cannot become ${config.partitions}`,
-        { details: { topic: config.name, partitions: present.partitions } },
+        `topic "${config.name}" has ${partitions} partitions; they cannot become ${config.partitions}`,
+        { details: { topic: config.name, partitions } },
       );
     }
-    this.#update(config);
-    return { config, changed: true };
+    const stored = { ...config, partitions };
+    this.#update(stored);
+    return { config: stored, changed: true };
+  }
+
+  removeTopic({ topic, removedAt }: ArgumentOf<"removeTopic">): boolean {
+    const before = this.#row(topic);
+    if (before === undefined) demandNoTopic(this.#connection, topic);
+    if (!before?.isThere) throw new BusError("NOT_FOUND", `topic "${topic}" is not defined`);
+    if (before.written !== removedAt) return false;
+    this.#connection.sql("DELETE FROM schema_entry WHERE topic = ?").run(topic);
+    this.#connection.sql("UPDATE topic SET removed_at = ? WHERE name = ?").run(removedAt, topic);
+    return true;
+  }
+
+  #row(name: string): { config: TopicConfig; isThere: boolean; written: number } | undefined {
+    const row = this.#connection
+      .sql(`SELECT config, ${IS_THERE}, ${WRITTEN} FROM topic WHERE name = ?`)
+      .get<[string, number, number]>(name);
+    return row && { config: JSON.parse(row[0]) as TopicConfig, isThere: row[1] === 1, written: row[2] };
   }
 
   keysFilled({ topic, filling }: ArgumentOf<"keysFilled">): void {
@@ -129,7 +155,7 @@ export class RegistryWriter implements RegistryOperations {
       keys = KEYS_NONE;
     }
     this.#connection
-      .sql("UPDATE topic SET config = ?, keys = ? WHERE name = ?")
+      .sql("UPDATE topic SET config = ?, keys = ?, removed_at = NULL WHERE name = ?")
       .run(JSON.stringify(config), keys, config.name);
     this.#topics.forget();
   }

@@ -1,10 +1,11 @@
 /** Topics, schemas, tokens and audit: reads here, writes in the writing thread. */
+import type { Seq } from "../../model/event.js";
 import type { JsonValue } from "../../model/json.js";
 import type { TopicConfig } from "../../model/topic.js";
 import type { AuditEntry, Registry, SchemaEntry, Token } from "../../ports/registry.js";
 import type { Access } from "./access.js";
 import { jsonCopy, jsonText, parseFrozen } from "./json-copy.js";
-import { demandNoTopic } from "./topics.js";
+import { demandNoTopic, IS_THERE } from "./topics.js";
 
 export class EmbeddedRegistry implements Registry {
   readonly #access: Access;
@@ -30,19 +31,28 @@ export class EmbeddedRegistry implements Registry {
 
   topic(name: string): Promise<TopicConfig | null> {
     return this.#access.read((connection) => {
-      const row = connection.sql("SELECT config FROM topic WHERE name = ?").get<[string]>(name);
+      const row = connection
+        .sql(`SELECT config, ${IS_THERE} FROM topic WHERE name = ?`)
+        .get<[string, number]>(name);
       if (row === undefined) demandNoTopic(connection, name);
-      return row === undefined ? null : parseFrozen<TopicConfig>(row[0]);
+      return row === undefined || row[1] === 0 ? null : parseFrozen<TopicConfig>(row[0]);
     });
   }
 
   topics(): Promise<readonly TopicConfig[]> {
     return this.#access.read((connection) =>
       connection
-        .sql("SELECT config FROM topic ORDER BY name")
+        .sql(`SELECT config FROM topic WHERE ${IS_THERE} ORDER BY name`)
         .all<[string]>()
         .map(([config]) => parseFrozen<TopicConfig>(config)),
     );
+  }
+
+  async removeTopic(name: string, heads: readonly Seq[]): Promise<boolean> {
+    const removedAt = heads.reduce((sum, head) => sum + head, 0);
+    const removed = await this.#access.call("removeTopic", { topic: name, removedAt });
+    if (removed) this.#access.wake.send({ type: "topic", topic: name, removed: true });
+    return removed;
   }
 
   async putSchema(entry: SchemaEntry, o: { expectedLatest: number }): Promise<void> {

@@ -158,6 +158,8 @@ const STEPS: readonly string[] = [
   DROP TABLE key_index;
   UPDATE topic SET keys = ${KEYS_FILLING} WHERE keys <> ${KEYS_NONE};
   `,
+  // The sum of a topic's heads when it was removed: see topics.
+  "ALTER TABLE topic ADD COLUMN removed_at INTEGER;",
 ];
 
 export const SCHEMA_VERSION = STEPS.length;

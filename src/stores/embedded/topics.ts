@@ -1,6 +1,7 @@
 /**
  * Names of topics and the numbers of their partitions in the file: partition p of a topic is number first + p. Numbers
- * never change, so what was looked up once stays right; whether a topic keeps an index by key may change.
+ * never change, so what was looked up once stays right; whether a topic keeps an index by key may change. To the log, a topic that was
+ * removed is one without events.
  */
 import { BusError } from "../../model/errors.js";
 import type { Connection } from "./sqlite.js";
@@ -22,6 +23,17 @@ export function isFilling(keys: number): boolean {
 export function newFilling(): number {
   return -1 - Math.floor(Math.random() * 2 ** 48);
 }
+
+/** How much was written to a topic, ever: the sum of its heads. */
+export const WRITTEN = `
+  (SELECT sum(part.head) FROM part
+   WHERE part.id >= topic.first_part AND part.id < topic.first_part + topic.partitions)`;
+
+/**
+ * Of rows: the topic is there. One that was removed keeps its row, and with it the numbers of its partitions and their heads, so that
+ * no seq is ever given again (P2); it is there again once something was appended, since heads only grow.
+ */
+export const IS_THERE = `(topic.removed_at IS NULL OR topic.removed_at <> ${WRITTEN})`;
 
 export interface TopicRow {
   readonly id: number;

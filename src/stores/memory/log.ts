@@ -78,6 +78,11 @@ export class MemoryLog implements Log {
     return found;
   }
 
+  /** How many events were ever appended to the topic. */
+  written(topic: string): number {
+    return this.#topics.get(topic)?.reduce((sum, { head }) => sum + head, 0) ?? 0;
+  }
+
   async seqAt(topic: string, partition: number, ts: number): Promise<Seq> {
     this.#lifetime.check();
     return this.#partition(topic, partition)?.seqAt(ts) ?? 1;

@@ -1,5 +1,6 @@
 /** Topics, schemas, tokens and audit in memory. Every compare-and-set is one step without a wait. */
 import { BusError } from "../../model/errors.js";
+import type { Seq } from "../../model/event.js";
 import { type JsonValue, jsonBody } from "../../model/json.js";
 import type { TopicConfig } from "../../model/topic.js";
 import type { AuditEntry, Registry, SchemaEntry, Token } from "../../ports/registry.js";
@@ -7,45 +8,82 @@ import type { Lifetime } from "./lifetime.js";
 import type { Signals } from "./signals.js";
 import { compareText } from "./text-order.js";
 
+export interface MemoryRegistryOptions {
+  readonly lifetime: Lifetime;
+  readonly signals: Signals;
+  /** The sum of a topic's heads. */
+  readonly written: (topic: string) => number;
+}
+
+interface Topic {
+  readonly config: TopicConfig;
+  /** How much had been written to it when it was removed: it is gone for as long as that is all. */
+  readonly removedAt?: number;
+}
+
 export class MemoryRegistry implements Registry {
   readonly #lifetime: Lifetime;
   readonly #signals: Signals;
-  readonly #topics = new Map<string, TopicConfig>();
+  readonly #written: (topic: string) => number;
+  /** Those that were removed included. */
+  readonly #topics = new Map<string, Topic>();
   readonly #schemas = new Map<string, SchemaEntry[]>();
   readonly #tokens = new Map<string, Token>();
   /** Ascending by number. */
   #audits: AuditEntry[] = [];
 
-  constructor(lifetime: Lifetime, signals: Signals) {
+  constructor({ lifetime, signals, written }: MemoryRegistryOptions) {
     this.#lifetime = lifetime;
     this.#signals = signals;
+    this.#written = written;
   }
 
   async defineTopic(config: TopicConfig, o: { ifAbsent?: boolean } = {}): Promise<TopicConfig> {
     this.#lifetime.check();
-    const present = this.#topics.get(config.name);
+    const { name } = config;
+    const present = this.#present(name);
     if (present !== undefined && o.ifAbsent) return present;
-    if (present !== undefined && present.partitions !== config.partitions) {
+    const partitions = this.partitionsOf(name) ?? config.partitions;
+    if (partitions !== config.partitions && !o.ifAbsent) {
       throw new BusError(
         "TOPIC_CONFLICT",
-        `topic "${config.name}" has ${present.partitions} partitions; they cannot become ${config.partitions}`,
-        { details: { topic: config.name, partitions: present.partitions } },
+        `topic "${name}" has ${partitions} partitions; they cannot become ${config.partitions}`,
+        { details: { topic: name, partitions } },
       );
     }
-    const stored = copyOf(config);
-    this.#topics.set(config.name, stored);
-    this.#signals.send({ type: "topic", topic: config.name });
+    const stored = copyOf({ ...config, partitions });
+    this.#topics.set(name, { config: stored });
+    this.#signals.send({ type: "topic", topic: name });
     return stored;
   }
 
   async topic(name: string): Promise<TopicConfig | null> {
     this.#lifetime.check();
-    return this.#topics.get(name) ?? null;
+    return this.#present(name) ?? null;
   }
 
   async topics(): Promise<readonly TopicConfig[]> {
     this.#lifetime.check();
-    return [...this.#topics.values()].sort((a, b) => compareText(a.name, b.name));
+    return [...this.#topics.keys()].sort(compareText).flatMap((name) => this.#present(name) ?? []);
+  }
+
+  async removeTopic(name: string, heads: readonly Seq[]): Promise<boolean> {
+    this.#lifetime.check();
+    const config = this.#present(name);
+    if (config === undefined) throw new BusError("NOT_FOUND", `topic "${name}" is not defined`);
+    const removedAt = heads.reduce((sum, head) => sum + head, 0);
+    if (this.#written(name) !== removedAt) return false;
+    this.#schemas.delete(name);
+    this.#topics.set(name, { config, removedAt });
+    this.#signals.send({ type: "topic", topic: name, removed: true });
+    return true;
+  }
+
+  /** Heads only grow, so that nothing was appended as long as their sum is what it was. */
+  #present(name: string): TopicConfig | undefined {
+    const topic = this.#topics.get(name);
+    if (topic?.removedAt !== undefined && topic.removedAt === this.#written(name)) return undefined;
+    return topic?.config;
   }
 
   async putSchema(entry: SchemaEntry, o: { expectedLatest: number }): Promise<void> {
@@ -118,8 +156,9 @@ export class MemoryRegistry implements Registry {
     return forgotten;
   }
 
+  /** Also of a topic that was removed. */
   partitionsOf(topic: string): number | undefined {
-    return this.#topics.get(topic)?.partitions;
+    return this.#topics.get(topic)?.config.partitions;
   }
 }
 

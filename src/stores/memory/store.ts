@@ -53,7 +53,11 @@ class MemoryStore implements Store {
 
   constructor(options: MemoryStoreOptions) {
     this.name = options.name ?? "memory";
-    this.registry = new MemoryRegistry(this.#lifetime, this.#signals);
+    this.registry = new MemoryRegistry({
+      lifetime: this.#lifetime,
+      signals: this.#signals,
+      written: (topic) => this.log.written(topic),
+    });
     this.groups = new MemoryGroups(this.#lifetime, this.#signals);
     this.documents = new MemoryDocuments(this.#lifetime, this.groups);
     this.outbox = new MemoryOutbox(this.#lifetime, options.clock ?? systemClock);

@@ -143,6 +143,8 @@ export interface TopicDocument extends Document {
   readonly layout?: TopicLayout;
   /** For the life of the topic: whether all its events are found by key by index. Absent: see topic-traits.ts. */
   readonly keyIndex?: boolean;
+  /** It was removed when the sum of its heads was this, and is gone for as long as that is so (P2). */
+  readonly removedAt?: number;
 }
 
 export interface SchemaDocument {

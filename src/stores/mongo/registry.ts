@@ -1,7 +1,9 @@
 /** Topics, schemas, tokens and audit in MongoDB. Every compare-and-set is one conditional write or one unique index. */
 import { BusError } from "../../model/errors.js";
+import type { Seq } from "../../model/event.js";
 import { freezeJson, type JsonValue } from "../../model/json.js";
 import { asksForKeys, type TopicConfig, type TopicLayout } from "../../model/topic.js";
+import type { Log } from "../../ports/log.js";
 import type { AuditEntry, Registry, SchemaEntry, Token } from "../../ports/registry.js";
 import type { Signal } from "../../ports/store.js";
 import type { AuditDocument, SchemaDocument, TopicDocument } from "./collections.js";
@@ -14,26 +16,80 @@ const AUDITS_AT_ONCE = 1_000;
 export class MongoRegistry implements Registry {
   readonly #connection: Connection;
   readonly #signal: (signal: Signal) => void;
+  readonly #headsOf: Log["headsOf"];
 
-  constructor(connection: Connection, signal: (signal: Signal) => void) {
+  constructor(connection: Connection, signal: (signal: Signal) => void, headsOf: Log["headsOf"]) {
     this.#connection = connection;
     this.#signal = signal;
+    this.#headsOf = headsOf;
   }
 
   defineTopic(config: TopicConfig, o: { ifAbsent?: boolean } = {}): Promise<TopicConfig> {
     return this.#connection.gate.write(async () => {
-      const { topics } = this.#connection.collections;
       await this.#checkLayout(config);
       const { present, inserted } = await this.#insertTopic(config);
-      if (!inserted && o.ifAbsent) return topicOf(present);
-      checkFixed(present, config);
-      if (asksForKeys(config) && present.keyIndex === false) this.#connection.warn(walksByKey(config.name));
-      const { name, ...others } = config;
-      const rest = { ...others, ...fixedOf(present) };
-      await topics.replaceOne({ _id: name, partitions: config.partitions }, rest);
-      this.#signal({ type: "topic", topic: name });
-      return topicOf({ _id: name, ...rest });
+      if (inserted || !o.ifAbsent) return this.#replaceTopic(config, present);
+      return (await this.#isThere(present)) ? topicOf(present) : this.#bringBack(config, present);
     });
+  }
+
+  async #replaceTopic(config: TopicConfig, present: TopicDocument): Promise<TopicConfig> {
+    checkFixed(present, config);
+    if (asksForKeys(config) && present.keyIndex === false) this.#connection.warn(walksByKey(config.name));
+    const { name, ...others } = config;
+    const rest = { ...others, ...fixedOf(present) };
+    await this.#connection.collections.topics.replaceOne({ _id: name, partitions: config.partitions }, rest);
+    this.#signal({ type: "topic", topic: name });
+    return topicOf({ _id: name, ...rest });
+  }
+
+  /** Of those who bring a removed topic back at once, one does; the others look again, and find what that one stored. */
+  async #bringBack(config: TopicConfig, removed: TopicDocument): Promise<TopicConfig> {
+    const { name, layout: _, ...others } = config;
+    const rest = { ...others, ...fixedOf(removed), partitions: removed.partitions };
+    const { matchedCount } = await this.#connection.collections.topics.replaceOne(
+      { _id: name, removedAt: removed.removedAt as number },
+      rest,
+    );
+    if (matchedCount === 0) return this.defineTopic(config, { ifAbsent: true });
+    if (asksForKeys(config) && removed.keyIndex === false) this.#connection.warn(walksByKey(name));
+    this.#signal({ type: "topic", topic: name });
+    return topicOf({ _id: name, ...rest });
+  }
+
+  removeTopic(name: string, heads: readonly Seq[]): Promise<boolean> {
+    return this.#connection.gate.write(async () => {
+      const { topics, schemas } = this.#connection.collections;
+      const document = await topics.findOne({ _id: name });
+      if (document === null || !(await this.#isThere(document)))
+        throw new BusError("NOT_FOUND", `topic "${name}" is not defined`);
+      const removedAt = sumOf(heads);
+      if ((await this.#written([name])).get(name) !== removedAt) return false;
+      // First: a topic that is there without schemas can be removed again, but schemas of one that is not would come back with it.
+      await schemas.deleteMany({ topic: name });
+      await topics.updateOne({ _id: name }, { $set: { removedAt } });
+      this.#signal({ type: "topic", topic: name, removed: true });
+      return true;
+    });
+  }
+
+  async #isThere(document: TopicDocument): Promise<boolean> {
+    return (await this.#presentOf([document])).length > 0;
+  }
+
+  /** Without those that were removed: heads only grow, so that nothing was appended as long as their sum is what it was. */
+  async #presentOf(documents: readonly TopicDocument[]): Promise<readonly TopicDocument[]> {
+    const marked = documents.filter(({ removedAt }) => removedAt !== undefined).map(({ _id }) => _id);
+    if (marked.length === 0) return documents;
+    const written = await this.#written(marked);
+    return documents.filter(
+      ({ _id, removedAt }) => removedAt === undefined || removedAt !== written.get(_id),
+    );
+  }
+
+  async #written(names: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    const found = await this.#headsOf(names);
+    return new Map([...found].map(([name, heads]) => [name, sumOf(heads.map(({ head }) => head))]));
   }
 
   /** Cutting a batch in two takes a transaction; and what is there already stays where it is. */
@@ -90,14 +146,14 @@ export class MongoRegistry implements Registry {
   topic(name: string): Promise<TopicConfig | null> {
     return this.#connection.gate.read(async () => {
       const document = await this.#connection.collections.topics.findOne({ _id: name });
-      return document === null ? null : topicOf(document);
+      return document === null || !(await this.#isThere(document)) ? null : topicOf(document);
     });
   }
 
   topics(): Promise<readonly TopicConfig[]> {
     return this.#connection.gate.read(async () => {
       const documents = await this.#connection.collections.topics.find().sort({ _id: 1 }).toArray();
-      return documents.map(topicOf);
+      return (await this.#presentOf(documents)).map(topicOf);
     });
   }
 
@@ -259,8 +315,12 @@ function walksByKey(topic: string): string {
   );
 }
 
-function topicOf({ _id, keyIndex: _, ...rest }: TopicDocument): TopicConfig {
+function topicOf({ _id, keyIndex: _, removedAt: __, ...rest }: TopicDocument): TopicConfig {
   return freezeJson({ name: _id, ...rest });
+}
+
+function sumOf(heads: readonly Seq[]): number {
+  return heads.reduce((sum, head) => sum + head, 0);
 }
 
 function schemaOf({ topic, version, compat, document, createdMs }: SchemaDocument): SchemaEntry {

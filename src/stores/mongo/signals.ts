@@ -125,7 +125,8 @@ class Source {
       const { topic, partition, seq } = change;
       this.#send({ type: "appended", topic, partition, head: seq });
     } else if (change.coll === topics.collectionName) {
-      this.#send({ type: "topic", topic: String(change.key) });
+      const removed = change.latest?.removedAt !== undefined;
+      this.#send({ type: "topic", topic: String(change.key), ...(removed && { removed }) });
     } else {
       for (const ref of this.#groups.of(change.latest)) this.#send({ type: "group", ref });
     }

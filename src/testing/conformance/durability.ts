@@ -22,6 +22,7 @@ import {
   seqs,
   T0,
 } from "./samples.js";
+import { removeWhole } from "./topic-removal.js";
 
 export function describeDurability(harness: Harness): void {
   describe("reopening", () => {
@@ -173,6 +174,18 @@ function describeDurableParts(harness: Harness): void {
       const [newest] = await store.registry.audits({ limit: 5 });
       expect(first).toStrictEqual({ ...audit, number: first?.number });
       expect(newest?.number).toBeGreaterThan(first?.number ?? Number.POSITIVE_INFINITY);
+    });
+  });
+
+  it("P1, P2: a topic that was removed is gone after reopening, and goes on with its next seq", async () => {
+    const config = { name: "t", partitions: 2 };
+    await harness.store.registry.defineTopic(config);
+    await harness.store.log.append("t", 1, drafts(4));
+    await removeWhole(harness.store, "t");
+    await afterReopening(harness, async (store) => {
+      expect(await store.registry.topics()).toEqual([]);
+      expect(seqs((await store.log.append("t", 1, drafts(1))).events)).toEqual([5]);
+      expect(await store.registry.topics()).toEqual([config]);
     });
   });
 }

@@ -122,6 +122,7 @@ function everyCall(store: Store): Record<string, () => Promise<unknown>> {
     defineTopic: () => registry.defineTopic({ name: "t", partitions: 1 }),
     topic: () => registry.topic("t"),
     topics: () => registry.topics(),
+    removeTopic: () => registry.removeTopic("t", [0]),
     putSchema: () =>
       registry.putSchema(
         { topic: "t", version: 1, compat: "none", document: {}, createdMs: T0 },

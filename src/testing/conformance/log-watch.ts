@@ -7,6 +7,7 @@ import { defineTopic, drafts, eventually, openMember, seqs, unique } from "./sam
 export function describeWatch(harness: Harness): void {
   describe("watch", () => {
     describeSignals(harness);
+    describeRemovedTopics(harness);
     describeStopping(harness);
   });
 }
@@ -59,6 +60,22 @@ function describeSignals(harness: Harness): void {
   });
 }
 
+function describeRemovedTopics(harness: Harness): void {
+  it("tells that a topic was removed, by any handle", async () => {
+    const second = await harness.second();
+    const topic = await defineTopic(second);
+    const heard = listen(harness.store);
+    await second.registry.removeTopic(topic, [0]);
+    if (heard !== null) {
+      await eventually(() =>
+        expect(heard.signals.some((s) => s.type === "any" || (isTopic(s, topic) && s.removed))).toBe(true),
+      );
+      heard.stop();
+    }
+    expect(await harness.store.registry.topic(topic)).toBeNull();
+  });
+}
+
 function describeStopping(harness: Harness): void {
   it("tells every listener, until it stops", async () => {
     const topic = await defineTopic(harness.store);
@@ -103,7 +120,7 @@ function concerns(signal: Signal, topic: string, partition: number): boolean {
   return signal.type === "appended" && signal.topic === topic && signal.partition === partition;
 }
 
-function isTopic(signal: Signal, topic: string): boolean {
+function isTopic(signal: Signal, topic: string): signal is Extract<Signal, { type: "topic" }> {
   return signal.type === "topic" && signal.topic === topic;
 }
 

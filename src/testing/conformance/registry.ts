@@ -5,6 +5,7 @@ import type { SchemaEntry } from "../../ports/registry.js";
 import type { StoreFixture } from "./fixture.js";
 import { freshStore, type Harness } from "./harness.js";
 import { failsWith, ODD_PAYLOADS, range, T0 } from "./samples.js";
+import { describeTopicRemoval } from "./topic-removal.js";
 
 export function describeRegistry(fixture: StoreFixture): void {
   describe("registry", () => {
@@ -13,6 +14,7 @@ export function describeRegistry(fixture: StoreFixture): void {
       describeTopics(harness);
       describeTopicRaces(harness);
     });
+    describe("removal of topics", () => describeTopicRemoval(harness));
     describe("schemas", () => describeSchemas(harness));
     describe("tokens", () => describeTokens(harness));
     describe("audit", () => describeAudit(harness));

@@ -23,6 +23,9 @@ const ROWS_BY_PLACE = `
   ALTER TABLE by_place RENAME TO batch;
   CREATE INDEX batch_idt ON batch (min_idt, max_idt) WHERE min_idt IS NOT NULL`;
 
+/** What a file had before topics could be removed. */
+const NO_REMOVALS = "ALTER TABLE topic DROP COLUMN removed_at";
+
 /** Undoes what format 5 did, but for the entries of ids and keys. */
 const INDEXES_IN_TREES = `
   DROP TABLE id_note; DROP TABLE id_run; DROP TABLE id_chunk; DROP TABLE id_state;
@@ -89,11 +92,12 @@ describe("opening a store", () => {
   });
 
   const olderFormats = [
-    { format: 4, undone: INDEXES_IN_TREES },
-    { format: 3, undone: `${INDEXES_IN_TREES}; ${ROWS_BY_PLACE}` },
+    { format: 5, undone: NO_REMOVALS },
+    { format: 4, undone: `${NO_REMOVALS}; ${INDEXES_IN_TREES}` },
+    { format: 3, undone: `${NO_REMOVALS}; ${INDEXES_IN_TREES}; ${ROWS_BY_PLACE}` },
     {
       format: 1,
-      undone: `${INDEXES_IN_TREES}; ${ROWS_BY_PLACE}; DROP TABLE sheet; DROP TABLE filing; DROP TABLE filed_id; DROP TABLE ahead`,
+      undone: `${NO_REMOVALS}; ${INDEXES_IN_TREES}; ${ROWS_BY_PLACE}; DROP TABLE sheet; DROP TABLE filing; DROP TABLE filed_id; DROP TABLE ahead`,
     },
   ];
   for (const { format, undone } of olderFormats) {
