@@ -11,6 +11,7 @@ import { SNAPSHOT_GROUP } from "../project/snapshot.js";
 import type { BusCore } from "./core.js";
 import { partitionPositions } from "./cursors.js";
 import { countUnsettled, type RemovedGroup, refuseFeeder } from "./group-removal.js";
+import { type RemovedTopic, type RemoveTopicOptions, removeTopic } from "./topic-removal.js";
 
 export interface PartitionLag {
   readonly partition: number;
@@ -105,6 +106,20 @@ export class Admin {
     const details = { topic, unsettled, floors: state.leases.map(({ cursor }) => cursor.floor) };
     await store.registry.audit({ atMs: clock.now(), actor, action: "group.remove", target: group, details });
     return { topic, group, removed: true, unsettled };
+  }
+
+  /**
+   * Removes a topic with all that belongs to it: its events, where its groups stand, its schemas, dead letters and snapshot. NOT_FOUND
+   * if there is none; WRITE_CONFLICT while somebody is subscribed to it or a change feed publishes to it, in whatever process, or if it feeds
+   * a view. Whoever publishes to it or defines it afterwards brings it back, with as many partitions, and its seqs go on; whoever
+   * publishes meanwhile makes it stay: WRITE_CONFLICT.
+   *
+   * @example
+   * await bus.admin.removeTopic("orders.old", { dryRun: true });
+   */
+  async removeTopic(topic: string, o: RemoveTopicOptions = {}): Promise<RemovedTopic> {
+    await this.#core.ready();
+    return removeTopic(this.#core, topic, o);
   }
 
   /** NOT_FOUND if it has no cursor. */

@@ -237,7 +237,7 @@ export class Bus implements EventBus {
   async setCursor(topic: string, group: string, to: CursorTarget): Promise<void> {
     await this.#core.ready();
     checkGroupName(group);
-    await this.#core.catalog.resolve(topic);
+    await this.#core.catalog.renew(topic);
     await moveGroup(this.store, { topic, group }, to);
     this.#core.subscriptions.runner({ topic, group })?.changed();
   }

@@ -131,7 +131,7 @@ export class BusCore {
     const topics = new Map<string, TopicConfig>();
     for (const topic of wanted) {
       const name = topicName(topic);
-      if (!isPattern(name)) topics.set(name, await this.catalog.resolve(topic));
+      if (!isPattern(name)) topics.set(name, await this.catalog.renew(topic));
       else
         for (const config of await this.catalog.list())
           if (takesIn(name, config.name)) topics.set(config.name, config);
@@ -233,7 +233,8 @@ export class BusCore {
         this.membership.groupChanged(signal.ref);
         return;
       case "topic":
-        void this.#adopt(signal.topic);
+        if (signal.removed) this.catalog.forget(signal.topic);
+        else void this.#adopt(signal.topic);
         return;
       case "any":
         this.tail.wakeAll();
@@ -273,7 +274,9 @@ export class BusCore {
     for (const [subscription, patterns] of this.#patterns) {
       if (subscription.has(name) || !patterns.some((pattern) => takesIn(pattern, name))) continue;
       try {
-        await subscription.add(await this.catalog.resolve(name), { from: "earliest" });
+        // One that was removed meanwhile stays so.
+        const config = await this.catalog.find(name);
+        if (config !== null) await subscription.add(config, { from: "earliest" });
       } catch (error) {
         this.settings.onTrouble({ error: BusError.from(error, "STORE_UNAVAILABLE"), topic: name });
       }

@@ -1,4 +1,7 @@
-/** The topics this bus knows: their definitions as given in code, and their configuration as the store has it. */
+/**
+ * The topics this bus knows: their definitions as given in code, and their configuration as the store has it. Of one that was removed
+ * elsewhere it may know for a while: what it publishes then brings the topic back, as its own definition would.
+ */
 import { BusError } from "../model/errors.js";
 import type { Limits } from "../model/limits.js";
 import {
@@ -45,8 +48,17 @@ export class TopicCatalog {
 
   async #store(definition: TopicDefinition): Promise<TopicConfig> {
     const existing = await this.#registry.topic(definition.name);
-    checkPartitionsKept(definition, existing);
-    return this.#registry.defineTopic(this.#configOf(definition, existing));
+    checkPartitionsKept(definition, existing?.partitions);
+    const config = this.#configOf(definition, existing);
+    try {
+      return await this.#registry.defineTopic(config);
+    } catch (error) {
+      // It was removed: how many partitions it has is not told, but they are what they were.
+      const partitions = existing === null ? partitionsIn(error) : undefined;
+      if (partitions === undefined) throw error;
+      checkPartitionsKept(definition, partitions);
+      return this.#registry.defineTopic({ ...config, partitions });
+    }
   }
 
   #putBack(name: string, before: TopicDefinition | undefined): void {
@@ -87,7 +99,24 @@ export class TopicCatalog {
   }
 
   async list(): Promise<readonly TopicConfig[]> {
-    return this.#registry.topics();
+    const known = [...this.#configs];
+    const topics = await this.#registry.topics();
+    const there = new Set(topics.map(({ name }) => name));
+    for (const [name, config] of known)
+      if (!there.has(name) && this.#configs.get(name) === config) this.#configs.delete(name);
+    return topics;
+  }
+
+  /** As `resolve`, for those who are about to wait for its events: one that was removed is there again. */
+  async renew(topic: TopicRef): Promise<TopicConfig> {
+    const name = topicName(topic);
+    if (this.#configs.has(name) && (await this.#registry.topic(name)) === null) this.forget(name);
+    return this.resolve(topic);
+  }
+
+  /** It was removed: whoever wants it defines it anew. */
+  forget(name: string): void {
+    this.#configs.delete(name);
   }
 
   async #load(topic: TopicRef, name: string, model: TopicConfig | undefined): Promise<TopicConfig> {
@@ -135,13 +164,22 @@ function checkAmounts(definition: TopicDefinition): void {
   }
 }
 
-/** The store refuses it, too; here it is known that a definition in code asks for it, and so what its author can do. */
-function checkPartitionsKept({ name, partitions }: TopicDefinition, existing: TopicConfig | null): void {
-  if (existing === null || partitions === undefined || partitions === existing.partitions) return;
-  const has = existing.partitions === 1 ? "1 partition" : `${existing.partitions} partitions`;
+/**
+ * The store refuses it, too; here it is known that a definition in code asks for it, and so what its author can do. Removing the topic
+ * does not help: whoever has it open still would go on spreading keys over as many partitions as there were (P4).
+ */
+function checkPartitionsKept({ name, partitions }: TopicDefinition, existing: number | undefined): void {
+  if (existing === undefined || partitions === undefined || partitions === existing) return;
+  const has = existing === 1 ? "1 partition" : `${existing} partitions`;
   throw new BusError(
     "TOPIC_CONFLICT",
-    `topic "${name}" was created with ${has}, for life; this definition says ${partitions}. Say ${existing.partitions}, or nothing of partitions, or give the topic another name`,
-    { details: { topic: name, partitions: existing.partitions } },
+    `topic "${name}" was created with ${has}, for life; this definition says ${partitions}. Say ${existing}, or nothing of partitions, or give the topic another name`,
+    { details: { topic: name, partitions: existing } },
   );
+}
+
+/** How many partitions the topic has that a definition does not agree with. */
+function partitionsIn(error: unknown): number | undefined {
+  const partitions = BusError.is(error, "TOPIC_CONFLICT") ? error.details?.["partitions"] : undefined;
+  return typeof partitions === "number" ? partitions : undefined;
 }

@@ -17,6 +17,7 @@ import { cursorsAt, slowestFloor } from "./group-floors.js";
 import type { Host } from "./host.js";
 import { scanPages } from "./log-scan.js";
 import { DEFAULT_TOMBSTONE_RETENTION_MS, isTombstoneEvent } from "./tombstone.js";
+import { progressToken } from "./upkeep-progress.js";
 
 export interface PartitionCompaction {
   readonly host: Host;
@@ -42,7 +43,7 @@ const TOMBSTONES = 10;
 /** Compacts one stretch; true if there is more to do at once. */
 export async function compactPartition(work: PartitionCompaction, at: PartitionHead): Promise<boolean> {
   const { registry } = work.host.store;
-  const name = progressToken(work.topic.name, at.partition);
+  const name = progressToken("compaction", work.topic.name, at.partition);
   const token = await registry.token(name);
   const progress = progressOf(token?.value);
   const nowMs = work.host.clock.now();
@@ -70,12 +71,8 @@ export async function compactPartition(work: PartitionCompaction, at: PartitionH
 
 /** Nothing was removed from the partition because of an event beyond this one. */
 export async function compactionReached(host: Host, topic: string, partition: number): Promise<Seq> {
-  const token = await host.store.registry.token(progressToken(topic, partition));
+  const token = await host.store.registry.token(progressToken("compaction", topic, partition));
   return progressOf(token?.value).reached;
-}
-
-function progressToken(topic: string, partition: number): string {
-  return `compaction:${topic}:${partition}`;
 }
 
 function retentionMs({ topic }: PartitionCompaction): number {

@@ -18,6 +18,7 @@ import type { Epoch } from "../ports/groups.js";
 import type { Token } from "../ports/registry.js";
 import type { Store } from "../ports/store.js";
 import { isTombstoneEvent } from "./tombstone.js";
+import { progressToken } from "./upkeep-progress.js";
 
 /** The group whose cursor tells how far the snapshot of a topic has come. */
 export const SNAPSHOT_GROUP = "compactor:snapshot";
@@ -104,7 +105,7 @@ export function sourceRecordOf<T>(entry: StoredEvent, topic: string): EventRecor
 }
 
 export async function readMarks(store: Store, topic: string, partition: number): Promise<SnapshotMarks> {
-  const token = await store.registry.token(tokenName(topic, partition));
+  const token = await store.registry.token(progressToken("snapshot", topic, partition));
   return { marks: token === null ? [] : marksOf(token), revision: token?.revision ?? 0 };
 }
 
@@ -118,7 +119,7 @@ export async function addMark(
 ): Promise<SnapshotMarks> {
   const marks = thinned([...known.marks.filter(({ position }) => position < mark.position), mark]);
   const value = { marks: marks.map(({ ts, position, entry }) => [ts, position, entry]) };
-  const revision = await store.registry.putToken(tokenName(topic, partition), value, {
+  const revision = await store.registry.putToken(progressToken("snapshot", topic, partition), value, {
     expected: known.revision,
   });
   return { marks, revision };
@@ -134,8 +135,4 @@ export function thinned(marks: readonly SnapshotMark[]): readonly SnapshotMark[]
 function marksOf(token: Token): SnapshotMark[] {
   const { marks } = token.value as { marks: readonly (readonly number[])[] } & { [name: string]: JsonValue };
   return marks.map(([ts = 0, position = 0, entry = 0]) => ({ ts, position, entry }));
-}
-
-function tokenName(topic: string, partition: number): string {
-  return `snapshot:${topic}:${partition}`;
 }

@@ -107,7 +107,11 @@ class Changefeed {
     this.#options = options;
     const feed = `changefeed ${this.name} ${this.topic}`;
     this.#naming = { feed, collection, extendedJson: options.extendedJson ?? false };
-    this.#point = new FeedPoint(bus.store.registry, bus.clock, this.name, options.takeOverMs ?? 15_000);
+    this.#point = new FeedPoint(bus.store.registry, bus.clock, {
+      name: this.name,
+      topic: this.topic,
+      silentMs: options.takeOverMs ?? 15_000,
+    });
     this.#states = new PublishedStates(bus.store.documents, view);
   }
 

@@ -12,6 +12,7 @@ import { BusError } from "../../model/errors.js";
 import type { JsonObject } from "../../model/json.js";
 import type { Registry } from "../../ports/registry.js";
 import type { StreamStart } from "./change-cursor.js";
+import { FEED_PREFIX, isRunning, type StoredPlace } from "./running-feeds.js";
 
 const { EJSON } = BSON;
 
@@ -20,11 +21,12 @@ export type FeedPlace =
   | { readonly phase: "scanning"; readonly run: number; readonly at: Timestamp; readonly reason: string }
   | { readonly phase: "following"; readonly run: number; readonly start: StreamStart };
 
-interface StoredPlace {
-  readonly owner: string | null;
-  readonly aliveMs: number;
-  /** Extended JSON: tokens and times are no JSON. */
-  readonly place: string;
+export interface FeedPointOptions {
+  readonly name: string;
+  /** Where the feed publishes. */
+  readonly topic: string;
+  /** After this long without a sign of life the feed is taken over. */
+  readonly silentMs: number;
 }
 
 export class FeedPoint {
@@ -32,17 +34,18 @@ export class FeedPoint {
   readonly #clock: Clock;
   readonly #name: string;
   readonly #owner: string;
+  readonly #topic: string;
   readonly #silentMs: number;
   #revision = 0;
   #signedMs = Number.NEGATIVE_INFINITY;
   #place: FeedPlace | null = null;
 
-  /** `silentMs`: after this long without a sign of life the feed is taken over. */
-  constructor(registry: Registry, clock: Clock, name: string, silentMs: number) {
+  constructor(registry: Registry, clock: Clock, { name, topic, silentMs }: FeedPointOptions) {
     this.#registry = registry;
     this.#clock = clock;
-    this.#name = `changefeed:${name}`;
+    this.#name = FEED_PREFIX + name;
     this.#owner = clock.newId();
+    this.#topic = topic;
     this.#silentMs = silentMs;
   }
 
@@ -57,9 +60,7 @@ export class FeedPoint {
     this.#place = null;
     if (token === null) return true;
     const stored = token.value as unknown as StoredPlace;
-    const silentMs = this.#clock.now() - stored.aliveMs;
-    if (stored.owner !== null && stored.owner !== this.#owner && Math.abs(silentMs) < this.#silentMs)
-      return false;
+    if (stored.owner !== this.#owner && isRunning(stored, this.#silentMs, this.#clock.now())) return false;
     this.#place = EJSON.parse(stored.place) as FeedPlace;
     await this.move(this.#place);
     return true;
@@ -101,6 +102,8 @@ export class FeedPoint {
       owner,
       aliveMs: this.#clock.now(),
       place: EJSON.stringify(place, { relaxed: false }),
+      topic: this.#topic,
+      silentMs: this.#silentMs,
     };
     this.#revision = await this.#registry.putToken(this.#name, stored as unknown as JsonObject, {
       expected: this.#revision,

@@ -13,6 +13,7 @@ import { describeProjectors } from "./projectors.js";
 import { describeRebuild } from "./rebuild.js";
 import { describeRemoval } from "./removal.js";
 import { describeRemovedGroups } from "./removed-groups.js";
+import { describeRemovedTopics } from "./removed-topics.js";
 import { describeReplay } from "./replay.js";
 import { describeRetention } from "./retention.js";
 import { describeSnapshots } from "./snapshots.js";
@@ -32,6 +33,7 @@ export function describeProject(fixture: StoreFixture): void {
     describeRebuild(bench);
     describeRemoval(bench);
     describeRemovedGroups(bench);
+    describeRemovedTopics(bench);
     describeCompaction(bench);
     describeSnapshots(bench);
     describeTimeTravel(bench);
