@@ -68,3 +68,20 @@ describe("groups that were removed", () => {
     expect(groups()).toEqual(["kept", "new", "removed"]);
   });
 });
+
+describe("topics that were removed", () => {
+  it("go, with what was counted of their schemas, and those that may only be about to begin stay", async () => {
+    for (const topic of ["removed", "kept"]) {
+      live.published(topic, 1);
+      live.validated(topic, 1, "valid");
+    }
+    await clock.advance(MINUTE_MS);
+    live.published("new", 1);
+    await clock.advance(1_000);
+    live.keepTopics(new Set(["kept"]));
+    expect(topics()).toEqual(["kept", "new"]);
+    expect([...live.schemas.validated].map(({ topic }) => topic)).toEqual(["kept"]);
+    live.published("removed", 1);
+    expect(topics()).toEqual(["kept", "new", "removed"]);
+  });
+});

@@ -2,7 +2,7 @@
  * What goes on in this hub's process: counts, rates over the last seconds, and how long things take, for each topic and
  * group; with a short past, so that a chart has something to show at once. The one meter of a hub: /stats and /metrics both
  * read it. Bounded: beyond MAX_SERIES names nothing more is followed one by one, and the snapshot says so (P13). Names that nothing
- * happened under for long make room then, and groups that were removed go anyway: a hub lives longer than many of them. What comes
+ * happened under for long make room then, and topics and groups that were removed go anyway: a hub lives longer than many of them. What comes
  * back counts from 0, as after a restart.
  */
 import type { CancelTimer, Clock } from "../model/clock.js";
@@ -21,6 +21,8 @@ const MAX_SERIES = 2_000;
 const SILENT_MS = 600_000;
 /** So long after its last event a group that is not in the store was removed, and is not only about to begin. */
 const GONE_MS = 60_000;
+/** A topic is in the store before its first event is counted: what is not there so long after its last was removed. */
+const TOPIC_GONE_MS = 10_000;
 
 export interface TopicStats {
   readonly topic: string;
@@ -219,6 +221,14 @@ export class LiveStats implements Meter {
     const nowMs = this.#clock.steady();
     this.#forgetGroups((series) => series.silentMs(nowMs) > GONE_MS && !known.has(groupKey(series)));
     this.schemas.forgetGroups((ref) => !known.has(groupKey(ref)));
+  }
+
+  /** The same of topics. */
+  keepTopics(there: ReadonlySet<string>): void {
+    const nowMs = this.#clock.steady();
+    for (const [topic, series] of this.#topics)
+      if (series.silentMs(nowMs) > TOPIC_GONE_MS && !there.has(topic)) this.#topics.delete(topic);
+    this.schemas.forgetTopics((topic) => !there.has(topic) && !this.#topics.has(topic));
   }
 
   /** Once something found no room. */

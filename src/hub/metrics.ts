@@ -35,7 +35,8 @@ export function createMetrics({ live, connections, cutOff, watch }: Measured): H
     help: "Events published",
     labelNames: BY_TOPIC,
     registers,
-    collect() {
+    async collect() {
+      await forgetRemovedTopics(live, watch);
       this.reset();
       for (const { topic, counts } of live.topics) this.inc({ topic }, counts.published);
     },
@@ -89,6 +90,12 @@ export function createMetrics({ live, connections, cutOff, watch }: Measured): H
   addLagGauges(registers, watch, live);
   addSchemaCounters(registers, live.schemas);
   return { text: () => registry.metrics(), contentType: registry.contentType };
+}
+
+/** If the store is away nobody can tell. */
+export async function forgetRemovedTopics(live: LiveStats, watch: Watch): Promise<void> {
+  const there = await watch.topics().catch(() => null);
+  if (there !== null) live.keepTopics(there);
 }
 
 function addHistograms(registry: Registry, live: LiveStats): void {

@@ -41,6 +41,10 @@ export class SchemaSeries {
     add(this.#normalized, `${topic} ${series.version} ${group}`, series);
   }
 
+  forgetTopics(isOver: (topic: string) => boolean): void {
+    for (const [key, { topic }] of this.#validated) if (isOver(topic)) this.#validated.delete(key);
+  }
+
   forgetGroups(isOver: (ref: GroupRef) => boolean): void {
     for (const [key, series] of this.#normalized) if (isOver(series)) this.#normalized.delete(key);
   }

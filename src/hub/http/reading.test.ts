@@ -143,6 +143,11 @@ describe("looking at topics and groups over HTTP", () => {
       ]);
       expect((await f.post(`/groups/shop/${path}`, body, shop)).status).not.toBe(403);
     }
+    const ofTopic = await f.post(`/topics/${topic}/remove`, {}, shop);
+    expect([ofTopic.status, await ofTopic.json()]).toMatchObject([
+      403,
+      { detail: "this token lacks group:mailer" },
+    ]);
     const move = { topic, group: "mailer", to: "earliest" };
     expect((await f.post("/replay", move, shop)).status).toBe(403);
     expect((await f.get(`/replay?topic=${topic}&group=mailer&to=earliest`, shop)).status).toBe(403);

@@ -100,6 +100,24 @@ describe("running a hub over HTTP", () => {
     expect(await json("/audit")).toMatchObject({ items: [{ action: "group.remove", actor: "token-1" }] });
   });
 
+  it("removes a topic once nobody is subscribed to it; the audit says who did", async () => {
+    const stop = await f.bus.subscribe("orders", "mailer", () => undefined, { from: "earliest" });
+    const remove = (o: object = {}, init?: RequestInit): Promise<Response> =>
+      f.post("/topics/orders/remove", o, init);
+    expect(await (await remove()).json()).toMatchObject({ status: 409, code: "WRITE_CONFLICT" });
+    await stop();
+    await f.bus.publish("orders", 1);
+    expect((await remove({}, as("reader"))).status).toBe(403);
+    const means = { topic: "orders", events: 1, deadLetters: 0, groups: ["mailer"], others: [] };
+    expect(await (await remove({ dryRun: true })).json()).toEqual({ ...means, removed: false });
+    expect(await (await remove()).json()).toEqual({ ...means, removed: true });
+    expect((await remove()).status).toBe(404);
+    expect((await f.get("/topics/orders")).status).toBe(404);
+    expect(await json("/topics")).toEqual({ items: [] });
+    expect(await json("/groups")).toEqual({ items: [] });
+    expect(await json("/audit")).toMatchObject({ items: [{ action: "topic.remove", actor: "token-1" }] });
+  });
+
   it("P8: redrives in the background, and tells how that goes", async () => {
     for (let n = 0; n < 5; n++) await f.bus.publish("orders", n, { key: `k${n}` });
     const fail = (): never => {

@@ -3,6 +3,7 @@ import { z } from "@hono/zod-openapi";
 import { groupKey } from "../../ports/groups.js";
 import type { HubContext } from "../context.js";
 import type { GroupStats } from "../live-stats.js";
+import { forgetRemovedTopics } from "../metrics.js";
 import { addRoute, demand, type HubApp } from "./base.js";
 import { sums } from "./groups.js";
 import { serverSentEvents, streamLife } from "./streams.js";
@@ -51,6 +52,7 @@ export function statsRoutes(app: HubApp, hub: HubContext): void {
 
 /** Groups that this hub serves, with their rates, and all others of the store, with their lag alone. */
 async function snapshot(hub: HubContext): Promise<object> {
+  await forgetRemovedTopics(hub.live, hub.watch);
   const { groups, ...live } = hub.live.snapshot();
   const byName = new Map<string, GroupStats>(groups.map((group) => [groupKey(group), group]));
   const lags = await hub.watch.lag();

@@ -4,7 +4,7 @@ import type { TopicConfig } from "../../model/topic.js";
 import type { PartitionHead } from "../../ports/log.js";
 import type { HubContext } from "../context.js";
 import { HubError } from "../problem.js";
-import { addRoute, type HubApp, may, readableTopic } from "./base.js";
+import { addRoute, demand, demandFor, type HubApp, may, readableTopic } from "./base.js";
 
 const MAX_KEYS = 1_000;
 
@@ -59,6 +59,27 @@ export function topicRoutes(app: HubApp, hub: HubContext): void {
           resting,
         })),
       });
+    },
+  );
+  addRoute(
+    app,
+    hub,
+    {
+      method: "post",
+      path: "/topics/{topic}/remove",
+      tag,
+      summary: "Removes a topic and all that belongs to it, or says what that would mean (dryRun)",
+      rights: "ops:remove, read:<topic> and group:<group> for each of its groups if groups are named",
+      params: z.object({ topic: z.string() }),
+      body: z.strictObject({ dryRun: z.boolean().optional() }),
+    },
+    async (c, { params, body }) => {
+      demand(c, "ops", "remove");
+      const { name } = await readableTopic(c, hub, params.topic);
+      const preview = await bus.admin.removeTopic(name, { dryRun: true });
+      for (const group of preview.groups) demandFor(c, "remove", group);
+      if (body.dryRun) return c.json(preview);
+      return c.json(await bus.admin.removeTopic(name, { actor: c.get("caller").subject }));
     },
   );
   addRoute(
