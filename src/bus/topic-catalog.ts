@@ -124,12 +124,17 @@ export class TopicCatalog {
     if (known !== undefined) return known;
     checkTopicName(name);
     if (typeof topic !== "string") return this.define(topic);
-    const partitions = model?.partitions ?? this.#defaultPartitions;
-    const config =
-      (await this.#registry.topic(name)) ??
-      (await this.#registry.defineTopic({ name, partitions }, { ifAbsent: true }));
+    const config = (await this.#registry.topic(name)) ?? (await this.#create(name, model));
     this.#configs.set(name, config);
     return config;
+  }
+
+  /** As this bus knows it, if it was there before and is gone. */
+  #create(name: string, model: TopicConfig | undefined): Promise<TopicConfig> {
+    const definition = this.#definitions.get(name);
+    if (definition !== undefined) return this.define(definition);
+    const partitions = model?.partitions ?? this.#defaultPartitions;
+    return this.#registry.defineTopic({ name, partitions }, { ifAbsent: true });
   }
 
   /** What is fixed stays as it is where the definition says nothing of it. */

@@ -68,6 +68,7 @@ describe("a topic that nobody needs", () => {
   });
 
   it("P2, P5: begins anew for whoever subscribes, behind the seqs there were", async () => {
+    await other.latestByKey("orders", ["k0"]);
     await bus.admin.removeTopic("orders");
     const seen: unknown[] = [];
     const stop = await other.subscribe("orders", "mailer", (e) => void seen.push(e.payload), {
@@ -91,6 +92,18 @@ describe("a topic that nobody needs", () => {
     expect(await other.getCursor("orders", "mailer")).toBeNull();
     await other.publish("orders", 2);
     expect(await names()).toEqual(["orders"]);
+  });
+
+  it("comes back as it is defined here, also for whoever publishes by its name", async () => {
+    await bus.defineTopic({ name: "orders", partitions: 2, retentionMs: 9 });
+    await other.admin.removeTopic("orders");
+    expect(await names()).toEqual([]);
+    await bus.publish("orders", 1);
+    expect(await other.topics()).toEqual([{ name: "orders", partitions: 2, retentionMs: 9 }]);
+    await other.defineTopic({ name: "orders", partitions: 2 });
+    await bus.admin.removeTopic("orders");
+    await bus.publish("orders", 2);
+    expect(await other.topics()).toEqual([{ name: "orders", partitions: 2, retentionMs: 9 }]);
   });
 
   it("keeps its partitions: a definition that says nothing of them gets these, one that says others is told", async () => {

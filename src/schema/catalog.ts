@@ -87,10 +87,27 @@ export class SchemaCatalog implements SchemaSource {
 
   /** Takes in a version, in the place of the same one if it is known. */
   protected adopt(version: SchemaVersion): void {
-    const { topic } = version;
-    const others = this.versions(topic).filter((each) => each.version !== version.version);
-    const versions = [...others, version].sort((a, b) => a.version - b.version);
-    const latest = versions.at(-1) ?? version;
+    const others = this.versions(version.topic).filter((each) => each.version !== version.version);
+    this.#know(
+      version.topic,
+      [...others, version].sort((a, b) => a.version - b.version),
+    );
+  }
+
+  /** There is no such version any more. */
+  protected forget({ topic, version }: SchemaVersion): void {
+    this.#know(
+      topic,
+      this.versions(topic).filter((each) => each.version !== version),
+    );
+  }
+
+  #know(topic: string, versions: readonly SchemaVersion[]): void {
+    const latest = versions.at(-1);
+    if (latest === undefined) {
+      this.#topics.delete(topic);
+      return;
+    }
     const current = versions.findLast((each) => each.declared) ?? latest;
     this.#topics.set(topic, { versions, latest, current });
   }

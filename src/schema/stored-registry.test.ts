@@ -202,3 +202,43 @@ function overtaken(
     },
   });
 }
+
+describe("schemas of a topic that was removed", () => {
+  it("are forgotten where they were found in the store, and are what they are anew", async () => {
+    const { registry } = await opened();
+    await registry.defineTopic({ name: topic, partitions: 1 });
+    let nowMs = 1;
+    const here = await StoredSchemaRegistry.open(registry, { clock: { now: () => nowMs++ } });
+    const there = await StoredSchemaRegistry.open(registry);
+    await here.register({ topic, version: 1, schema: V1 });
+    await here.register({ topic, version: 2, schema: V1 });
+    await there.refresh();
+    expect(there.versions(topic)).toHaveLength(2);
+
+    await registry.removeTopic(topic, [0]);
+    await there.refresh();
+    expect(there.validate(topic, "anything")).toBeUndefined();
+    await here.refresh();
+    expect(here.versions(topic), "what this process brought itself").toHaveLength(2);
+
+    await here.register({ topic, version: 1, schema: z.object({ text: z.string() }) });
+    expect(here.versions(topic)).toHaveLength(1);
+    await there.refresh();
+    expect(there.validate(topic, { text: "a" })).toMatchObject({ version: 1 });
+  });
+
+  it("are followed through a removal that was not noticed", async () => {
+    const { registry } = await opened();
+    let nowMs = 1;
+    const here = await StoredSchemaRegistry.open(registry, { clock: { now: () => nowMs++ } });
+    await registry.defineTopic({ name: topic, partitions: 1 });
+    await here.register({ topic, version: 1, schema: V1 });
+    const there = await StoredSchemaRegistry.open(registry);
+    await registry.removeTopic(topic, [0]);
+    await here.register({ topic, version: 1, schema: z.object({ text: z.string() }) });
+    await there.refresh();
+    expect(() => there.validate(topic, { order: 1 })).toThrow(
+      expect.objectContaining({ code: "SCHEMA_VIOLATION" }),
+    );
+  });
+});

@@ -5,7 +5,7 @@
  */
 import { systemClock } from "../model/clock.js";
 import { BusError } from "../model/errors.js";
-import type { Registry } from "../ports/registry.js";
+import type { Registry, SchemaEntry } from "../ports/registry.js";
 import { SchemaCatalog } from "./catalog.js";
 import { decideRegistration, nameOf, type TopicSchema } from "./registration.js";
 import type { SchemaRegistry } from "./registry.js";
@@ -31,6 +31,8 @@ export interface StoredSchemaOptions {
 export class StoredSchemaRegistry extends SchemaCatalog {
   readonly #registry: Registry;
   readonly #clock: { now(): number };
+  /** Of versions that were found in the store: when they were registered. */
+  readonly #found = new WeakMap<SchemaVersion, number>();
 
   private constructor(registry: Registry, options: StoredSchemaOptions) {
     super();
@@ -53,7 +55,7 @@ export class StoredSchemaRegistry extends SchemaCatalog {
     const wanted = schema as TopicSchema;
     const topic = nameOf(wanted.topic);
     for (let round = 0; round < MAX_ROUNDS; round++) {
-      await this.refresh(topic);
+      await this.#look(topic, () => true);
       const decision = decideRegistration(this.versions(topic), wanted);
       if (decision.type === "new" && !(await this.#put(decision.version, decision.expectedLatest))) continue;
       this.adopt(decision.version);
@@ -76,14 +78,41 @@ export class StoredSchemaRegistry extends SchemaCatalog {
   }
 
   /**
-   * Looks again at what others registered, for one topic or all. A stored version neither changes nor goes: what is known, code
-   * included, stays, also if it was registered here while the store was asked.
+   * Looks again at what others registered, for one topic or all. A stored version does not change, and goes only with its topic: then
+   * what was found in the store is forgotten, and what this process brought itself stays, for whoever publishes to the topic again.
    */
   async refresh(topic?: string): Promise<void> {
-    for (const entry of await this.#registry.schemas(topic)) {
-      if (this.get(entry.topic, entry.version) === undefined) this.adopt(SchemaVersion.fromEntry(entry));
-    }
+    await this.#look(topic, ({ declared }) => !declared);
   }
+
+  /** `mayGo`: of versions that are not stored any more. One that is registered here while the store is asked stays. */
+  async #look(topic: string | undefined, mayGo: (version: SchemaVersion) => boolean): Promise<void> {
+    const known = (topic === undefined ? this.topics() : [topic]).flatMap((name) => this.versions(name));
+    const entries = await this.#registry.schemas(topic);
+    const stored = new Map(entries.map((entry) => [placeOf(entry), entry]));
+    for (const version of known) {
+      const isKnown = this.get(version.topic, version.version) === version;
+      if (isKnown && mayGo(version) && !this.#isSame(version, stored.get(placeOf(version))))
+        this.forget(version);
+    }
+    for (const entry of entries) if (this.get(entry.topic, entry.version) === undefined) this.#take(entry);
+  }
+
+  /** Whether it is still what was found there: a topic that was removed may have come back with another version of that number. */
+  #isSame(version: SchemaVersion, entry: SchemaEntry | undefined): boolean {
+    const foundMs = this.#found.get(version);
+    return entry !== undefined && (foundMs === undefined || foundMs === entry.createdMs);
+  }
+
+  #take(entry: SchemaEntry): void {
+    const version = SchemaVersion.fromEntry(entry);
+    this.#found.set(version, entry.createdMs);
+    this.adopt(version);
+  }
+}
+
+function placeOf({ topic, version }: Pick<SchemaEntry, "topic" | "version">): string {
+  return `${topic}/${version}`;
 }
 
 function asWanted({ topic, version, compat, schema, waive }: SchemaVersion): TopicSchema {
