@@ -9,6 +9,7 @@ import type { Signal } from "../../ports/store.js";
 import type { AuditDocument, SchemaDocument, TopicDocument } from "./collections.js";
 import type { Connection } from "./connection.js";
 import { isDuplicateKey } from "./errors.js";
+import { RemovedTopics, sumOf } from "./removed-topics.js";
 
 /** The most audit entries that one call looks at to forget them. */
 const AUDITS_AT_ONCE = 1_000;
@@ -16,12 +17,12 @@ const AUDITS_AT_ONCE = 1_000;
 export class MongoRegistry implements Registry {
   readonly #connection: Connection;
   readonly #signal: (signal: Signal) => void;
-  readonly #headsOf: Log["headsOf"];
+  readonly #removed: RemovedTopics;
 
   constructor(connection: Connection, signal: (signal: Signal) => void, headsOf: Log["headsOf"]) {
     this.#connection = connection;
     this.#signal = signal;
-    this.#headsOf = headsOf;
+    this.#removed = new RemovedTopics(connection, headsOf);
   }
 
   defineTopic(config: TopicConfig, o: { ifAbsent?: boolean } = {}): Promise<TopicConfig> {
@@ -29,7 +30,7 @@ export class MongoRegistry implements Registry {
       await this.#checkLayout(config);
       const { present, inserted } = await this.#insertTopic(config);
       if (inserted || !o.ifAbsent) return this.#replaceTopic(config, present);
-      return (await this.#isThere(present)) ? topicOf(present) : this.#bringBack(config, present);
+      return (await this.#removed.isThere(present)) ? topicOf(present) : this.#bringBack(config, present);
     });
   }
 
@@ -61,35 +62,16 @@ export class MongoRegistry implements Registry {
     return this.#connection.gate.write(async () => {
       const { topics, schemas } = this.#connection.collections;
       const document = await topics.findOne({ _id: name });
-      if (document === null || !(await this.#isThere(document)))
+      if (document === null || !(await this.#removed.isThere(document)))
         throw new BusError("NOT_FOUND", `topic "${name}" is not defined`);
       const removedAt = sumOf(heads);
-      if ((await this.#written([name])).get(name) !== removedAt) return false;
+      if ((await this.#removed.written(name)) !== removedAt) return false;
       // First: a topic that is there without schemas can be removed again, but schemas of one that is not would come back with it.
       await schemas.deleteMany({ topic: name });
       await topics.updateOne({ _id: name }, { $set: { removedAt } });
       this.#signal({ type: "topic", topic: name, removed: true });
       return true;
     });
-  }
-
-  async #isThere(document: TopicDocument): Promise<boolean> {
-    return (await this.#presentOf([document])).length > 0;
-  }
-
-  /** Without those that were removed: heads only grow, so that nothing was appended as long as their sum is what it was. */
-  async #presentOf(documents: readonly TopicDocument[]): Promise<readonly TopicDocument[]> {
-    const marked = documents.filter(({ removedAt }) => removedAt !== undefined).map(({ _id }) => _id);
-    if (marked.length === 0) return documents;
-    const written = await this.#written(marked);
-    return documents.filter(
-      ({ _id, removedAt }) => removedAt === undefined || removedAt !== written.get(_id),
-    );
-  }
-
-  async #written(names: readonly string[]): Promise<ReadonlyMap<string, number>> {
-    const found = await this.#headsOf(names);
-    return new Map([...found].map(([name, heads]) => [name, sumOf(heads.map(({ head }) => head))]));
   }
 
   /** Cutting a batch in two takes a transaction; and what is there already stays where it is. */
@@ -146,14 +128,14 @@ export class MongoRegistry implements Registry {
   topic(name: string): Promise<TopicConfig | null> {
     return this.#connection.gate.read(async () => {
       const document = await this.#connection.collections.topics.findOne({ _id: name });
-      return document === null || !(await this.#isThere(document)) ? null : topicOf(document);
+      return document === null || !(await this.#removed.isThere(document)) ? null : topicOf(document);
     });
   }
 
   topics(): Promise<readonly TopicConfig[]> {
     return this.#connection.gate.read(async () => {
       const documents = await this.#connection.collections.topics.find().sort({ _id: 1 }).toArray();
-      return (await this.#presentOf(documents)).map(topicOf);
+      return (await this.#removed.present(documents)).map(topicOf);
     });
   }
 
@@ -317,10 +299,6 @@ function walksByKey(topic: string): string {
 
 function topicOf({ _id, keyIndex: _, removedAt: __, ...rest }: TopicDocument): TopicConfig {
   return freezeJson({ name: _id, ...rest });
-}
-
-function sumOf(heads: readonly Seq[]): number {
-  return heads.reduce((sum, head) => sum + head, 0);
 }
 
 function schemaOf({ topic, version, compat, document, createdMs }: SchemaDocument): SchemaEntry {
