@@ -31,6 +31,10 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     summary: "list topics, or show one",
     load: async () => (await import("./commands/topics.js")).topicsCommand(),
   },
+  topic: {
+    summary: "remove a topic",
+    load: async () => (await import("./commands/topic.js")).topicCommand(),
+  },
   groups: {
     summary: "list groups, or show one",
     load: async () => (await import("./commands/groups.js")).groupsCommand(),

@@ -317,6 +317,21 @@ describe("promethean, before what cannot be taken back", () => {
     });
     expect((await cli("lag", "--group", "mailer")).code).toBe(3);
   });
+
+  it("removes a topic for good, after telling what is in it, unless somebody needs it", async () => {
+    const needed = await cli("topic", "rm", "orders.placed", "--yes");
+    expect([needed.code, needed.err]).toEqual([1, expect.stringContaining("remove the view first")]);
+    const rm = ["topic", "rm", "orders.old"];
+    const preview = await cli(...rm, "--dry-run");
+    expect(preview.out).toBe("orders.old: 1 event. Nothing was changed.\n");
+    expect((await cli(...rm)).code).toBe(2);
+    expect(await json(...rm, "--yes")).toEqual({
+      ...{ topic: "orders.old", removed: true, events: 1 },
+      ...{ deadLetters: 0, groups: [], others: [] },
+    });
+    expect((await cli("topics", "orders.old")).code).toBe(3);
+    expect((await cli(...rm, "--yes")).code).toBe(3);
+  });
 });
 
 describe("promethean --store mongodb://…", () => {

@@ -69,7 +69,7 @@ export function sceneOfFile(): { scene(): Scene; cli(...args: string[]): Promise
 
 /**
  * Orders of two customers; the group "mailer" gives up number 13, and the view "totals" has the newest of each. Nobody needs the
- * group "old-mailer" and the view "old-totals" any more.
+ * group "old-mailer", the view "old-totals" and the topic "orders.old" any more.
  */
 async function placeOrders({ bus }: HubFixture): Promise<void> {
   await bus.defineTopic({ name: "orders.placed", partitions: 1, keyed: true });
@@ -96,6 +96,7 @@ async function placeOrders({ bus }: HubFixture): Promise<void> {
   const old = await startChangelogProjector(bus, { topic: "orders.placed", view: "old-totals" });
   await eventually(() => settled("changelog:old-totals"), "the old view filled");
   await old.stop();
+  await bus.publish("orders.old", { order: 1 });
 }
 
 async function writeFiles(folder: string): Promise<void> {
