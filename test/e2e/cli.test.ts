@@ -242,7 +242,7 @@ describe("promethean, asked for what it does", () => {
         `{COMPREPLY[*]}"`;
       return (await sh(script)).out.trim().split(" ");
     };
-    expect(await words("top")).toEqual(["topics"]);
+    expect(await words("top")).toEqual(["topics", "topic"]);
     expect(await words("dlq", "re")).toEqual(["redrive"]);
     expect(await words("dlq", "redrive", "orders.placed", "--dry")).toEqual(["--dry-run"]);
     expect(await words("tail", "orders.placed", "--fr")).toEqual(["--from"]);
