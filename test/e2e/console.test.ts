@@ -97,7 +97,7 @@ describe("signing in", () => {
     await page.getByRole("link", { name: /^Topics/ }).click();
     await page.getByRole("link", { name: "orders.placed" }).click();
     await sees(page, "cust-99");
-    expect(await page.getByRole("button", { name: "Publish event" }).count()).toBe(0);
+    expect(await page.getByRole("button", { name: /Publish event|Remove/ }).count()).toBe(0);
     await page.goto(`${shop.hub.url}/ui/dead-letters/orders.placed`);
     await sees(page, "order 101 is too dear");
     expect(await page.getByRole("button", { name: /Redrive|Discard/ }).count()).toBe(0);
@@ -252,6 +252,25 @@ describe("the pages", () => {
     await expect.poll(() => page.locator("ol > li").count(), SOON).toBe(3);
     await page.locator(".bg-good-wash", { hasText: '"shipped"' }).first().waitFor();
     await page.locator(".bg-bad-wash", { hasText: '"paid"' }).first().waitFor();
+  });
+
+  it("topics: removes one after telling what goes with it, unless somebody needs it", async () => {
+    const page = await at("/ui/topics/orders.placed");
+    const dialog = page.getByRole("dialog");
+    await page.getByRole("button", { name: "Remove", exact: true }).click();
+    await sees(page, /is in use on orders\.placed|first\.$/);
+    expect(await dialog.getByRole("button", { name: "Remove orders.placed" }).isDisabled()).toBe(true);
+    await page.keyboard.press("Escape");
+    for (let i = 0; i < 3; i++) await shop.bus.publish("old.events", { i });
+    await page.goto(`${shop.hub.url}/ui/topics/old.events`);
+    await page.getByRole("button", { name: "Remove", exact: true }).click();
+    await sees(page, "3 events");
+    await dialog.getByRole("button", { name: "Remove old.events" }).click();
+    await sees(page, "Removed old.events");
+    await page.getByRole("link", { name: "orders.placed" }).waitFor();
+    expect(page.url()).toBe(`${shop.hub.url}/ui/topics`);
+    await expect.poll(() => page.getByRole("link", { name: "old.events" }).count(), SOON).toBe(0);
+    expect((await shop.bus.topics()).map(({ name }) => name)).not.toContain("old.events");
   });
 
   it("groups: says why one is stuck, moves its cursor after a preview, pauses, resumes, verifies", async () => {

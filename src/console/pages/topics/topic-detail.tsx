@@ -1,6 +1,6 @@
 /** One topic: what is in it, what comes, who reads it, and a form to publish. */
 
-import { Send } from "lucide-preact";
+import { Send, Trash2 } from "lucide-preact";
 import { useState } from "preact/hooks";
 import { query, to } from "../../app/router.js";
 import { may } from "../../app/session.js";
@@ -20,6 +20,7 @@ import { Browse } from "./browse.js";
 import { KeyHistory } from "./key-history.js";
 import { PartitionsPicture } from "./partitions-picture.js";
 import { PublishDialog } from "./publish-dialog.js";
+import { RemoveDialog } from "./remove-dialog.js";
 import { TailView } from "./tail-view.js";
 import { TopicGroups } from "./topic-groups.js";
 import { TopicBadges } from "./topic-list.js";
@@ -36,6 +37,7 @@ export function TopicDetailPage({ topic }: { readonly topic: string }) {
   const live = useLive<TopicDetail>(`/topics/${seg(topic)}`, 2_000);
   const schemas = useLive<TopicSchemas>(`/schemas/${seg(topic)}`, 30_000).data;
   const [publishing, setPublishing] = useState(false);
+  const [removing, setRemoving] = useState(false);
   const tab = useTab(TABS);
   const event = query("event");
   const latest = schemas?.versions.at(-1);
@@ -49,6 +51,11 @@ export function TopicDetailPage({ topic }: { readonly topic: string }) {
         actions={
           <>
             <CopyCommand command={`promethean tail ${shellWord(topic)}`} />
+            {live.data !== undefined && may("ops", "remove") && (
+              <Button icon={Trash2} onClick={() => setRemoving(true)}>
+                Remove
+              </Button>
+            )}
             {may("publish", topic) && (
               <Button kind="primary" icon={Send} onClick={() => setPublishing(true)}>
                 Publish event
@@ -78,6 +85,7 @@ export function TopicDetailPage({ topic }: { readonly topic: string }) {
       {publishing && (
         <PublishDialog topic={topic} schema={latest?.schema} onClose={() => setPublishing(false)} />
       )}
+      {removing && <RemoveDialog topic={topic} onClose={() => setRemoving(false)} />}
     </>
   );
 }

@@ -1,0 +1,70 @@
+/** Removing a topic: for good, with what goes with it said before it happens. What stands in the way is said instead. */
+import { go, to } from "../../app/router.js";
+import { call, seg } from "../../data/api.js";
+import { type DryRun, useDryRun } from "../../data/dry-run.js";
+import { refreshAll } from "../../data/live.js";
+import { CopyCommand } from "../../ui/copy.js";
+import { ActionDialog } from "../../ui/dialog.js";
+import { plural, shellWord } from "../../ui/format.js";
+import { sentence } from "../../ui/states.js";
+import { toast } from "../../ui/toast.js";
+
+interface RemovedTopic {
+  readonly events: number;
+  readonly deadLetters: number;
+  readonly groups: readonly string[];
+  readonly others: readonly string[];
+}
+
+export function RemoveDialog({ topic, onClose }: { readonly topic: string; readonly onClose: () => void }) {
+  const path = `/topics/${seg(topic)}/remove`;
+  const preview = useDryRun<RemovedTopic>(path, {});
+  const remove = async (): Promise<void> => {
+    const { events } = await call<RemovedTopic>(path, { body: {} });
+    toast("good", `Removed ${topic}`, `with ${plural(events, "event")}`);
+    onClose();
+    go(to("topics"));
+    refreshAll();
+  };
+  return (
+    <ActionDialog
+      title="Remove topic"
+      verb={`Remove ${topic}`}
+      kind="danger"
+      ready={preview.data !== undefined}
+      act={remove}
+      onClose={onClose}
+      extra={<CopyCommand command={`promethean topic rm ${shellWord(topic)} --dry-run`} />}
+    >
+      <Preview topic={topic} preview={preview} />
+    </ActionDialog>
+  );
+}
+
+function Preview(props: { readonly topic: string; readonly preview: DryRun<RemovedTopic> }) {
+  const { data, problem } = props.preview;
+  if (problem !== undefined)
+    return (
+      <p role="alert" class="text-bad">
+        {sentence(problem.message)}
+      </p>
+    );
+  if (data === undefined) return <p class="text-faint">Looking what goes with it …</p>;
+  const { events, deadLetters, groups, others } = data;
+  return (
+    <>
+      <p>
+        Takes <strong>{plural(events, "event")}</strong> away for good, with the schemas of{" "}
+        <code class="mono">{props.topic}</code>
+        {groups.length > 0 && `, and forgets where ${groups.join(", ")} stood`}.
+      </p>
+      {others.length > 0 && (
+        <p class="mt-2">
+          With it {others.length === 1 ? "goes" : "go"} <code class="mono">{others.join(", ")}</code>
+          {deadLetters > 0 && `: ${plural(deadLetters, "dead letter")} that nobody has looked after`}.
+        </p>
+      )}
+      <p class="mt-2 text-soft">Whoever publishes to it again brings it back, empty.</p>
+    </>
+  );
+}
