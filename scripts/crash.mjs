@@ -1,7 +1,7 @@
 /**
  * The long form of the crash test: kills processes that publish, consume and project on one store, 200 times unless told
  * otherwise, and judges what is left. With --points they die at named points instead of moments of chance, and so do
- * drainers, compactors and change feeds.
+ * drainers, compactors, change feeds and those who remove topics.
  *
  *   node scripts/crash.mjs [--store embedded|mongo|batches] [--cycles 200] [--seed 1] [--points] [--json]
  */
@@ -30,7 +30,7 @@ const { inPlace } = await import(compiled("project/kills/servers").href);
 const amount = { cycles: Number(values.cycles), seed: Number(values.seed) };
 const startMs = performance.now();
 const run = await crashes();
-if (values.points) for (const role of ["drainer", "compactor", "changefeed"]) await kills(role);
+if (values.points) for (const role of ["drainer", "compactor", "changefeed", "remover"]) await kills(role);
 const seconds = Math.round((performance.now() - startMs) / 1_000);
 console.log(values.json ? JSON.stringify({ ...run, store, seconds }) : textOf(run));
 process.exitCode = run.anomalies.length === 0 ? 0 : 1;

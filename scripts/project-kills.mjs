@@ -1,8 +1,8 @@
 /**
- * Kills drainers, projectors, compactors or change feeds at work, with kill -9, 50 times unless told otherwise, and
+ * Kills drainers, projectors, compactors, change feeds or removers of topics at work, with kill -9, 50 times unless told otherwise, and
  * judges what is left.
  *
- *   node scripts/project-kills.mjs [--role drainer|changelog|transactional|compactor|changefeed|all]
+ *   node scripts/project-kills.mjs [--role drainer|changelog|transactional|compactor|changefeed|remover|all]
  *                                  [--store embedded|mongo|all] [--cycles 50] [--seed 1] [--json]
  */
 import { parseArgs } from "node:util";
@@ -21,7 +21,7 @@ const compiled = (name) =>
   compileProgram(new URL(`../test/stores/project/kills/${name}.ts`, import.meta.url));
 const { runKills } = await import(compiled("kill-run").href);
 const { inPlace } = await import(compiled("servers").href);
-const roles = ["drainer", "changelog", "transactional", "compactor", "changefeed"];
+const roles = ["drainer", "changelog", "transactional", "compactor", "changefeed", "remover"];
 const stores = ["embedded", "mongo"];
 const chosen = (all, one, option) => {
   if (one === "all") return all;

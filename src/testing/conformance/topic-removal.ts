@@ -8,7 +8,7 @@ import { drafts, failsWith, range, readAll, seqs, T0 } from "./samples.js";
 
 const CONFIG: TopicConfig = { name: "orders", partitions: 2, retentionMs: 1_000 };
 
-export async function headsNow({ log }: Store, topic: string): Promise<Seq[]> {
+async function headsNow({ log }: Store, topic: string): Promise<Seq[]> {
   return (await log.heads(topic)).map(({ head }) => head);
 }
 

@@ -10,6 +10,7 @@ import { runCrashes } from "./run.js";
 const TEST_MS = 300_000;
 const STORES: readonly StoreName[] = ["embedded", "mongo", "batches"];
 const WORKERS = [
+  ["P2", "remover", POINTS_OF.remover],
   ["P10", "drainer", POINTS_OF.drainer],
   ["P11", "compactor", POINTS_OF.compactor],
   ["P12", "changefeed", POINTS_OF.changefeed],

@@ -52,7 +52,22 @@ const CHANGEFEED = {
   "between changes and the place they came from": { call: "registry.putToken", moment: "before" },
 } as const satisfies Record<string, Point>;
 
-const POINTS: Readonly<Record<string, Point>> = { ...BUS, ...COMPACTOR, ...DRAINER, ...CHANGEFEED };
+const REMOVER = {
+  "before events of a topic are taken away": { call: "log.trim", moment: "before" },
+  "while events of a topic are taken away": { call: "log.trim", moment: "during" },
+  "between a topic's events and its groups": { call: "groups.remove", moment: "before" },
+  "between a topic's groups and itself": { call: "registry.removeTopic", moment: "before" },
+  "while a topic is removed": { call: "registry.removeTopic", moment: "during" },
+  "after a topic is removed, before the answer": { call: "registry.removeTopic", moment: "after" },
+} as const satisfies Record<string, Point>;
+
+const POINTS: Readonly<Record<string, Point>> = {
+  ...BUS,
+  ...COMPACTOR,
+  ...DRAINER,
+  ...CHANGEFEED,
+  ...REMOVER,
+};
 
 /** Where each kind of process is made to die. */
 export const POINTS_OF = {
@@ -60,6 +75,7 @@ export const POINTS_OF = {
   compactor: Object.keys(COMPACTOR),
   drainer: Object.keys(DRAINER),
   changefeed: Object.keys(CHANGEFEED),
+  remover: Object.keys(REMOVER),
 } as const;
 
 export interface Death {

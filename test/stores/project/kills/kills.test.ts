@@ -11,6 +11,7 @@ const PROMISES: Readonly<Record<RoleName, string>> = {
   drainer: "P10: every entry is published once, each key in order",
   changelog: "P5: the view is what a replay comes to",
   transactional: "P9: every event takes effect exactly once",
+  remover: "P2: topics that are removed are gone whole, and their seqs go on",
   changefeed: "P12: every change is told once, each document's in order",
 };
 

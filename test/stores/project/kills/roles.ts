@@ -3,9 +3,10 @@ import { changefeedRole } from "./changefeed-role.js";
 import { compactorRole } from "./compactor-role.js";
 import { drainerRole } from "./drainer-role.js";
 import { changelogRole, transactionalRole } from "./projector-roles.js";
+import { removerRole } from "./remover-role.js";
 import type { Role } from "./role.js";
 
-export type RoleName = "compactor" | "drainer" | "changelog" | "transactional" | "changefeed";
+export type RoleName = "compactor" | "drainer" | "changelog" | "transactional" | "changefeed" | "remover";
 
 export const ROLES: Readonly<Record<RoleName, Role>> = {
   compactor: compactorRole,
@@ -13,4 +14,5 @@ export const ROLES: Readonly<Record<RoleName, Role>> = {
   changelog: changelogRole,
   transactional: transactionalRole,
   changefeed: changefeedRole,
+  remover: removerRole,
 };
