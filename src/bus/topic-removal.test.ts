@@ -62,7 +62,7 @@ describe("a topic that nobody needs", () => {
     await compactNow(bus, { topics: ["orders"] });
     expect(await names()).toEqual(["orders", "orders.snapshot"]);
     expect((await bus.store.registry.tokens("snapshot:")).size).toBeGreaterThan(0);
-    expect(await bus.admin.removeTopic("orders")).toMatchObject({ others: ["orders.snapshot"] });
+    expect(await bus.admin.removeTopic("orders")).toMatchObject({ groups: [], others: ["orders.snapshot"] });
     expect(await names()).toEqual([]);
     expect(await bus.store.registry.tokens("")).toEqual(new Map());
   });
@@ -135,7 +135,8 @@ describe("a topic that is needed", () => {
       expect(refused.message).toMatch(new RegExp(`^group reader is in use on ${topic}, by \\S+: stop`));
       await stop();
     }
-    expect(await bus.admin.removeTopic("orders")).toMatchObject({ removed: true });
+    const groups = ["mailer", "reader"];
+    expect(await bus.admin.removeTopic("orders")).toMatchObject({ removed: true, groups });
   });
 
   it("is not removed while it feeds a view, whether or not its projector runs", async () => {

@@ -21,6 +21,7 @@ import { viewsFedBy } from "../project/feeders.js";
 import { refuseInUse } from "../project/group-in-use.js";
 import { outcomesView } from "../project/letter-reading.js";
 import { countOpenLetters } from "../project/open-letters.js";
+import { SNAPSHOT_GROUP } from "../project/snapshot.js";
 import { forgetUpkeep } from "../project/upkeep-progress.js";
 import type { BusCore } from "./core.js";
 
@@ -39,7 +40,7 @@ export interface RemovedTopic {
   readonly events: number;
   /** Dead letters of it that nobody has redriven or discarded. */
   readonly deadLetters: number;
-  /** Groups that stand somewhere on it. */
+  /** Groups that stand somewhere on it, or on one of `others`. */
   readonly groups: readonly string[];
   /** Topics that belong to it and go with it: its dead letters, its snapshot. */
   readonly others: readonly string[];
@@ -57,7 +58,7 @@ export async function removeTopic(
   const family = await familyOf(store.registry, name);
   for (const { name: topic } of family) await refuseNeeded(store, topic, clock.now());
   const others = family.map(({ name: topic }) => topic).filter((topic) => topic !== name);
-  const counts = await countsOf(store, name);
+  const counts = { ...(await countsOf(store, name)), groups: await groupsOf(store, family) };
   if (dryRun) return { topic: name, removed: false, ...counts, others };
   let newer: number | undefined;
   try {
@@ -105,16 +106,20 @@ async function refuseMembers({ groups }: Store, ref: GroupRef, nowMs: number): P
   if (state !== null) refuseInUse(state);
 }
 
-async function countsOf(
-  store: Store,
-  topic: string,
-): Promise<Pick<RemovedTopic, "events" | "deadLetters" | "groups">> {
+async function countsOf(store: Store, topic: string): Promise<Pick<RemovedTopic, "events" | "deadLetters">> {
   const heads = await store.log.heads(topic);
   return {
     events: heads.reduce((sum, { events }) => sum + events, 0),
     deadLetters: (await countOpenLetters(store, [topic])).get(topic) ?? 0,
-    groups: (await store.groups.list(topic)).map(({ group }) => group),
   };
+}
+
+/** Without the one that keeps the place of its snapshot. */
+async function groupsOf({ groups }: Store, family: readonly TopicConfig[]): Promise<string[]> {
+  const names = new Set<string>();
+  for (const { name } of family) for (const { group } of await groups.list(name)) names.add(group);
+  names.delete(SNAPSHOT_GROUP);
+  return [...names].sort();
 }
 
 /** Takes them away one after the other; returns how many events came meanwhile, and then leaves the rest as it is. */
