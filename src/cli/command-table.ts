@@ -130,6 +130,6 @@ export const HEADINGS: Readonly<Record<string, readonly string[]>> = {
   "Run a hub:": ["up", "serve", "config", "doctor", "backup", "bench"],
   "Events:": ["publish", "tail", "subscribe", "history", "export", "import", "replay"],
   "Groups and dead letters:": ["groups", "lag", "why", "verify", "cursor", "dlq"],
-  "Topics, views and schemas:": ["topics", "compact", "view", "schema", "lint", "outbox"],
+  "Topics, views and schemas:": ["topics", "topic", "compact", "view", "schema", "lint", "outbox"],
   "Access and shell:": ["token", "context", "completion"],
 };
