@@ -361,7 +361,7 @@ describe("the pages", () => {
     await expect.poll(() => rows.count(), SOON).toBe(4);
     await shop.bus.publish(Orders, { order: 999, customer: "cust-999" }, { key: "cust-999" });
     await expect.poll(() => rows.first().textContent(), SOON).toContain("order 999");
-    await page.getByLabel("Order").selectOption("by partition");
+    await page.getByLabel("Order").selectOption("By partition");
     await expect.poll(() => rows.first().textContent(), SOON).not.toContain("order 999");
     expect(page.url()).toContain("order=oldest");
   });
@@ -426,7 +426,7 @@ describe("the pages", () => {
     // Of the topics nothing is known yet: no share of them can be told.
     await page.getByRole("status", { name: "Loading" }).waitFor();
     goOn();
-    await sees(page, /1 of \d topics have a schema/);
+    await sees(page, /^1 of \d topics$/);
     await page.getByRole("link", { name: "orders.placed" }).click();
     await page.locator('[data-verdict="compatible"]').waitFor();
     await sees(page, "coupon");

@@ -69,7 +69,7 @@ export function Palette() {
         aria-activedescendant={chosen < shown.length ? `palette-${chosen}` : undefined}
         aria-label="Jump to"
         placeholder="A topic, group, view, key or event id…"
-        class="h-12 w-full border-b border-line bg-transparent px-4 text-base outline-none"
+        class="h-12 w-full border-b border-line bg-transparent px-4 text-base outline-none placeholder:text-faint max-sm:text-lg"
         value={text}
         spellcheck={false}
         onInput={(event) => {
@@ -89,11 +89,11 @@ export function Palette() {
             onMouseMove={() => setChosen(i)}
             onClick={() => run(entry)}
             onKeyDown={() => undefined}
-            class={`flex h-9 cursor-pointer items-center gap-3 rounded-md px-3 text-sm ${i === chosen ? "bg-raised" : ""}`}
+            class={`flex h-9 cursor-pointer max-sm:h-11 items-center gap-3 rounded-md px-3 text-sm ${i === chosen ? "bg-raised" : ""}`}
           >
             <entry.icon size={15} aria-hidden="true" class="shrink-0 text-faint" />
-            <span class="truncate">{visible(entry.label)}</span>
-            <span class="ml-auto shrink-0 text-xs text-faint">{entry.kind}</span>
+            <span class="min-w-0 truncate">{visible(entry.label)}</span>
+            <span class="ml-auto max-w-1/2 shrink-0 truncate text-xs text-faint">{entry.kind}</span>
           </div>
         ))}
         {shown.length === 0 && (

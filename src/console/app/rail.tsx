@@ -32,7 +32,7 @@ export function Rail() {
             <Icon size={17} aria-hidden="true" class={`shrink-0 ${isHere ? "text-ember" : ""}`} />
             <span class="whitespace-nowrap sm:max-lg:sr-only">{label}</span>
             {name === "dead-letters" && open > 0 && (
-              <span class="rounded bg-bad-wash px-1.5 text-2xs font-medium text-bad max-sm:absolute max-sm:top-0.5 max-sm:right-0.5 max-sm:px-1 sm:max-lg:absolute sm:max-lg:top-1 sm:max-lg:right-1 sm:max-lg:size-2 sm:max-lg:overflow-hidden sm:max-lg:rounded-full sm:max-lg:bg-bad sm:max-lg:px-0 sm:max-lg:text-transparent lg:ml-auto">
+              <span class="rounded bg-bad-wash px-1.5 text-2xs font-medium text-bad max-sm:absolute max-sm:top-0.5 max-sm:left-[calc(50%+4px)] max-sm:z-10 max-sm:px-1 sm:max-lg:absolute sm:max-lg:top-1 sm:max-lg:right-1 sm:max-lg:size-2 sm:max-lg:overflow-hidden sm:max-lg:rounded-full sm:max-lg:bg-bad sm:max-lg:px-0 sm:max-lg:text-transparent lg:ml-auto">
                 {si(open)}
                 <span class="sr-only"> open</span>
               </span>

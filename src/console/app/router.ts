@@ -12,15 +12,26 @@ export interface Place {
 
 const address = signal(location.pathname + location.search);
 
-addEventListener("popstate", ({ state }) => {
+addEventListener("popstate", () => {
+  isClosing = false;
   const moved = location.pathname !== placePath(address.peek());
   address.value = location.pathname + location.search;
-  if (moved) scrollWhenDrawn((state as Left | null)?.top ?? 0);
+  if (moved) scrollWhenDrawn(kept().top ?? 0);
 });
 
-/** What an entry of the browser's history keeps of the page that was left. */
-interface Left {
-  readonly top: number;
+/** Going back takes a moment: a second press in it must not go back twice. */
+let isClosing = false;
+
+/** What an entry of the browser's history keeps. */
+interface Kept {
+  /** How far the page was scrolled when it was left. */
+  readonly top?: number;
+  /** The address that a panel was opened over: the entry before this one. */
+  readonly under?: string;
+}
+
+function kept(): Kept {
+  return (history.state as Kept | null) ?? {};
 }
 
 /** The way back leads to where one was: what was known of the page is still there, and stands two frames later. */
@@ -63,13 +74,15 @@ export function to(
   return segments.length === 0 ? `/${search}` : `/ui/${segments.join("/")}${search}`;
 }
 
-export function go(href: string, o: { readonly replace?: boolean } = {}): void {
-  if (href === location.pathname + location.search) return;
+export function go(href: string, o: { readonly replace?: boolean; readonly over?: boolean } = {}): void {
+  const here = location.pathname + location.search;
+  if (href === here) return;
   if (o.replace) history.replaceState(history.state, "", href);
   else {
-    const left: Left = { top: content()?.scrollTop ?? 0 };
+    const left: Kept = { ...kept(), top: content()?.scrollTop ?? 0 };
+    const made: Kept | null = o.over ? { under: here } : null;
     history.replaceState(left, "");
-    history.pushState(null, "", href);
+    history.pushState(made, "", href);
   }
   const moved = new URL(href, location.href).pathname !== placePath(address.peek());
   address.value = href;
@@ -90,10 +103,29 @@ export function setQuery(
   changes: Readonly<Record<string, string | number | null | undefined>>,
   o: { readonly push?: boolean } = {},
 ): void {
+  go(changed(changes), { replace: !o.push });
+}
+
+function changed(changes: Readonly<Record<string, string | number | null | undefined>>): string {
   const url = new URL(location.href);
   for (const [name, value] of Object.entries(changes)) {
     if (value === null || value === undefined || value === "") url.searchParams.delete(name);
     else url.searchParams.set(name, String(value));
   }
-  go(url.pathname + url.search, { replace: !o.push });
+  return url.pathname + url.search;
+}
+
+/** Opens a panel that a part of the query names. While one is open, another takes its place. */
+export function openOver(name: string, value: string | number): void {
+  const isOpen = place.peek().query.has(name);
+  go(changed({ [name]: value }), isOpen ? { replace: true } : { over: true });
+}
+
+/** Closes it by going back to the page as it was before, so that the next "back" leaves that page. */
+export function closeOver(name: string): void {
+  if (isClosing) return;
+  const href = changed({ [name]: null });
+  isClosing = kept().under === href;
+  if (isClosing) history.back();
+  else go(href, { replace: true });
 }

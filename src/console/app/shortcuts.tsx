@@ -60,10 +60,22 @@ export function Shortcuts() {
         shortcutsOpen.value = false;
       }}
     >
-      <div class="grid gap-x-8 gap-y-1.5 sm:grid-cols-2">
-        {[...KEYS, ...pages].map(([keys, meaning]) => (
-          <div key={keys} class="flex items-center gap-3">
-            <span class="flex w-20 shrink-0 gap-1">
+      <div class="grid gap-x-8 gap-y-4 sm:grid-cols-[3fr_2fr]">
+        <KeyList title="Everywhere" keys={KEYS} />
+        <KeyList title="Pages" keys={pages} />
+      </div>
+    </Dialog>
+  );
+}
+
+function KeyList(props: { readonly title: string; readonly keys: typeof KEYS }) {
+  return (
+    <section>
+      <h3 class="label mb-2">{props.title}</h3>
+      <div class="flex flex-col gap-1.5">
+        {props.keys.map(([keys, meaning]) => (
+          <div key={keys} class="flex items-start gap-3">
+            <span class="flex w-16 shrink-0 gap-1">
               {keys.split(" ").map(
                 (key) =>
                   key !== "" && (
@@ -80,6 +92,6 @@ export function Shortcuts() {
           </div>
         ))}
       </div>
-    </Dialog>
+    </section>
   );
 }

@@ -51,7 +51,7 @@ export function SignIn() {
           wrong={wrong}
           hint="A JWT or a fixed token of this hub."
         />
-        <label class="mt-3 flex items-center gap-2 text-sm text-soft">
+        <label class="tick mt-3">
           <input
             type="checkbox"
             class="accent-ember-solid"

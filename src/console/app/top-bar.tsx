@@ -18,20 +18,23 @@ export function TopBar() {
   const identity = who.value;
   const dark = theme.value === "dark";
   return (
-    <header class="z-20 flex h-12 shrink-0 items-center gap-3 border-b border-line bg-surface px-4 max-sm:gap-1.5 max-sm:px-3">
-      <Link href={to()} class="flex items-center gap-2 rounded-md font-semibold tracking-tight">
+    <header class="z-20 flex h-12 shrink-0 items-center gap-3 border-b border-line bg-surface px-4 max-sm:gap-1 max-sm:px-1.5">
+      <Link
+        href={to()}
+        class="flex items-center gap-2 rounded-md font-semibold tracking-tight max-sm:size-10 max-sm:shrink-0 max-sm:justify-center"
+      >
         <Mark size={22} />
         <span class="max-sm:sr-only">Promethean</span>
       </Link>
       <StoreName />
       <Health />
-      <div class="ml-auto flex items-center gap-1">
+      <div class="ml-auto flex items-center gap-1 max-sm:gap-0">
         <button
           type="button"
           onClick={() => {
             paletteOpen.value = true;
           }}
-          class="flex h-8 items-center gap-2 rounded-md border border-line bg-sunken px-2.5 text-sm text-faint hover:border-line-strong hover:text-ink max-lg:w-8 max-lg:justify-center max-lg:px-0 lg:w-56"
+          class="flex h-8 items-center gap-2 rounded-md border border-line bg-sunken px-2.5 text-sm text-faint hover:border-line-strong hover:text-ink max-lg:w-8 max-lg:justify-center max-lg:px-0 max-sm:size-10 lg:w-56"
         >
           <Search size={14} aria-hidden="true" />
           <span class="max-lg:sr-only">Jump to…</span>
@@ -80,24 +83,27 @@ function StoreName() {
 /** One dot with a word: the worst of what there is to say. */
 function Health() {
   const stats = useStats();
-  const [tone, word, more] = ((): [Tone, string, string] => {
+  const [tone, word, more, href = to()] = ((): [Tone, string, string, string?] => {
     if (offlineSinceMs.value !== null) return ["bad", "Reconnecting", "The hub cannot be reached"];
     if (stats === undefined) return ["neutral", "Connected", ""];
     const { open } = stats.deadLetters;
     const stuck = stats.groups.filter((one) => one.paused === undefined && isFarBehind(one)).length;
-    if (stuck > 0) return ["warn", `${plural(stuck, "group")} behind`, "More than a minute behind"];
-    if (open > 0) return ["warn", plural(open, "dead letter"), `${count(open)} wait for a decision`];
+    if (stuck > 0)
+      return ["warn", `${plural(stuck, "group")} behind`, "More than a minute behind", to("groups")];
+    if (open > 0)
+      return ["warn", plural(open, "dead letter"), `${count(open)} wait for a decision`, to("dead-letters")];
     return ["good", "Healthy", "Every group keeps up, no dead letters"];
   })();
   return (
-    <span
-      class="flex min-w-0 items-center gap-1.5 text-sm whitespace-nowrap text-soft"
+    <Link
+      href={href}
+      class="flex min-w-0 items-center gap-1.5 rounded-sm text-sm whitespace-nowrap text-soft hover:text-ink max-sm:h-10"
       title={more}
       data-health={tone}
     >
       <Dot tone={tone} pulse={tone === "bad"} />
       <span class="truncate">{word}</span>
-    </span>
+    </Link>
   );
 }
 

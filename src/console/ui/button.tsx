@@ -30,17 +30,17 @@ export function Button({
   class: extra,
   ...rest
 }: ButtonProps) {
-  const square = children === undefined ? "w-8 justify-center px-0" : "px-3";
+  const square = children === undefined ? "w-8 max-sm:w-10 justify-center px-0" : "px-3";
   return (
     <button
       {...rest}
       type={type ?? "button"}
       disabled={disabled === true || busy === true}
       aria-busy={busy}
-      class={`inline-flex h-8 shrink-0 items-center gap-1.5 rounded-md border text-sm whitespace-nowrap transition-colors duration-100 disabled:opacity-50 ${square} ${LOOKS[kind]} ${extra ?? ""}`}
+      class={`inline-flex h-8 max-w-full shrink-0 items-center gap-1.5 rounded-md border text-sm whitespace-nowrap transition-colors duration-100 disabled:opacity-50 max-sm:h-10 ${square} ${LOOKS[kind]} ${extra ?? ""}`}
     >
-      {Icon && <Icon size={15} aria-hidden="true" class={busy ? "animate-spin" : ""} />}
-      {children}
+      {Icon && <Icon size={15} aria-hidden="true" class={`shrink-0 ${busy ? "animate-spin" : ""}`} />}
+      {children !== undefined && <span class="truncate">{children}</span>}
     </button>
   );
 }

@@ -16,11 +16,30 @@ interface ChartProps {
   readonly times: readonly number[];
   readonly series: readonly ChartSeries[];
   readonly format: (value: number) => string;
+  /** How far apart the lines across may be, where a tenth or a hundred is no good step. */
+  readonly steps?: readonly number[];
   readonly height?: number;
   readonly label: string;
 }
 
-export function Chart({ times, series, format, height = 200, label }: ChartProps) {
+const MINUTE = 60;
+const HOUR = 3_600;
+const DAY = 86_400;
+
+/** Of what is counted there is no half. */
+export const WHOLE_STEPS: readonly number[] = Array.from({ length: 12 }, (_, power) =>
+  [1, 2, 5].map((digit) => digit * 10 ** power),
+).flat();
+
+/** Seconds, minutes, hours and days as clocks divide them. */
+export const SECONDS_STEPS: readonly number[] = [
+  ...[0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 2, 5, 10, 15, 30],
+  ...[1, 2, 5, 10, 15, 30].map((minutes) => minutes * MINUTE),
+  ...[1, 2, 3, 6, 12].map((hours) => hours * HOUR),
+  ...[1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000].map((days) => days * DAY),
+];
+
+export function Chart({ times, series, format, steps, height = 200, label }: ChartProps) {
   const box = useRef<HTMLDivElement>(null);
   const chart = useRef<uPlot | null>(null);
   const [at, setAt] = useState<number | null>(null);
@@ -30,7 +49,7 @@ export function Chart({ times, series, format, height = 200, label }: ChartProps
   useEffect(() => {
     const target = box.current;
     if (target === null) return;
-    const made = new uPlot(optionsOf(target, series, format, height, setAt), data, target);
+    const made = new uPlot(optionsOf(target, { series, format, steps, height }, setAt), data, target);
     chart.current = made;
     const observer = new ResizeObserver(() => made.setSize({ width: target.clientWidth, height }));
     observer.observe(target);
@@ -95,13 +114,23 @@ function timeRange(_: uPlot, min: number | null, max: number | null): [number, n
   return [Math.min(min ?? end, end - SHORTEST_SECONDS), end];
 }
 
+const LEAST_AXIS_PX = 44;
+const DIGIT_PX = 6.5;
+
+/** As wide as its longest label. */
+function axisWidth(_: uPlot, labels: readonly string[] | null): number {
+  const longest = Math.max(0, ...(labels ?? []).map((label) => label.length));
+  return Math.max(LEAST_AXIS_PX, Math.ceil(longest * DIGIT_PX) + 12);
+}
+
 function optionsOf(
   target: HTMLElement,
-  series: readonly ChartSeries[],
-  format: (value: number) => string,
-  height: number,
+  chart: Required<Pick<ChartProps, "series" | "format" | "height">> & {
+    readonly steps: readonly number[] | undefined;
+  },
   onAt: (index: number | null) => void,
 ): uPlot.Options {
+  const { series, format, steps, height } = chart;
   const axis = {
     stroke: colorOf("faint"),
     font: "11px ui-sans-serif, system-ui, sans-serif",
@@ -126,7 +155,13 @@ function optionsOf(
         values: (_, splits) => splits.map((s) => clock(s * 1_000).slice(0, 8)),
         space: 90,
       },
-      { ...axis, size: 56, space: 36, values: (_, splits) => splits.map(format) },
+      {
+        ...axis,
+        size: axisWidth,
+        space: 36,
+        values: (_, splits) => splits.map(format),
+        ...(steps !== undefined && { incrs: [...steps] }),
+      },
     ],
     series: [
       {},

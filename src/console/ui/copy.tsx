@@ -27,7 +27,7 @@ export function CopyButton({ text, label }: { readonly text: string; readonly la
       type="button"
       aria-label={`Copy ${label}`}
       title={done ? "Copied" : `Copy ${label}`}
-      class="inline-flex size-6 shrink-0 items-center justify-center rounded text-faint hover:bg-raised hover:text-ink"
+      class="inline-flex size-6 shrink-0 items-center justify-center rounded text-faint hover:bg-raised hover:text-ink max-sm:-my-2 max-sm:size-10"
       onClick={(event) => {
         event.stopPropagation();
         setDone(true);

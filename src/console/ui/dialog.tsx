@@ -22,15 +22,18 @@ export function Dialog({ title, onClose, children, footer, wide }: DialogProps) 
     <dialog
       {...modal}
       aria-labelledby={id}
-      class={`fade-in m-auto outline-none max-h-[90vh] w-[calc(100vw-2rem)] rounded-lg border border-line-strong bg-surface p-0 text-ink backdrop:bg-scrim ${wide ? "max-w-3xl" : "max-w-lg"}`}
+      class={`fade-in m-auto outline-none max-h-[90vh] w-[calc(100vw-2rem)] rounded-lg border border-line-strong bg-surface p-0 text-ink backdrop:bg-scrim ${wide ? "max-w-3xl" : "max-w-xl"}`}
     >
       <div class="flex max-h-[90vh] flex-col">
-        <h2 id={id} class="border-b border-line px-5 py-3.5 text-base font-semibold">
+        <h2 id={id} class="border-b border-line px-5 py-3.5 text-base font-semibold wrap-anywhere">
           {title}
         </h2>
         <div class="min-h-0 flex-1 overflow-y-auto px-5 py-4 text-sm">{children}</div>
         {footer !== undefined && (
-          <div class="flex flex-wrap justify-end gap-2 border-t border-line px-5 py-3">{footer}</div>
+          // On phones one below the other, what one came for on top: within reach of a thumb, and never cut.
+          <div class="flex flex-wrap justify-end gap-2 border-t border-line px-5 py-3 max-sm:flex-col-reverse max-sm:[&>button]:justify-center">
+            {footer}
+          </div>
         )}
       </div>
     </dialog>
@@ -79,7 +82,9 @@ export function ActionDialog(props: {
       {...(props.wide && { wide: true })}
       footer={
         <>
-          <div class="mr-auto flex items-center">{props.extra}</div>
+          {props.extra !== undefined && (
+            <div class="mr-auto flex items-center max-sm:hidden">{props.extra}</div>
+          )}
           <Button onClick={onClose}>Cancel</Button>
           <Button kind={kind} disabled={!ready} busy={busy} onClick={run}>
             {verb}

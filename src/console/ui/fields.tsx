@@ -113,7 +113,7 @@ export function JsonField(props: {
           value={value}
           aria-invalid={wrong !== undefined}
           onInput={(event) => onInput(event.currentTarget.value)}
-          class={`mono w-full resize-y rounded-md border bg-sunken p-3 ${wrong === undefined ? "border-line-strong" : "border-bad"}`}
+          class={`mono w-full resize-y rounded-md border bg-surface p-3 leading-5 max-sm:text-lg ${wrong === undefined ? "border-line-strong" : "border-bad"}`}
         />
       )}
     </Field>
@@ -149,12 +149,12 @@ export function FilterBox(props: {
   }, [text]);
   return (
     <div
-      class={`relative min-w-32 max-sm:flex-1 ${main ? "sm:w-64 max-sm:basis-full" : "sm:max-w-52 sm:min-w-42 sm:flex-1"}`}
+      class={`relative min-w-32 max-sm:flex-1 ${main ? "sm:w-64 max-sm:order-first max-sm:basis-full" : "sm:max-w-52 sm:min-w-42 sm:flex-1"}`}
     >
       <Search
         size={14}
         aria-hidden="true"
-        class="pointer-events-none absolute top-2.25 left-2.5 text-faint"
+        class="pointer-events-none absolute top-1/2 left-2.5 -translate-y-1/2 text-faint"
       />
       <input
         type="text"
@@ -177,7 +177,7 @@ export function FilterBox(props: {
         <button
           type="button"
           aria-label="Clear filter"
-          class="absolute top-1.5 right-1.5 rounded p-0.5 text-faint hover:text-ink"
+          class="absolute inset-y-0 right-0 flex w-8 items-center justify-center rounded text-faint hover:text-ink max-sm:w-10"
           onClick={() => {
             typed.current = true;
             setText("");

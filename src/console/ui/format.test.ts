@@ -10,6 +10,7 @@ import {
   oneLine,
   rate,
   shellWord,
+  shortDuration,
   shortId,
   si,
   visible,
@@ -18,13 +19,14 @@ import {
 
 describe("numbers and times for people", () => {
   it("shortens counts and rates to one decimal", () => {
-    expect([0, 7, 99.94, 999, 1_234, 12_440, 3_100_000, 2.5e9].map(si)).toEqual([
+    expect([0, 7, 99.94, 999, 1_234, 12_440, 100_000, 3_100_000, 2.5e9].map(si)).toEqual([
       "0",
       "7",
       "99.9",
       "999",
       "1,234",
       "12.4k",
+      "100k",
       "3.1M",
       "2.5G",
     ]);
@@ -38,6 +40,17 @@ describe("numbers and times for people", () => {
       "1.5 KiB",
       "10.0 MiB",
       "931 GiB",
+    ]);
+  });
+
+  it("says durations in one unit where there is little room", () => {
+    expect([41, 120, 11_520, 86_399, 90_000, 864_000].map(shortDuration)).toEqual([
+      "41 s",
+      "2 min",
+      "3 h",
+      "23 h",
+      "1 d",
+      "10 d",
     ]);
   });
 

@@ -16,15 +16,19 @@ export function newest(n: number, limit: number, noun: string): string {
   return n < limit ? plural(n, noun) : `${count(n)} newest ${noun}s`;
 }
 
-/** 12.4k, 3.1M; below a thousand one decimal at most. */
+/** 12.4k, 100k, 3.1M; below a thousand one decimal at most. */
 export function si(n: number): string {
   const size = Math.abs(n);
-  if (size >= 1e9) return `${(n / 1e9).toFixed(1)}G`;
-  if (size >= 1e6) return `${(n / 1e6).toFixed(1)}M`;
-  if (size >= 1e4) return `${(n / 1e3).toFixed(1)}k`;
+  if (size >= 1e9) return `${oneDecimal(n / 1e9)}G`;
+  if (size >= 1e6) return `${oneDecimal(n / 1e6)}M`;
+  if (size >= 1e4) return `${oneDecimal(n / 1e3)}k`;
   if (size >= 1e3) return count(n);
   if (size >= 100 || Number.isInteger(n)) return String(Math.round(n));
   return n.toFixed(1);
+}
+
+function oneDecimal(n: number): string {
+  return n.toFixed(1).replace(/\.0$/, "");
 }
 
 export function rate(perSecond: number): string {
@@ -54,6 +58,12 @@ export function duration(seconds: number): string {
   if (hours < 24) return minutes % 60 === 0 ? `${hours} h` : `${hours} h ${minutes % 60} min`;
   const days = Math.floor(hours / 24);
   return hours % 24 === 0 || days > 6 ? `${days} d` : `${days} d ${hours % 24} h`;
+}
+
+/** In its largest unit alone, where there is little room: 41 s, 3 h, 5 d. */
+export function shortDuration(seconds: number): string {
+  if (seconds < 3_600) return duration(seconds);
+  return seconds < 86_400 ? `${Math.floor(seconds / 3_600)} h` : `${Math.floor(seconds / 86_400)} d`;
 }
 
 export function milliseconds(ms: number): string {
@@ -105,6 +115,10 @@ export function lagText(o: {
   if (typeof o.drainSeconds === "number" && o.drainSeconds > 0)
     parts.push(`drains in ~${duration(o.drainSeconds)}`);
   return parts.join(" · ");
+}
+
+export function sentenceCase(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 /** Words that stay on one line: no number is left alone without its unit. */

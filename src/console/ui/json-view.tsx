@@ -37,7 +37,7 @@ export function JsonView(props: {
       </div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard. */}
       <section tabIndex={0} aria-label={label} class={`overflow-auto py-2 ${maxHeight}`}>
-        <code class="mono block w-max min-w-full leading-5">
+        <code class="mono block min-w-min leading-5">
           {lines.slice(0, shown).map((line, i) => (
             <LineView key={i} line={line} compared={compared} />
           ))}
@@ -55,14 +55,14 @@ export function JsonView(props: {
 function LineView({ line, compared }: { readonly line: Line; readonly compared: boolean }) {
   const { depth, mark, name, value, kind, tail } = line;
   return (
-    <div class={`flex pr-10 whitespace-pre ${compared ? "pl-1" : "pl-3"} ${MARKS[mark]}`}>
+    <div class={`flex pr-10 ${compared ? "pl-1" : "pl-3"} ${MARKS[mark]}`}>
       {compared && (
         <span class="w-4 shrink-0 text-faint select-none" aria-hidden="true">
           {SIGNS[mark]}
         </span>
       )}
-      <span>
-        {"  ".repeat(depth)}
+      <span class="shrink-0 whitespace-pre">{"  ".repeat(depth)}</span>
+      <span class="min-w-32 wrap-anywhere whitespace-pre-wrap">
         {name !== undefined && (
           <>
             <bdi class="text-info">{name}</bdi>

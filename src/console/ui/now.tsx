@@ -27,8 +27,8 @@ export function Clock({ ts }: { readonly ts: number }) {
 
 export function Moment({ ts }: { readonly ts: number }) {
   return (
-    <time dateTime={isoOf(ts)} title={ago(ts, now.value)} class="mono whitespace-nowrap">
-      {moment(ts)} <span class="text-faint">{zone(ts)}</span>
+    <time dateTime={isoOf(ts)} title={ago(ts, now.value)} class="mono">
+      <span class="whitespace-nowrap">{moment(ts)}</span> <span class="text-faint">{zone(ts)}</span>
     </time>
   );
 }

@@ -20,13 +20,19 @@ export function PageHead(props: {
 }) {
   const { title, mono, crumbs = [], badges, actions, children } = props;
   return (
-    <header class="mb-4 flex flex-wrap items-start gap-x-4 gap-y-3">
+    <header class="mb-4 flex flex-wrap items-start gap-x-4">
       <div class="min-w-0 flex-1 basis-56 max-sm:basis-full">
         {crumbs.length > 0 && (
-          <nav aria-label="Breadcrumb" class="mb-0.5 flex items-center gap-1 text-xs text-faint">
+          <nav
+            aria-label="Breadcrumb"
+            class="mb-0.5 flex items-center gap-1 text-xs text-faint max-sm:-mt-3 max-sm:mb-0"
+          >
             {crumbs.map(({ label, href }) => (
-              <span key={href} class="flex items-center gap-1">
-                <Link href={href} class="rounded-sm hover:text-ink">
+              <span key={href} class="flex min-w-0 items-center gap-1">
+                <Link
+                  href={href}
+                  class="truncate rounded-sm hover:text-ink max-sm:flex max-sm:h-10 max-sm:items-center"
+                >
                   {label}
                 </Link>
                 <ChevronRight size={12} aria-hidden="true" />
@@ -37,7 +43,7 @@ export function PageHead(props: {
         <div class="flex flex-wrap items-center gap-2">
           <h1
             tabIndex={-1}
-            class={`line-clamp-3 max-w-full text-xl wrap-anywhere font-semibold tracking-tight outline-none ${mono ? "font-mono text-lg" : ""}`}
+            class={`line-clamp-3 max-w-full text-xl wrap-anywhere font-semibold tracking-tight outline-none max-sm:line-clamp-6 ${mono ? "font-mono max-sm:text-lg" : ""}`}
             title={title}
           >
             {title}
@@ -46,7 +52,10 @@ export function PageHead(props: {
         </div>
         {children !== undefined && <div class="mt-1 text-sm text-pretty text-soft">{children}</div>}
       </div>
-      {actions !== undefined && <div class="flex flex-wrap items-center gap-2">{actions}</div>}
+      {actions !== undefined && (
+        // Where none of them is shown, they take no room either.
+        <div class="flex flex-wrap items-center gap-x-2 max-sm:w-full max-sm:[&>*]:mt-3">{actions}</div>
+      )}
     </header>
   );
 }
@@ -88,12 +97,14 @@ export function Figure(props: {
     <>
       <div class="label">{name}</div>
       <div class="flex items-end justify-between gap-3">
-        <div class={`text-2xl leading-9 font-semibold tracking-tight whitespace-nowrap ${colour}`}>
+        <div
+          class={`text-2xl leading-9 font-semibold tracking-tight whitespace-nowrap max-sm:text-xl ${colour}`}
+        >
           {value}
         </div>
         {/* How it went is drawn narrower where there is less room, and not at all where nothing could be seen of it. */}
         <div class="@container min-w-0 flex-1 pb-1">
-          <div class="flex justify-end @max-[2.25rem]:hidden">{children}</div>
+          <div class="flex justify-end @max-[2.25rem]:hidden [&>svg]:max-w-full">{children}</div>
         </div>
       </div>
       <div
@@ -145,6 +156,7 @@ export function Tabs({ tabs, name = "tab" }: { readonly tabs: readonly Tab[]; re
       ref={list}
       class="mb-4 flex gap-1 overflow-x-auto border-b border-line"
       role="tablist"
+      aria-label="Parts of this page"
       onKeyDown={onKey}
     >
       {tabs.map(({ id, label, count }, i) => (
@@ -152,15 +164,26 @@ export function Tabs({ tabs, name = "tab" }: { readonly tabs: readonly Tab[]; re
           key={id}
           type="button"
           role="tab"
+          id={`tab-${id}`}
           aria-selected={id === open}
+          aria-controls={id === open ? "tab-panel" : undefined}
           tabIndex={id === open ? 0 : -1}
-          class={`-mb-px flex h-9 shrink-0 items-center gap-1.5 border-b-2 px-3 text-sm ${id === open ? "border-ember font-medium text-ink" : "border-transparent text-soft hover:text-ink"}`}
+          class={`-mb-px flex h-9 max-sm:h-11 shrink-0 items-center gap-1.5 border-b-2 px-3 text-sm ${id === open ? "border-ember font-medium text-ink" : "border-transparent text-soft hover:text-ink"}`}
           onClick={() => choose(i)}
         >
           {label}
           {count !== undefined && <span class="rounded bg-raised px-1.5 text-2xs text-soft">{count}</span>}
         </button>
       ))}
+    </div>
+  );
+}
+
+/** What the open tab shows. */
+export function TabPanel({ tab, children }: { readonly tab: string; readonly children: ComponentChildren }) {
+  return (
+    <div id="tab-panel" role="tabpanel" aria-labelledby={`tab-${tab}`}>
+      {children}
     </div>
   );
 }
@@ -178,12 +201,14 @@ function showTab(list: HTMLElement | null): void {
 /** Names and values, one a line. */
 export function Facts({ facts }: { readonly facts: readonly (readonly [string, ComponentChildren])[] }) {
   return (
-    <dl class="grid grid-cols-[fit-content(45%)_minmax(0,1fr)] gap-x-4 gap-y-1.5 text-sm">
+    <dl class="grid grid-cols-[fit-content(45%)_minmax(0,1fr)] gap-x-4 gap-y-1.5 text-sm max-sm:gap-x-3">
       {facts.map(([name, value]) => (
         <div key={name} class="contents">
-          <dt class="min-w-24 wrap-anywhere text-soft">{name}</dt>
+          <dt class="min-w-24 wrap-anywhere text-soft max-sm:min-w-14">{name}</dt>
           {/* A button in it makes no line higher than others. */}
-          <dd class="min-w-0 wrap-anywhere [&_button]:-my-1 [&_button]:align-middle">{value}</dd>
+          <dd class="min-w-0 wrap-anywhere [&_button]:-my-1 [&_button]:align-middle max-sm:[&_button]:-my-2.5">
+            {value}
+          </dd>
         </div>
       ))}
     </dl>

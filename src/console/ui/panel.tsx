@@ -44,7 +44,9 @@ export function Panel({ title, label, onClose, actions, children }: PanelProps) 
       </div>
       <div class="min-h-0 flex-1 overflow-y-auto p-4">{children}</div>
       {actions !== undefined && actions !== false && (
-        <div class="flex flex-wrap items-center gap-2 border-t border-line px-4 py-2.5">{actions}</div>
+        <div class="flex flex-wrap items-center gap-2 border-t border-line px-4 py-2.5 max-sm:[&>*]:flex-1 max-sm:[&>*]:justify-center">
+          {actions}
+        </div>
       )}
     </aside>
   );

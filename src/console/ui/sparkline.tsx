@@ -10,14 +10,15 @@ interface SparklineProps {
 
 export function Sparkline({ values, color = "published", width = 96, height = 28 }: SparklineProps) {
   const stroke = `var(--color-${color})`;
-  const line = pathOf(values, width, height - 2);
+  // Where nothing happened, the ground line says so.
+  const line = values.some((value) => value > 0) ? pathOf(values, width, height - 2) : "";
   return (
     <svg
       width={width}
       height={height}
       viewBox={`0 0 ${width} ${height}`}
       preserveAspectRatio="none"
-      class="block max-w-full shrink-0"
+      class="block shrink-0"
       aria-hidden="true"
     >
       <line x1="0" x2={width} y1={height - 0.5} y2={height - 0.5} stroke="var(--color-line)" />

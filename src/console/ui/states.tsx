@@ -5,6 +5,7 @@ import type { Live } from "../data/live.js";
 import { missingRight, type Problem } from "../data/problem.js";
 import { Button } from "./button.js";
 import { CopyButton } from "./copy.js";
+import { sentenceCase } from "./format.js";
 
 /** Grey bars, only if it takes longer than a moment. */
 export function Skeleton({ rows = 6 }: { readonly rows?: number }) {
@@ -31,10 +32,12 @@ export function Empty(props: {
         <Icon size={20} aria-hidden="true" />
       </div>
       <p class="font-medium">{title}</p>
-      {children !== undefined && <p class="max-w-md text-sm text-soft">{children}</p>}
+      {children !== undefined && (
+        <p class="max-w-md text-sm text-balance wrap-anywhere text-soft">{children}</p>
+      )}
       {command !== undefined && (
         <div class="mt-2 flex max-w-full items-center gap-1 rounded-md border border-line bg-sunken py-1 pr-1 pl-3">
-          <code class="mono overflow-x-auto whitespace-pre">{command}</code>
+          <code class="mono wrap-anywhere whitespace-pre-wrap text-left">{command}</code>
           <CopyButton text={command} label="command" />
         </div>
       )}
@@ -54,7 +57,7 @@ export function Failure({ problem, retry }: { readonly problem: Problem; readonl
   }
   if (problem.status === 404) {
     return (
-      <Empty icon={SearchX} title="Not here">
+      <Empty icon={SearchX} title="Not found">
         {sentence(problem.message)}
       </Empty>
     );
@@ -72,7 +75,7 @@ export function Failure({ problem, retry }: { readonly problem: Problem; readonl
 }
 
 export function sentence(text: string): string {
-  const first = text.charAt(0).toUpperCase() + text.slice(1);
+  const first = sentenceCase(text);
   return /[.!?]$/.test(first) ? first : `${first}.`;
 }
 

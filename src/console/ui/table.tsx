@@ -6,9 +6,11 @@ import { ArrowDown, ArrowUp } from "lucide-preact";
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { query, setQuery } from "../app/router.js";
+import { isPhone } from "./screen.js";
 import { useVirtual } from "./virtual.js";
 
 const ROW_PX = 33;
+const PHONE_ROW_PX = 41;
 const VIRTUAL_ROWS = 100;
 
 export interface Column<R> {
@@ -20,7 +22,8 @@ export interface Column<R> {
   readonly align?: "right";
   /** Left out on narrow screens; "tablet": on phones alone. */
   readonly wide?: boolean | "tablet";
-  readonly grow?: boolean;
+  /** Takes what room there is, and is cut where there is too little; "phone": on phones alone. */
+  readonly grow?: boolean | "phone";
 }
 
 interface TableProps<R> {
@@ -36,8 +39,15 @@ interface TableProps<R> {
   readonly sorted?: string;
   /** Fills its parent and scrolls within. */
   readonly tall?: boolean;
-  readonly rowTone?: (row: R) => "bad" | undefined;
+  readonly rowTone?: (row: R) => RowTone | undefined;
 }
+
+type RowTone = "bad" | "warn";
+
+const TONES: Readonly<Record<RowTone, string>> = {
+  bad: "shadow-[inset_2px_0_0_var(--color-bad)]",
+  warn: "shadow-[inset_2px_0_0_var(--color-warn)]",
+};
 
 export function Table<R>(props: TableProps<R>) {
   const { columns, rows, rowKey, onOpen, name, empty } = props;
@@ -46,7 +56,11 @@ export function Table<R>(props: TableProps<R>) {
   const scroller = useRef<HTMLDivElement>(null);
   const [active, setActive] = useState(-1);
   const isLong = sorted.length > VIRTUAL_ROWS;
-  const window = useVirtual({ scroller, count: isLong ? sorted.length : 0, size: ROW_PX });
+  const window = useVirtual({
+    scroller,
+    count: isLong ? sorted.length : 0,
+    size: isPhone.value ? PHONE_ROW_PX : ROW_PX,
+  });
   const shown = isLong ? window.items.map(({ index }) => index) : sorted.map((_, i) => i);
   useRowKeys(scroller, sorted.length, active, (index) => {
     setActive(index);
@@ -106,7 +120,9 @@ function hiddenWhere(wide: Column<unknown>["wide"]): string {
 
 /** The last column keeps its distance from the edge, also where the ones after it are not shown. */
 function edgeOf<R>(columns: readonly Column<R>[], column: Column<R>): string {
-  return column === columns.findLast(({ wide }) => wide !== true) ? "max-lg:pr-4" : "";
+  const isLast = (shown: (wide: Column<R>["wide"]) => boolean): boolean =>
+    column === columns.findLast(({ wide }) => shown(wide));
+  return `${isLast((wide) => wide !== true) ? "max-lg:pr-4" : ""} ${isLast((wide) => !wide) ? "max-sm:pr-4" : ""}`;
 }
 
 function HeadCell<R>(props: {
@@ -118,11 +134,11 @@ function HeadCell<R>(props: {
   const { column, order, name, edge } = props;
   const { id, head, sort, align, wide } = column;
   const mark = order === id ? "ascending" : order === `-${id}` ? "descending" : undefined;
-  const look = `h-8 border-b border-line px-3 max-sm:px-2 text-left text-xs font-medium whitespace-nowrap text-soft first:pl-4 last:pr-4 ${align === "right" ? "text-right" : ""} ${hiddenWhere(wide)} ${column.grow ? "w-full" : ""} ${edge}`;
+  const look = `h-8 border-b border-line px-3 max-sm:px-2 text-left text-xs font-medium whitespace-nowrap text-soft first:pl-4 last:pr-4 ${align === "right" ? "text-right" : ""} ${hiddenWhere(wide)} ${column.grow === "phone" ? "max-sm:w-full" : column.grow ? "w-full" : ""} ${edge}`;
   if (sort === undefined)
     return (
       <th scope="col" class={look}>
-        {head}
+        <span class="inline-flex items-center align-middle">{head}</span>
       </th>
     );
   const Icon = mark === "ascending" ? ArrowUp : ArrowDown;
@@ -130,7 +146,7 @@ function HeadCell<R>(props: {
     <th scope="col" class={look} aria-sort={mark ?? "none"}>
       <button
         type="button"
-        class={`inline-flex items-center gap-1 rounded-sm hover:text-ink ${align === "right" ? "flex-row-reverse" : ""}`}
+        class={`inline-flex items-center gap-1 rounded-sm align-middle hover:text-ink max-sm:h-10 ${align === "right" ? "flex-row-reverse" : ""}`}
         onClick={() => setQuery({ [`${name}.sort`]: order === `-${id}` ? id : `-${id}` })}
       >
         {head}
@@ -147,7 +163,7 @@ function Row<R>(props: {
   readonly open: boolean;
   readonly tabbable: boolean;
   readonly onOpen?: (row: R) => void;
-  readonly tone: "bad" | undefined;
+  readonly tone: RowTone | undefined;
   readonly onFocus: () => void;
 }) {
   const { row, columns, onOpen, open } = props;
@@ -165,14 +181,14 @@ function Row<R>(props: {
       onKeyDown={(event) => {
         if (event.key === "Enter" && event.target === event.currentTarget) onOpen?.(row);
       }}
-      class={`border-b border-line last:border-b-0 focus-visible:outline-offset-[-2px] ${onOpen ? "cursor-pointer" : ""} ${look} ${props.tone === "bad" ? "shadow-[inset_2px_0_0_var(--color-bad)]" : ""}`}
+      class={`border-b border-line last:border-b-0 focus-visible:outline-offset-[-2px] ${onOpen ? "cursor-pointer" : ""} ${look} ${props.tone === undefined ? "" : TONES[props.tone]}`}
     >
       {columns.map((column) => {
         const { id, cell, align, wide, grow } = column;
         return (
           <td
             key={id}
-            class={`h-8 px-3 max-sm:px-2 first:pl-4 last:pr-4 ${align === "right" ? "text-right" : ""} ${hiddenWhere(wide)} ${grow ? "max-w-0 min-w-32 truncate max-sm:min-w-24" : "max-w-72 truncate max-lg:max-w-64 max-sm:max-w-40"} ${edgeOf(columns, column)}`}
+            class={`h-8 px-3 max-sm:h-10 max-sm:px-2 first:pl-4 last:pr-4 ${align === "right" ? "text-right" : ""} ${hiddenWhere(wide)} ${widthOf(grow)} ${edgeOf(columns, column)}`}
             onMouseEnter={nameIfCut}
           >
             {cell(row)}
@@ -181,6 +197,12 @@ function Row<R>(props: {
       })}
     </tr>
   );
+}
+
+function widthOf(grow: Column<unknown>["grow"]): string {
+  if (grow === true) return "max-w-0 min-w-32 truncate max-sm:min-w-24";
+  const most = "truncate max-w-72 max-lg:max-w-64";
+  return grow === "phone" ? `${most} max-sm:max-w-0 max-sm:min-w-28` : `${most} max-sm:max-w-40`;
 }
 
 /** What does not fit its column can be read by resting on it. */

@@ -37,6 +37,7 @@ export function useVirtual(o: {
   const [virtualizer] = useState(() => new Virtualizer<HTMLElement, HTMLElement>(options));
   virtualizer.setOptions(options);
   useEffect(() => virtualizer._didMount(), [virtualizer]);
+  useEffect(() => virtualizer.measure(), [o.size]);
   useLayoutEffect(() => virtualizer._willUpdate());
   const items = virtualizer.getVirtualItems();
   const first = items[0];

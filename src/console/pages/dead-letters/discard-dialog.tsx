@@ -47,8 +47,10 @@ export function DiscardDialog(props: {
     >
       <p class="mb-3">
         Takes {choiceWords(choice)} of <code class="mono">{topic}</code> out of the open ones:{" "}
-        <strong>{number}</strong>. They stay readable until retention takes them, but nobody will be asked
-        about them again.
+        <strong>{number}</strong>.{" "}
+        {n === 1
+          ? "It stays readable until retention takes it, but nobody will be asked about it again."
+          : "They stay readable until retention takes them, but nobody will be asked about them again."}
       </p>
       <TextField
         label="Reason"

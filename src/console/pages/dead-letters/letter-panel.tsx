@@ -2,7 +2,7 @@
 import { PencilLine, RotateCcw, Trash2 } from "lucide-preact";
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { setQuery, to } from "../../app/router.js";
+import { closeOver, to } from "../../app/router.js";
 import { may } from "../../app/session.js";
 import { seg } from "../../data/api.js";
 import { useLive } from "../../data/live.js";
@@ -29,7 +29,7 @@ export function LetterPanel({ topic, id }: { readonly topic: string; readonly id
       key={id}
       label="Dead letter"
       title={<span class="mono">{visible(letter?.key ?? id)}</span>}
-      onClose={() => setQuery({ letter: null })}
+      onClose={() => closeOver("letter")}
       actions={letter?.status === "open" && <Actions topic={topic} letter={letter} />}
     >
       <Loaded live={live}>{(found) => <LetterBody letter={found} topic={topic} />}</Loaded>

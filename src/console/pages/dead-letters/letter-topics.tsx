@@ -48,6 +48,7 @@ const COLUMNS: readonly Column<LetterSummary>[] = [
   {
     id: "topic",
     head: "Topic",
+    grow: "phone",
     sort: ({ topic }) => topic,
     cell: ({ topic }) => (
       <Link href={to("dead-letters", topic)} class="rounded-sm font-medium hover:underline">
@@ -96,6 +97,7 @@ const COLUMNS: readonly Column<LetterSummary>[] = [
     id: "redriven",
     head: "Redriven",
     align: "right",
+    wide: "tablet",
     sort: ({ redriven }) => redriven,
     cell: ({ redriven }) => count(redriven),
   },
@@ -103,6 +105,7 @@ const COLUMNS: readonly Column<LetterSummary>[] = [
     id: "discarded",
     head: "Discarded",
     align: "right",
+    wide: "tablet",
     sort: ({ discarded }) => discarded,
     cell: ({ discarded }) => count(discarded),
   },

@@ -58,7 +58,7 @@ export function RedriveDialog({ topic, choice, onClose }: RedriveProps) {
           type="number"
           value={rate}
           onInput={setRate}
-          placeholder="as fast as it goes"
+          placeholder="no limit"
           hint="Events a second"
         />
         <TextField

@@ -1,7 +1,7 @@
 /** The dead letters of one topic: by kind, one by one, and what can be done with them. */
 import { RotateCcw, Trash2 } from "lucide-preact";
 import { useState } from "preact/hooks";
-import { query, setQuery, to } from "../../app/router.js";
+import { openOver, query, setQuery, to } from "../../app/router.js";
 import { may } from "../../app/session.js";
 import { seg, withQuery } from "../../data/api.js";
 import { useLive } from "../../data/live.js";
@@ -11,7 +11,7 @@ import { Badge } from "../../ui/badge.js";
 import { Button } from "../../ui/button.js";
 import { CopyCommand } from "../../ui/copy.js";
 import { FilterBox, SelectField } from "../../ui/fields.js";
-import { count, plural, shellWord, visible } from "../../ui/format.js";
+import { count, plural, sentenceCase, shellWord, visible } from "../../ui/format.js";
 import { MoreButton } from "../../ui/more-button.js";
 import { Ago } from "../../ui/now.js";
 import { PageHead, Section } from "../../ui/page.js";
@@ -52,14 +52,14 @@ export function TopicLetters({ topic }: { readonly topic: string }) {
             <CopyCommand
               command={`promethean dlq ls ${shellWord(topic)}${choiceFlags(choice)}${order === "newest" ? " --newest" : ""}`}
             />
-            {may("ops", "discard") && (
-              <Button icon={Trash2} disabled={!isOpen} onClick={() => setOpen("discard")}>
+            {isOpen && may("ops", "discard") && (
+              <Button icon={Trash2} onClick={() => setOpen("discard")}>
                 Discard…
               </Button>
             )}
-            {may("ops", "redrive") && (
-              <Button kind="primary" icon={RotateCcw} disabled={!isOpen} onClick={() => setOpen("redrive")}>
-                {total === undefined ? "Redrive events" : `Redrive ${plural(isOpen ? total : 0, "event")}`}…
+            {isOpen && may("ops", "redrive") && (
+              <Button kind="primary" icon={RotateCcw} onClick={() => setOpen("redrive")}>
+                {total === undefined ? "Redrive events" : `Redrive ${plural(total, "event")}`}…
               </Button>
             )}
           </>
@@ -83,7 +83,7 @@ export function TopicLetters({ topic }: { readonly topic: string }) {
                 rows={items}
                 rowKey={({ id }) => id}
                 open={letter}
-                onOpen={({ id }) => setQuery({ letter: id }, { push: letter === null })}
+                onOpen={({ id }) => openOver("letter", id)}
                 empty={
                   <Empty title={status === "open" ? "Nothing waits for a decision" : "No letter fits"} />
                 }
@@ -113,7 +113,10 @@ function LetterBar(props: { readonly status: string; readonly order: string; rea
         bare
         label="Status"
         value={status}
-        choices={["open", "redriven", "discarded", "any"].map((value) => ({ value, label: value }))}
+        choices={["open", "redriven", "discarded", "any"].map((value) => ({
+          value,
+          label: sentenceCase(value),
+        }))}
         onChange={(value) => setQuery({ status: value === "open" ? null : value })}
       />
       <SelectField
@@ -121,8 +124,8 @@ function LetterBar(props: { readonly status: string; readonly order: string; rea
         label="Order"
         value={order}
         choices={[
-          { value: "newest", label: "newest first" },
-          { value: "oldest", label: "by partition" },
+          { value: "newest", label: "Newest first" },
+          { value: "oldest", label: "By partition" },
         ]}
         onChange={(value) => setQuery({ order: value === "newest" ? null : value })}
       />
@@ -166,7 +169,7 @@ function KindList(props: {
               type="button"
               aria-pressed={chosen === name}
               onClick={() => setQuery({ [props.name]: chosen === name ? null : name })}
-              class={`flex w-full items-start gap-3 px-4 py-1.5 text-left text-sm hover:bg-sunken ${chosen === name ? "bg-ember-wash" : ""}`}
+              class={`flex w-full items-start gap-3 px-4 py-1.5 text-left text-sm hover:bg-sunken max-sm:py-3 ${chosen === name ? "bg-ember-wash" : ""}`}
             >
               <span class="min-w-0 flex-1 wrap-anywhere">{visible(name)}</span>
               <span class="text-soft">{count(n)}</span>
@@ -187,7 +190,9 @@ const COLUMNS: readonly Column<Letter>[] = [
     head: "Key",
     sort: ({ key = "" }) => key,
     cell: ({ key }) => (
-      <span class="mono inline-block max-w-40 truncate align-bottom">{visible(key ?? "–")}</span>
+      <span class="mono inline-block max-w-40 truncate align-bottom max-sm:max-w-28" title={key}>
+        {visible(key ?? "–")}
+      </span>
     ),
   },
   {

@@ -35,7 +35,7 @@ export const EVENT_COLUMNS: readonly Column<EventRecord>[] = [
     id: "key",
     head: "Key",
     cell: ({ key }) => (
-      <span class="mono inline-block max-w-44 truncate align-bottom" title={key}>
+      <span class="mono inline-block max-w-44 truncate align-bottom max-sm:max-w-32" title={key}>
         {key === undefined ? <span class="text-faint">–</span> : visible(key)}
       </span>
     ),

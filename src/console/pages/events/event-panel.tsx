@@ -1,6 +1,6 @@
 /** One event: its payload, where it stands, and the ways on from it. */
 import { GitFork, History } from "lucide-preact";
-import { setQuery, to } from "../../app/router.js";
+import { closeOver, to } from "../../app/router.js";
 import { seg } from "../../data/api.js";
 import { useLive } from "../../data/live.js";
 import type { EventRecord } from "../../data/shapes.js";
@@ -23,7 +23,7 @@ export function EventPanel({ id }: { readonly id: string }) {
       key={id}
       label="Event"
       title={<span class="mono">{visible(event?.key ?? id)}</span>}
-      onClose={() => setQuery({ event: null })}
+      onClose={() => closeOver("event")}
       actions={event && <EventWays event={event} />}
     >
       <Loaded live={live}>{(found) => <EventBody event={found} />}</Loaded>
@@ -32,7 +32,7 @@ export function EventPanel({ id }: { readonly id: string }) {
 }
 
 const WAY =
-  "inline-flex h-8 items-center gap-1.5 rounded-md border border-line-strong px-3 text-sm hover:bg-raised";
+  "inline-flex h-8 items-center gap-1.5 rounded-md border border-line-strong px-3 text-sm whitespace-nowrap hover:bg-raised max-sm:h-10";
 
 function EventWays({ event }: { readonly event: EventRecord }) {
   return (

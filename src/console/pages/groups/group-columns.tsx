@@ -3,6 +3,7 @@ import {
   CircleCheck,
   CircleDashed,
   Hourglass,
+  type LucideIcon,
   OctagonAlert,
   PauseCircle,
   TriangleAlert,
@@ -12,8 +13,8 @@ import { to } from "../../app/router.js";
 import type { GroupLag, Stats } from "../../data/shapes.js";
 import { rings } from "../../data/stats.js";
 import { isFarBehind, lagRing, worksInRounds } from "../../data/stats-past.js";
-import { Badge } from "../../ui/badge.js";
-import { count, duration, milliseconds, rate, si } from "../../ui/format.js";
+import { Badge, type Tone } from "../../ui/badge.js";
+import { count, duration, milliseconds, rate, shortDuration, si } from "../../ui/format.js";
 import { Link } from "../../ui/link.js";
 import { Sparkline } from "../../ui/sparkline.js";
 import type { Column } from "../../ui/table.js";
@@ -37,54 +38,62 @@ export function groupRows(groups: readonly GroupLag[], stats: Stats | undefined)
   });
 }
 
+export const STATES = [
+  "behind",
+  "paused",
+  "nobody subscribed",
+  "damaged",
+  "working",
+  "between rounds",
+  "resting",
+  "up to date",
+] as const;
+
+type State = (typeof STATES)[number];
+
 /** How a group does, in a word. */
+export function stateOf(group: GroupLag): State {
+  if (group.paused !== undefined) return "paused";
+  if (damageOf(group) !== undefined) return "damaged";
+  if (group.lag === 0) return "up to date";
+  if (group.resting) return "resting";
+  if (worksInRounds(group)) return "between rounds";
+  if (group.members.length === 0) return "nobody subscribed";
+  return isFarBehind(group) ? "behind" : "working";
+}
+
+function damageOf({ partitions }: GroupLag): string | undefined {
+  return partitions.find((one) => one.damage !== undefined)?.damage;
+}
+
+const LOOKS: Readonly<
+  Record<State, { readonly tone: Tone; readonly icon: LucideIcon; readonly title?: string }>
+> = {
+  paused: { tone: "warn", icon: PauseCircle },
+  damaged: { tone: "bad", icon: OctagonAlert },
+  "up to date": { tone: "good", icon: CircleCheck },
+  resting: {
+    tone: "neutral",
+    icon: Hourglass,
+    title: "It fed the build that a rebuild replaced, and is kept for the way back",
+  },
+  "between rounds": {
+    tone: "neutral",
+    icon: Hourglass,
+    title: "It works in rounds, and is behind between two of them",
+  },
+  "nobody subscribed": { tone: "warn", icon: UserX, title: "It goes on as soon as a subscriber is there" },
+  behind: { tone: "warn", icon: TriangleAlert },
+  working: { tone: "info", icon: CircleDashed },
+};
+
 export function GroupState({ group }: { readonly group: GroupLag }) {
-  if (group.paused !== undefined)
-    return (
-      <Badge tone="warn" icon={PauseCircle} title={`by ${group.paused.by}`}>
-        paused
-      </Badge>
-    );
-  const damage = group.partitions.find((one) => one.damage !== undefined)?.damage;
-  if (damage !== undefined)
-    return (
-      <Badge tone="bad" icon={OctagonAlert} title={damage}>
-        damaged
-      </Badge>
-    );
-  if (group.lag === 0)
-    return (
-      <Badge tone="good" icon={CircleCheck}>
-        up to date
-      </Badge>
-    );
-  if (group.resting)
-    return (
-      <Badge icon={Hourglass} title="It fed the build that a rebuild replaced, and is kept for the way back">
-        resting
-      </Badge>
-    );
-  if (worksInRounds(group))
-    return (
-      <Badge icon={Hourglass} title="It works in rounds, and is behind between two of them">
-        between rounds
-      </Badge>
-    );
-  if (group.members.length === 0)
-    return (
-      <Badge tone="warn" icon={UserX} title="It goes on as soon as a subscriber is there">
-        nobody subscribed
-      </Badge>
-    );
-  if (isFarBehind(group))
-    return (
-      <Badge tone="warn" icon={TriangleAlert}>
-        behind
-      </Badge>
-    );
+  const state = stateOf(group);
+  const { tone, icon, title = group.paused && `by ${group.paused.by}` } = LOOKS[state];
+  const words = damageOf(group) ?? title;
   return (
-    <Badge icon={group.lagSeconds > 5 ? Hourglass : CircleDashed} tone="info">
-      working
+    <Badge tone={tone} icon={icon} {...(words !== undefined && { title: words })}>
+      {state}
     </Badge>
   );
 }
@@ -93,16 +102,22 @@ export const GROUP_COLUMNS: readonly Column<GroupRow>[] = [
   {
     id: "group",
     head: "Group",
+    grow: "phone",
     sort: ({ group }) => group,
     cell: ({ group, topic }) => (
-      <Link href={to("groups", group, { topic })} class="rounded-sm font-medium hover:underline">
-        {group}
-      </Link>
+      <>
+        <Link href={to("groups", group, { topic })} class="rounded-sm font-medium hover:underline">
+          {group}
+        </Link>
+        {/* On phones the topic has no column of its own. */}
+        <span class="block truncate text-2xs text-faint sm:hidden">{topic}</span>
+      </>
     ),
   },
   {
     id: "topic",
     head: "Topic",
+    wide: "tablet",
     sort: ({ topic }) => topic,
     cell: ({ topic }) => <span class="text-soft">{topic}</span>,
   },
@@ -142,7 +157,7 @@ export const GROUP_COLUMNS: readonly Column<GroupRow>[] = [
         <span class="shrink-0 max-[60rem]:hidden">
           <Sparkline values={rings.of(lagRing(topic, group))} color="lag" width={56} height={18} />
         </span>
-        <span class="sm:w-12" title={count(lag)}>
+        <span class="sm:w-14" title={count(lag)}>
           {si(lag)}
         </span>
       </span>
@@ -155,7 +170,14 @@ export const GROUP_COLUMNS: readonly Column<GroupRow>[] = [
     sort: ({ lagSeconds }) => lagSeconds,
     cell: (row) => (
       <span class={isFarBehind(row) ? "text-warn" : "text-faint"}>
-        {row.lag === 0 ? "–" : duration(row.lagSeconds)}
+        {row.lag === 0 ? (
+          "–"
+        ) : (
+          <>
+            <span class="max-sm:hidden">{duration(row.lagSeconds)}</span>
+            <span class="sm:hidden">{shortDuration(row.lagSeconds)}</span>
+          </>
+        )}
       </span>
     ),
   },

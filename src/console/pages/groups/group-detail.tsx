@@ -15,7 +15,7 @@ import { PageHead, Section } from "../../ui/page.js";
 import { Loaded, Skeleton } from "../../ui/states.js";
 import { GroupState } from "./group-columns.js";
 import { GroupFigures } from "./group-figures.js";
-import { LagChart } from "./lag-chart.js";
+import { LagChart, linesWords } from "./lag-chart.js";
 import { MoveDialog } from "./move-dialog.js";
 import { PartitionMap } from "./partition-map.js";
 import { PauseDialog, ResumeButton } from "./pausing.js";
@@ -54,11 +54,11 @@ export function GroupDetailPage({ group }: { readonly group: string }) {
               <div key={chosen.topic} class="flex flex-col gap-4">
                 <WhySection topic={chosen.topic} why={why.data} />
                 <GroupFigures group={chosen} />
-                <div class="grid gap-4 lg:grid-cols-2">
+                <div class="grid items-start gap-4 lg:grid-cols-2">
                   <Section title="Partition map" note="colour: owner · fill: lag · ring: a key is blocked">
                     <PartitionMap group={chosen} />
                   </Section>
-                  <Section title="Lag" note="events, by partition">
+                  <Section title="Lag" note={linesWords(chosen.partitions.length)}>
                     <LagChart group={chosen} atMs={live.atMs} />
                   </Section>
                 </div>
@@ -73,8 +73,8 @@ export function GroupDetailPage({ group }: { readonly group: string }) {
 
 function OnTopic({ chosen, topics }: { readonly chosen: string; readonly topics: readonly string[] }) {
   return (
-    <span class="flex items-center gap-2">
-      on
+    <span class={topics.length > 1 ? "flex items-center gap-2" : ""}>
+      on{" "}
       {topics.length > 1 ? (
         <SelectField
           bare

@@ -17,7 +17,12 @@ export function GroupFigures({ group: shown }: { readonly group: GroupLag }) {
   const inFlight = partitions.reduce((sum, one) => sum + one.inFlight, 0);
   return (
     <div class="grid grid-cols-2 gap-4 md:grid-cols-4">
-      <Figure name="Lag" value={si(lag)} detail={drainText(lag, drain)} tone={late}>
+      <Figure
+        name="Lag"
+        value={si(lag)}
+        detail={drainText(lag, drain, own?.deliveredPerSecond ?? 0)}
+        tone={late}
+      >
         <Sparkline values={rings.of(lagRing(topic, group))} color="lag" width={80} />
       </Figure>
       <Figure
@@ -47,7 +52,8 @@ export function GroupFigures({ group: shown }: { readonly group: GroupLag }) {
   );
 }
 
-function drainText(lag: number, drain: number | null | undefined): string {
+function drainText(lag: number, drain: number | null | undefined, perSecond: number): string {
   if (lag === 0) return "up to date";
-  return typeof drain === "number" ? `drains in ~${duration(drain)}` : "not draining now";
+  if (typeof drain === "number") return `drains in ~${duration(drain)}`;
+  return perSecond > 0 ? "being worked on" : "not draining now";
 }

@@ -1,7 +1,7 @@
 /** Lag of each partition over time, from when the page was first opened; kept while one looks at other pages. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { GroupLag } from "../../data/shapes.js";
-import { Chart } from "../../ui/chart.js";
+import { Chart, WHOLE_STEPS } from "../../ui/chart.js";
 import { si } from "../../ui/format.js";
 import { colorsOf } from "./line-colors.js";
 
@@ -15,6 +15,13 @@ const COLORS = ["lag", "delivered", "published", "acked", "dead", "warn", "handl
 const MAX_LINES = COLORS.length;
 const pasts = new Map<string, readonly Point[]>();
 const MAX_GROUPS = 50;
+
+/** What its lines are. */
+export function linesWords(partitions: number): string {
+  return partitions > MAX_LINES
+    ? `events, of the ${MAX_LINES} partitions furthest behind`
+    : "events, by partition";
+}
 
 export function LagChart({ group, atMs }: { readonly group: GroupLag; readonly atMs: number }) {
   const key = `${group.topic}\n${group.group}`;
@@ -43,6 +50,7 @@ export function LagChart({ group, atMs }: { readonly group: GroupLag; readonly a
       height={190}
       times={points.map((point) => point.atMs)}
       format={si}
+      steps={WHOLE_STEPS}
       series={worst.map(({ partition, index }) => ({
         name: `p${partition}`,
         color: colors.current.get(partition) ?? "lag",

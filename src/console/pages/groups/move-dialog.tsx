@@ -15,7 +15,7 @@ type Kind = "earliest" | "latest" | "ts" | "id" | "seq";
 type Target = "earliest" | "latest" | { ts: number } | { id: string } | { seq: number; partition: number };
 
 const KINDS = [
-  { value: "earliest", label: "The beginning: every event comes again" },
+  { value: "earliest", label: "The beginning: all events again" },
   { value: "latest", label: "The end: what waits is skipped" },
   { value: "ts", label: "A time" },
   { value: "id", label: "After an event" },

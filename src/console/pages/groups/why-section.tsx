@@ -1,9 +1,11 @@
 /** Why it is stuck: the sentence, and the events behind it. */
 import { CircleCheck, TriangleAlert } from "lucide-preact";
-import { query, setQuery, to } from "../../app/router.js";
+import { useState } from "preact/hooks";
+import { openOver, query, to } from "../../app/router.js";
 import { seg } from "../../data/api.js";
 import { type Live, useLive } from "../../data/live.js";
 import type { Blocked, Why } from "../../data/shapes.js";
+import { Button } from "../../ui/button.js";
 import { ago, count, visible } from "../../ui/format.js";
 import { TextLink } from "../../ui/link.js";
 import { now } from "../../ui/now.js";
@@ -12,6 +14,9 @@ import { Sentence } from "../../ui/sentence.js";
 import { type Column, Table } from "../../ui/table.js";
 import { EventPanel } from "../events/event-panel.js";
 import { goesWell } from "./group-health.js";
+
+/** So many of the events that are held up are shown at first: what the group does stands below them. */
+const FIRST = 8;
 
 interface WhyProps {
   readonly topic: string;
@@ -23,12 +28,14 @@ export function useWhy(group: string, topic: string | undefined): Live<Why> {
 }
 
 export function WhySection({ topic, why }: WhyProps) {
+  const [all, setAll] = useState(false);
   if (why === undefined) return null;
   const report = why.items[0];
   const blocked = report?.blocked ?? [];
   const isWell = report === undefined || goesWell(report);
   const Icon = isWell ? CircleCheck : TriangleAlert;
   const event = query("event");
+  const isAll = all || blocked.length <= FIRST + 2;
   return (
     <Section>
       <div class={`flex items-start gap-3 px-4 py-3 ${isWell ? "" : "bg-warn-wash"}`}>
@@ -42,11 +49,18 @@ export function WhySection({ topic, why }: WhyProps) {
           <Table
             name="blocked"
             columns={columnsOf(topic)}
-            rows={blocked}
+            rows={isAll ? blocked : blocked.slice(0, FIRST)}
             rowKey={({ id }) => id}
             open={event}
-            onOpen={({ id }) => setQuery({ event: id }, { push: true })}
+            onOpen={({ id }) => openOver("event", id)}
           />
+          {!isAll && (
+            <div class="border-t border-line px-2 py-1">
+              <Button kind="quiet" onClick={() => setAll(true)}>
+                Show all {count(blocked.length)} that are held up
+              </Button>
+            </div>
+          )}
         </div>
       )}
       {event !== null && <EventPanel id={event} />}
@@ -58,6 +72,7 @@ const columnsOf = (topic: string): readonly Column<Blocked>[] => [
   {
     id: "key",
     head: "Blocked key",
+    grow: "phone",
     cell: ({ key }) =>
       key === undefined ? (
         <span class="text-faint">none</span>
@@ -88,6 +103,7 @@ const columnsOf = (topic: string): readonly Column<Blocked>[] => [
     id: "error",
     head: "Last error",
     grow: true,
+    wide: "tablet",
     cell: ({ error = "–" }) => <span title={error}>{visible(error)}</span>,
   },
   {
@@ -101,5 +117,5 @@ const columnsOf = (topic: string): readonly Column<Blocked>[] => [
           ? "soon"
           : ago(retryAtMs, now.value),
   },
-  { id: "behind", head: "Wait behind", align: "right", cell: ({ behind }) => count(behind) },
+  { id: "behind", head: "Wait behind", align: "right", wide: "tablet", cell: ({ behind }) => count(behind) },
 ];

@@ -1,5 +1,5 @@
 /** Who did what, newest first. */
-import { query, setQuery } from "../../app/router.js";
+import { closeOver, openOver, query } from "../../app/router.js";
 import { usePages } from "../../data/pages.js";
 import type { AuditEntry, Items } from "../../data/shapes.js";
 import { FilterBox, passes } from "../../ui/fields.js";
@@ -36,7 +36,7 @@ export function Audit() {
                 rows={rows}
                 rowKey={({ number }) => String(number)}
                 open={query("entry")}
-                onOpen={({ number }) => setQuery({ entry: number }, { push: true })}
+                onOpen={({ number }) => openOver("entry", number)}
                 empty={
                   <Empty title={all.length > 0 ? "No entry fits the filter" : "Nothing was done yet"}>
                     Redrives, moved cursors, pauses, rebuilds and everything else that changes something is
@@ -62,9 +62,9 @@ export function Audit() {
 
 const COLUMNS: readonly Column<AuditEntry>[] = [
   { id: "at", head: "When", cell: ({ atMs }) => <Ago ts={atMs} /> },
-  { id: "actor", head: "Who", cell: ({ actor }) => <span class="font-medium">{actor}</span> },
+  { id: "actor", head: "Who", wide: "tablet", cell: ({ actor }) => <span class="font-medium">{actor}</span> },
   { id: "action", head: "What", cell: ({ action }) => <code class="mono">{action}</code> },
-  { id: "target", head: "Where", cell: ({ target }) => target },
+  { id: "target", head: "Where", grow: "phone", cell: ({ target }) => target },
   {
     id: "details",
     head: "Details",
@@ -78,7 +78,7 @@ const COLUMNS: readonly Column<AuditEntry>[] = [
 
 function EntryPanel({ entry }: { readonly entry: AuditEntry }) {
   return (
-    <Panel label="Audit entry" title={entry.action} onClose={() => setQuery({ entry: null })}>
+    <Panel label="Audit entry" title={entry.action} onClose={() => closeOver("entry")}>
       <PanelPart title="Entry">
         <Facts
           facts={[

@@ -23,6 +23,7 @@ export function HubList() {
                 {
                   id: "name",
                   head: "Name",
+                  grow: "phone",
                   cell: ({ id, name }) => (
                     <span class="font-medium">
                       {name} {id === self && <Badge tone="ember">this one</Badge>}
@@ -33,6 +34,7 @@ export function HubList() {
                   id: "url",
                   head: "Address",
                   grow: true,
+                  wide: "tablet",
                   cell: ({ url }) => <span class="mono">{url}</span>,
                 },
                 { id: "host", head: "Host", wide: true, cell: ({ host, pid }) => `${host}, pid ${pid}` },

@@ -1,5 +1,5 @@
 /** For those who run it: what works in the background, who the hubs are, who may do what, and who did what. */
-import { PageHead, type Tab, Tabs, useTab } from "../../ui/page.js";
+import { PageHead, type Tab, TabPanel, Tabs, useTab } from "../../ui/page.js";
 import { Access } from "./access.js";
 import { Audit } from "./audit.js";
 import { HubList } from "./hub-list.js";
@@ -22,12 +22,14 @@ export function OperationsPage() {
     <>
       <PageHead title="Operations" />
       <Tabs tabs={TABS} />
-      {tab === "tasks" && <TaskList />}
-      {tab === "jobs" && <JobList />}
-      {tab === "outbox" && <OutboxView />}
-      {tab === "hubs" && <HubList />}
-      {tab === "access" && <Access />}
-      {tab === "audit" && <Audit />}
+      <TabPanel tab={tab}>
+        {tab === "tasks" && <TaskList />}
+        {tab === "jobs" && <JobList />}
+        {tab === "outbox" && <OutboxView />}
+        {tab === "hubs" && <HubList />}
+        {tab === "access" && <Access />}
+        {tab === "audit" && <Audit />}
+      </TabPanel>
     </>
   );
 }

@@ -44,7 +44,7 @@ export function OutboxView() {
             <Figure
               name="Dead"
               value={count(outbox.dead)}
-              detail={outbox.dead === 0 ? "none" : "block their keys"}
+              detail={outbox.dead === 0 ? "none gave up" : "block their keys"}
               tone={outbox.dead > 0 ? "bad" : undefined}
             />
           </div>
@@ -53,9 +53,11 @@ export function OutboxView() {
             actions={
               <>
                 <CopyCommand command="promethean outbox status" />
-                <Button icon={RotateCcw} disabled={outbox.dead === 0} onClick={() => setAsking(true)}>
-                  Try all again…
-                </Button>
+                {outbox.dead > 0 && (
+                  <Button icon={RotateCcw} onClick={() => setAsking(true)}>
+                    Try all again…
+                  </Button>
+                )}
               </>
             }
           >

@@ -56,6 +56,7 @@ const COLUMNS: readonly Column<TaskReport>[] = [
   {
     id: "name",
     head: "Name",
+    grow: true,
     sort: ({ name }) => name,
     cell: ({ name }) => <span class="font-medium">{name}</span>,
   },
@@ -82,7 +83,7 @@ const COLUMNS: readonly Column<TaskReport>[] = [
   {
     id: "stats",
     head: "Figures",
-    grow: true,
+    wide: "tablet",
     cell: ({ stats, lastError }) =>
       lastError === undefined ? (
         <span class="text-soft">{figureWords(stats)}</span>

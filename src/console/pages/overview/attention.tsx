@@ -32,7 +32,7 @@ function Row({ notice: { kind, href, text } }: { readonly notice: Notice }) {
   return (
     <Link href={href} class="flex items-center gap-3 px-4 py-2.5 text-sm hover:bg-sunken">
       <Icon size={16} aria-hidden="true" class={`shrink-0 ${color}`} />
-      <span class="min-w-0 flex-1 text-pretty">
+      <span class="line-clamp-4 min-w-0 flex-1 text-pretty">
         <Sentence text={text} />
       </span>
       <ChevronRight size={15} aria-hidden="true" class="shrink-0 text-faint" />

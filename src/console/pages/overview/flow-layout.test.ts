@@ -56,6 +56,11 @@ describe("the flow picture", () => {
     expect(placesAt({ a: 1, b: 2 })).toEqual(placesAt({ a: 3, b: 2 }));
   });
 
+  it("keeps every line within its row, also where a backlog is delivered faster than anything is published", () => {
+    const { links } = layoutOf(stats({ a: 1 }, [group("a", "archiver", { deliveredPerSecond: 900 })]));
+    expect(links.map(({ width }) => width <= 14)).toEqual([true]);
+  });
+
   it("makes lines wider with the rate, and marks groups that are behind or paused", () => {
     const { nodes, links } = layoutOf(
       stats({ t: 10 }, [

@@ -72,7 +72,8 @@ function linksOf(
   rates: ReadonlyMap<string, number>,
 ): FlowLink[] {
   const at = new Map(nodes.map((node) => [node.id, node]));
-  const top = Math.max(1, ...rates.values());
+  // What works through a backlog is delivered faster than anything is published.
+  const top = Math.max(1, ...rates.values(), ...groups.map((group) => group.deliveredPerSecond ?? 0));
   return groups.flatMap((group) => {
     const perSecond = group.deliveredPerSecond ?? 0;
     const look = { width: 1.5 + (perSecond / top) * 12, active: perSecond > 0, behind: isBehind(group) };

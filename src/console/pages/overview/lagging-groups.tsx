@@ -3,7 +3,7 @@ import { to } from "../../app/router.js";
 import type { GroupStats } from "../../data/shapes.js";
 import { rings } from "../../data/stats.js";
 import { lagRing, mayBeBehind } from "../../data/stats-past.js";
-import { duration, si } from "../../ui/format.js";
+import { duration, shortDuration, si } from "../../ui/format.js";
 import { Link } from "../../ui/link.js";
 import { Sparkline } from "../../ui/sparkline.js";
 import { Empty } from "../../ui/states.js";
@@ -40,7 +40,7 @@ export function LaggingGroups({ groups }: { readonly groups: readonly GroupStats
             <span
               class={`w-14 text-right text-xs ${lagSeconds > 60 && !paused ? "text-warn" : "text-faint"}`}
             >
-              {paused ? "paused" : duration(lagSeconds)}
+              {paused ? "paused" : <span title={duration(lagSeconds)}>{shortDuration(lagSeconds)}</span>}
             </span>
           </Link>
         </li>

@@ -34,7 +34,7 @@ export function useNotices(): readonly Notice[] | undefined {
     ...stuck.filter((one) => one !== undefined),
     ...(tasks.data?.items ?? []).flatMap(failing),
     ...letters(stats),
-    ...stats.groups.flatMap(paused),
+    ...paused(stats.groups),
   ];
 }
 
@@ -79,8 +79,24 @@ function letters({ deadLetters: { open, topics } }: Stats): Notice[] {
   return [{ kind: "letters", id: "all", href, text }];
 }
 
-function paused({ group, topic, paused: pause }: GroupStats): Notice[] {
-  if (pause === undefined) return [];
-  const text = `${group} is paused on ${topic} by ${pause.by}.`;
-  return [{ kind: "paused", id: `${topic} ${group}`, href: to("groups", group, { topic }), text }];
+/** Somebody meant it so: however many there are, they do not push down what nobody meant. */
+export function paused(groups: readonly GroupStats[]): Notice[] {
+  const all = groups.filter((one) => one.paused !== undefined);
+  if (all.length > MOST_PAUSED) {
+    const text = `${plural(all.length, "group")} are paused: ${listed(all.map(({ group }) => group))}.`;
+    return [{ kind: "paused", id: "all", href: to("groups", { state: "paused" }), text }];
+  }
+  return all.map(({ group, topic, paused: pause }) => ({
+    kind: "paused",
+    id: `${topic} ${group}`,
+    href: to("groups", group, { topic }),
+    text: `${group} is paused on ${topic} by ${pause?.by ?? "somebody"}.`,
+  }));
+}
+
+const MOST_PAUSED = 2;
+
+function listed(names: readonly string[]): string {
+  const first = names.slice(0, MOST_PAUSED).join(", ");
+  return names.length > MOST_PAUSED ? `${first} and ${names.length - MOST_PAUSED} more` : first;
 }

@@ -5,7 +5,7 @@ import { useLive } from "../../data/live.js";
 import type { Overview } from "../../data/shapes.js";
 import { moments, statsProblem, useStats } from "../../data/stats.js";
 import { known, lagOf } from "../../data/stats-past.js";
-import { Chart } from "../../ui/chart.js";
+import { Chart, SECONDS_STEPS, WHOLE_STEPS } from "../../ui/chart.js";
 import { bytes, count, duration, milliseconds, plural, rate, si } from "../../ui/format.js";
 import { Facts, Figure, PageHead, Section } from "../../ui/page.js";
 import { Sparkline } from "../../ui/sparkline.js";
@@ -52,7 +52,14 @@ export function OverviewPage() {
             </Section>
           </div>
           <div class="grid gap-4 md:grid-cols-3">
-            <SmallChart title="Lag" name="oldest unsettled" color="lag" of="lagSeconds" format={duration} />
+            <SmallChart
+              title="Lag"
+              name="oldest unsettled"
+              color="lag"
+              of="lagSeconds"
+              format={duration}
+              steps={SECONDS_STEPS}
+            />
             <SmallChart
               title="Handlers"
               name="p99"
@@ -60,7 +67,14 @@ export function OverviewPage() {
               of="handlerP99Ms"
               format={milliseconds}
             />
-            <SmallChart title="Dead letters" name="open" color="dead" of="dead" format={si} />
+            <SmallChart
+              title="Dead letters"
+              name="open"
+              color="dead"
+              of="dead"
+              format={si}
+              steps={WHOLE_STEPS}
+            />
           </div>
           <Section title="Flow" note="topics, groups and views; width by rate">
             <Flow stats={stats} />
@@ -158,6 +172,7 @@ function SmallChart(props: {
   readonly color: string;
   readonly of: "lagSeconds" | "handlerP99Ms" | "dead";
   readonly format: (value: number) => string;
+  readonly steps?: readonly number[];
 }) {
   const past = moments.value;
   return (
@@ -167,6 +182,7 @@ function SmallChart(props: {
         height={132}
         times={past.map(({ atMs }) => atMs)}
         format={props.format}
+        {...(props.steps && { steps: props.steps })}
         series={[{ name: props.name, color: props.color, values: past.map((m) => m[props.of]) }]}
       />
     </Section>

@@ -3,11 +3,13 @@ import { CircleCheck, CircleDashed } from "lucide-preact";
 import { useEffect } from "preact/hooks";
 import { go, query, setQuery, to } from "../../app/router.js";
 import { useLive } from "../../data/live.js";
+import { type Pages, usePages } from "../../data/pages.js";
 import type { EventRecord, Items, ViewRecord } from "../../data/shapes.js";
 import { Badge } from "../../ui/badge.js";
 import { CopyCommand } from "../../ui/copy.js";
 import { FilterBox, passes, SelectField } from "../../ui/fields.js";
-import { bytes, count } from "../../ui/format.js";
+import { bytes, count, sentenceCase } from "../../ui/format.js";
+import { MoreButton } from "../../ui/more-button.js";
 import { Ago } from "../../ui/now.js";
 import { Figure, PageHead, Section } from "../../ui/page.js";
 import { Sparkline } from "../../ui/sparkline.js";
@@ -29,7 +31,10 @@ const MIB = 1_048_576;
 const past = new ProcessPast();
 
 export function ProcessesPage() {
-  const live = useLive<Items<Process>>("/snap/processes?limit=1000", 2_000);
+  const live = usePages<Process, Items<Process>>("/snap/processes?limit=1000", 2_000, {
+    after: "after",
+    idOf: ({ _key }) => _key,
+  });
   const seeds = useLive<Items<EventRecord>>(
     "/topics/process.state/events?limit=500",
     Number.POSITIVE_INFINITY,
@@ -38,7 +43,7 @@ export function ProcessesPage() {
     if (seeds.data !== undefined) past.seed(seeds.data.items);
   }, [seeds.data]);
   useEffect(() => {
-    if (live.data !== undefined) past.take(live.data.items, live.atMs);
+    if (live.data !== undefined) past.take(live.items, live.atMs);
   }, [live.atMs]);
   const missing = live.problem?.status === 404;
   return (
@@ -57,14 +62,15 @@ export function ProcessesPage() {
         </Section>
       ) : (
         <Loaded live={live} rows={12}>
-          {({ items }) => <Processes items={items} />}
+          {() => <Processes live={live} />}
         </Loaded>
       )}
     </>
   );
 }
 
-function Processes({ items }: { readonly items: readonly Process[] }) {
+function Processes({ live }: { readonly live: Pages<Process, Items<Process>> }) {
+  const { items } = live;
   const filter = query("q") ?? "";
   const status = query("status") ?? "all";
   const alive = items.filter((one) => one.status === "alive");
@@ -102,7 +108,7 @@ function Processes({ items }: { readonly items: readonly Process[] }) {
             bare
             label="Status"
             value={status}
-            choices={["all", "alive", "stale"].map((value) => ({ value, label: value }))}
+            choices={["all", "alive", "stale"].map((value) => ({ value, label: sentenceCase(value) }))}
             onChange={(value) => setQuery({ status: value === "all" ? null : value })}
           />
           <span class="ml-auto text-xs text-faint">
@@ -118,6 +124,13 @@ function Processes({ items }: { readonly items: readonly Process[] }) {
           sorted="-cpu"
           empty={<Empty title="No process fits" />}
         />
+        {(live.hasMore || live.isLoading || live.stopped !== undefined) && (
+          <div class="flex flex-wrap items-center gap-3 border-t border-line px-4 py-2 text-xs text-faint">
+            There are more than these {count(items.length)}; figures and filter know of them once they are
+            loaded.
+            <MoreButton live={live} />
+          </div>
+        )}
       </Section>
     </>
   );
@@ -135,6 +148,7 @@ const COLUMNS: readonly Column<Process>[] = [
     id: "pid",
     head: "Pid",
     align: "right",
+    wide: "tablet",
     sort: ({ pid }) => pid,
     cell: ({ pid }) => <span class="mono">{pid}</span>,
   },
@@ -153,7 +167,9 @@ const COLUMNS: readonly Column<Process>[] = [
     sort: ({ cpu_pct, status }) => (status === "alive" ? cpu_pct + 1 : cpu_pct / 1e6),
     cell: ({ _key, cpu_pct }) => (
       <span class="inline-flex items-center gap-2.5 align-middle">
-        <Sparkline values={past.of(_key, "cpu")} color="published" width={72} height={20} />
+        <span class="max-sm:hidden">
+          <Sparkline values={past.of(_key, "cpu")} color="published" width={72} height={20} />
+        </span>
         <span class="w-14">{cpu_pct.toFixed(1)} %</span>
       </span>
     ),

@@ -65,14 +65,14 @@ function Coverage({ rows }: { readonly rows: readonly Row[] }) {
         <Figure
           name="Coverage"
           value={rows.length === 0 ? "–" : `${Math.round((covered.length / rows.length) * 100)} %`}
-          detail={`${count(covered.length)} of ${count(rows.length)} topics have a schema`}
+          detail={`${count(covered.length)} of ${count(rows.length)} topics`}
         />
         <Figure
           name="Versions"
           value={count(covered.reduce((sum, { versions }) => sum + versions.length, 0))}
           detail="registered"
         />
-        <Figure name="Evolved" value={count(evolved.length)} detail="topics with more than one version" />
+        <Figure name="Evolved" value={count(evolved.length)} detail="have several versions" />
       </div>
       <Section>
         <div class="flex flex-wrap items-center gap-3 border-b border-line px-4 py-2">
@@ -88,6 +88,9 @@ function Coverage({ rows }: { readonly rows: readonly Row[] }) {
             ]}
             onChange={(show) => setQuery({ show: show === "all" ? null : show })}
           />
+          <span class="ml-auto text-xs text-faint">
+            {count(shown.length)} of {count(rows.length)}
+          </span>
         </div>
         <Table
           name="schemas"
@@ -115,6 +118,7 @@ const COLUMNS: readonly Column<Row>[] = [
   {
     id: "topic",
     head: "Topic",
+    grow: true,
     sort: ({ topic }) => topic,
     cell: ({ topic }) => (
       <Link href={to("schemas", topic)} class="rounded-sm font-medium hover:underline">
@@ -125,7 +129,6 @@ const COLUMNS: readonly Column<Row>[] = [
   {
     id: "schema",
     head: "Schema",
-    grow: true,
     sort: ({ versions }) => versions.length,
     cell: ({ versions }) =>
       versions.length === 0 ? (
@@ -138,7 +141,13 @@ const COLUMNS: readonly Column<Row>[] = [
         </Badge>
       ),
   },
-  { id: "versions", head: "Versions", align: "right", cell: ({ versions }) => count(versions.length) },
+  {
+    id: "versions",
+    head: "Versions",
+    align: "right",
+    wide: "tablet",
+    cell: ({ versions }) => count(versions.length),
+  },
   { id: "compat", head: "Compatibility", wide: true, cell: ({ versions }) => versions.at(-1)?.compat ?? "–" },
   {
     id: "since",

@@ -1,7 +1,7 @@
 /** Looking into a topic: from either end, by time, seq, key, header or text, page by page. */
-import { RefreshCw } from "lucide-preact";
+import { RefreshCw, SlidersHorizontal } from "lucide-preact";
 import { useState } from "preact/hooks";
-import { query, setQuery } from "../../app/router.js";
+import { openOver, query, setQuery, to } from "../../app/router.js";
 import { seg, withQuery } from "../../data/api.js";
 import { refreshAll } from "../../data/live.js";
 import { usePages } from "../../data/pages.js";
@@ -10,6 +10,7 @@ import { Button } from "../../ui/button.js";
 import { CopyCommand } from "../../ui/copy.js";
 import { FilterBox, SelectField } from "../../ui/fields.js";
 import { count, plural, shellWord } from "../../ui/format.js";
+import { TextLink } from "../../ui/link.js";
 import { MoreButton } from "../../ui/more-button.js";
 import { Section } from "../../ui/page.js";
 import { Empty, Loaded } from "../../ui/states.js";
@@ -23,7 +24,7 @@ const LIMIT = 100;
 
 export function Browse({ detail }: { readonly detail: TopicDetail }) {
   const topic = detail.name;
-  const order = query("order") ?? "newest";
+  const order = query("order") ?? usualOrder();
   // As it was at first: a page is not fetched anew because events became larger.
   const [limit] = useState(() => pageSize(detail, LIMIT));
   const path = browsePath(topic, order, limit);
@@ -42,15 +43,18 @@ export function Browse({ detail }: { readonly detail: TopicDetail }) {
             <>
               <Table
                 name="events"
+                tall
                 columns={EVENT_COLUMNS}
                 rows={rows}
                 rowKey={({ id }) => id}
                 open={query("event")}
-                onOpen={({ id }) => setQuery({ event: id }, { push: query("event") === null })}
+                onOpen={({ id }) => openOver("event", id)}
                 empty={<NoEvents topic={topic} scanned={scanned} more={live.hasMore} />}
               />
-              <div class="flex items-center gap-3 border-t border-line px-4 py-2 text-xs text-faint">
-                {count(rows.length)} shown, {count(scanned)} looked at
+              <div class="flex flex-wrap items-center gap-3 border-t border-line px-4 py-2 text-xs text-faint empty:hidden">
+                {(rows.length > 0 || live.hasMore) &&
+                  `${count(rows.length)} shown, ${count(scanned)} looked at`}
+                {live.hasMore && <AllOfKey topic={topic} />}
                 <MoreButton live={live}>{rows.length === 0 ? "Look further" : "Load more"}</MoreButton>
               </div>
             </>
@@ -63,9 +67,41 @@ export function Browse({ detail }: { readonly detail: TopicDetail }) {
 
 function BrowseBar(props: { readonly topic: string; readonly partitions: number; readonly order: string }) {
   const { topic, partitions, order } = props;
+  const [isOpen, setOpen] = useState(() => MORE_FILTERS.some((name) => query(name) !== null));
   return (
     <div class="flex flex-wrap items-center gap-2 border-b border-line px-4 py-2">
       <FilterBox name="text" placeholder="Text in the event" />
+      <Button
+        class="max-sm:order-first sm:hidden"
+        icon={SlidersHorizontal}
+        aria-expanded={isOpen}
+        onClick={() => setOpen(!isOpen)}
+      >
+        {isOpen ? "Fewer filters" : "More filters"}
+      </Button>
+      <div class={`contents ${isOpen ? "" : "max-sm:hidden"}`}>
+        <MoreFilters partitions={partitions} order={order} />
+      </div>
+      <div class="ml-auto flex items-center max-sm:order-first">
+        <CopyCommand short command={commandOf(topic)} />
+        <Button
+          kind="quiet"
+          icon={RefreshCw}
+          aria-label="Look again"
+          title="Look again"
+          onClick={refreshAll}
+        />
+      </div>
+    </div>
+  );
+}
+
+/** On phones they are folded away, unless one of them is in use: the events are what one came for. */
+const MORE_FILTERS = ["key", "header", "from", "partition", "order"];
+
+function MoreFilters({ partitions, order }: { readonly partitions: number; readonly order: string }) {
+  return (
+    <>
       <FilterBox name="key" placeholder="Key" main={false} />
       <FilterBox name="header" label="Header" placeholder="Header: name=…" hint="name=value" main={false} />
       <FilterBox
@@ -93,20 +129,22 @@ function BrowseBar(props: { readonly topic: string; readonly partitions: number;
           { value: "newest", label: "Newest first" },
           { value: "oldest", label: "Oldest first" },
         ]}
-        onChange={(value) => setQuery({ order: value === "newest" ? null : value })}
+        onChange={(value) => setQuery({ order: value === usualOrder() ? null : value })}
       />
-      <div class="ml-auto flex items-center">
-        <CopyCommand short command={commandOf(topic)} />
-        <Button
-          kind="quiet"
-          icon={RefreshCw}
-          aria-label="Look again"
-          title="Look again"
-          onClick={refreshAll}
-        />
-      </div>
-    </div>
+    </>
   );
+}
+
+/** Whoever says where to begin wants to see what is there, not what is newest. */
+function usualOrder(): "newest" | "oldest" {
+  return query("from") === null ? "newest" : "oldest";
+}
+
+/** Events of a key are looked for one by one here; its history knows them all. */
+function AllOfKey({ topic }: { readonly topic: string }) {
+  const key = query("key");
+  if (key === null) return null;
+  return <TextLink href={to("topics", topic, { tab: "key", key })}>All of this key</TextLink>;
 }
 
 function browsePath(topic: string, order: string, limit: number): string {

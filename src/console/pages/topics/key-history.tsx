@@ -1,10 +1,9 @@
 /** The history of a key: its events, newest first, each against the one before. */
 import { useState } from "preact/hooks";
-import { query, setQuery } from "../../app/router.js";
+import { openOver, query } from "../../app/router.js";
 import { seg } from "../../data/api.js";
 import { useLive } from "../../data/live.js";
 import type { EventRecord, Items, TopicDetail } from "../../data/shapes.js";
-import { Button } from "../../ui/button.js";
 import { FilterBox } from "../../ui/fields.js";
 import { count, newest } from "../../ui/format.js";
 import { JsonView } from "../../ui/json-view.js";
@@ -57,9 +56,13 @@ function Step({ event, before }: { readonly event: EventRecord; readonly before:
         <span class="text-xs text-faint">
           <Ago ts={event.ts} />, partition {event.partition}, seq {count(event.seq)}
         </span>
-        <Button kind="quiet" class="-ml-3" onClick={() => setQuery({ event: event.id }, { push: true })}>
+        <button
+          type="button"
+          class="rounded-sm text-sm underline decoration-line-strong underline-offset-2 hover:decoration-ember max-sm:py-2.5"
+          onClick={() => openOver("event", event.id)}
+        >
           Open event
-        </Button>
+        </button>
       </div>
       {before === undefined ? (
         <JsonView value={event.payload} label={`payload of seq ${event.seq}`} />

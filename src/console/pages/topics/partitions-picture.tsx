@@ -6,7 +6,8 @@ import { bytes, count, plural } from "../../ui/format.js";
 import { ownerColor } from "../groups/owner-colors.js";
 
 export function PartitionsPicture({ detail }: { readonly detail: TopicDetail }) {
-  const groups = useLive<Items<GroupLag>>(`/groups?topic=${seg(detail.name)}`, 2_000).data?.items ?? [];
+  const all = useLive<Items<GroupLag>>(`/groups?topic=${seg(detail.name)}`, 2_000).data?.items ?? [];
+  const groups = furthestBehind(all);
   const top = Math.max(1, ...detail.partitions.map(({ head }) => head));
   return (
     <div class="p-4">
@@ -19,6 +20,11 @@ export function PartitionsPicture({ detail }: { readonly detail: TopicDetail }) 
             </span>
           </span>
         ))}
+        {groups.length < all.length && (
+          <span class="text-faint">
+            the {count(groups.length)} furthest behind of {plural(all.length, "group")}
+          </span>
+        )}
       </div>
       <ul class="flex flex-col gap-2.5">
         {detail.partitions.map((partition) => (
@@ -27,6 +33,15 @@ export function PartitionsPicture({ detail }: { readonly detail: TopicDetail }) 
       </ul>
     </div>
   );
+}
+
+/** More than these could not be told apart. By name, so that they keep their colours. */
+const MOST_GROUPS = 8;
+
+function furthestBehind(groups: readonly GroupLag[]): readonly GroupLag[] {
+  if (groups.length <= MOST_GROUPS) return groups;
+  const worst = [...groups].sort((a, b) => b.lag - a.lag).slice(0, MOST_GROUPS);
+  return groups.filter((group) => worst.includes(group));
 }
 
 function PartitionBar(props: {
@@ -42,7 +57,7 @@ function PartitionBar(props: {
     return own === undefined ? [] : [{ group, floor: own.floor, lag: own.lag, color: ownerColor(i) }];
   });
   return (
-    <li class="grid grid-cols-[5.5rem_1fr] items-center gap-3 text-sm md:grid-cols-[5.5rem_1fr_15rem]">
+    <li class="grid grid-cols-[5.5rem_1fr] items-center gap-x-3 gap-y-0.5 text-sm md:grid-cols-[5.5rem_1fr_15rem]">
       <span class="text-soft">Partition {partition.partition}</span>
       <span class="relative block h-6 rounded bg-sunken" title={`low ${count(low)}, head ${count(head)}`}>
         <span
@@ -59,7 +74,7 @@ function PartitionBar(props: {
           />
         ))}
       </span>
-      <span class="text-xs text-faint max-md:col-span-2">
+      <span class="text-xs text-faint max-md:col-start-2">
         {events === 0
           ? "empty"
           : `${count(low)}–${count(head)} · ${plural(events, "event")} · ${bytes(size)}`}

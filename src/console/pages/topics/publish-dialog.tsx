@@ -70,7 +70,9 @@ export function PublishDialog(props: {
             rows={2}
             value={headers}
             onInput={setHeaders}
-            wrong={badHeader === undefined ? undefined : `Write "name: value": ${badHeader.slice(0, 40)}`}
+            wrong={
+              badHeader === undefined ? undefined : `Write name: value, not "${badHeader.slice(0, 40)}".`
+            }
             hint="One a line, as name: value."
           />
         </div>

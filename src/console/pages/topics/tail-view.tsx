@@ -1,7 +1,7 @@
 /** The topic as it grows, newest on top. Pausing holds the picture still; what comes meanwhile is counted. */
 import { Eraser, Pause, Play } from "lucide-preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { query, setQuery } from "../../app/router.js";
+import { openOver, query, setQuery } from "../../app/router.js";
 import { isRunning } from "../../data/live.js";
 import type { EventRecord } from "../../data/shapes.js";
 import { type TailState, tail } from "../../data/tail.js";
@@ -66,7 +66,7 @@ export function TailView({ topic, partitions }: { readonly topic: string; readon
           rows={events}
           rowKey={({ id }) => id}
           open={query("event")}
-          onOpen={({ id }) => setQuery({ event: id }, { push: query("event") === null })}
+          onOpen={({ id }) => openOver("event", id)}
           empty={
             <Empty
               title="Waiting for events"

@@ -12,7 +12,7 @@ import { isFarBehind, mayBeBehind, topicRing } from "../../data/stats-past.js";
 import { Button } from "../../ui/button.js";
 import { CopyCommand } from "../../ui/copy.js";
 import { bytes, count, lagText, rate, shellWord, si } from "../../ui/format.js";
-import { Figure, PageHead, Section, type Tab, Tabs, useTab } from "../../ui/page.js";
+import { Figure, PageHead, Section, type Tab, TabPanel, Tabs, useTab } from "../../ui/page.js";
 import { Sparkline } from "../../ui/sparkline.js";
 import { Loaded } from "../../ui/states.js";
 import { EventPanel } from "../events/event-panel.js";
@@ -69,15 +69,17 @@ export function TopicDetailPage({ topic }: { readonly topic: string }) {
           <>
             <TopicFigures detail={detail} />
             <Tabs tabs={TABS} />
-            {tab === "browse" && <Browse detail={detail} />}
-            {tab === "tail" && <TailView topic={topic} partitions={detail.config.partitions} />}
-            {tab === "key" && <KeyHistory detail={detail} />}
-            {tab === "partitions" && (
-              <Section title="Partitions" note="from the lowest kept event to the newest; ticks are groups">
-                <PartitionsPicture detail={detail} />
-              </Section>
-            )}
-            {tab === "groups" && <TopicGroups topic={topic} />}
+            <TabPanel tab={tab}>
+              {tab === "browse" && <Browse detail={detail} />}
+              {tab === "tail" && <TailView topic={topic} partitions={detail.config.partitions} />}
+              {tab === "key" && <KeyHistory detail={detail} />}
+              {tab === "partitions" && (
+                <Section title="Partitions" note="from the lowest kept event to the newest; ticks are groups">
+                  <PartitionsPicture detail={detail} />
+                </Section>
+              )}
+              {tab === "groups" && <TopicGroups topic={topic} />}
+            </TabPanel>
           </>
         )}
       </Loaded>

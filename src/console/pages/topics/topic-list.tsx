@@ -10,7 +10,7 @@ import { isFarBehind, mayBeBehind, topicRing } from "../../data/stats-past.js";
 import { Badge } from "../../ui/badge.js";
 import { CopyCommand } from "../../ui/copy.js";
 import { FilterBox, passes } from "../../ui/fields.js";
-import { bytes, count, duration, rate, si } from "../../ui/format.js";
+import { bytes, count, duration, plural, rate, si } from "../../ui/format.js";
 import { Link } from "../../ui/link.js";
 import { PageHead, Section } from "../../ui/page.js";
 import { Sparkline } from "../../ui/sparkline.js";
@@ -52,14 +52,14 @@ export function TopicList() {
               <>
                 <div class="flex flex-wrap items-center gap-3 border-b border-line px-4 py-2">
                   <FilterBox placeholder="Filter topics" />
-                  <label class="flex items-center gap-2 text-sm text-soft">
+                  <label class="tick">
                     <input
                       type="checkbox"
                       class="accent-ember-solid"
                       checked={derived}
                       onChange={(event) => setQuery({ derived: event.currentTarget.checked ? 1 : null })}
                     />
-                    dead-letter and snapshot topics
+                    Dead-letter and snapshot topics
                   </label>
                   <span class="ml-auto text-xs text-faint">
                     {count(shown.length)} of {count(rows.length)}
@@ -114,6 +114,7 @@ const COLUMNS: readonly Column<Row>[] = [
   {
     id: "name",
     head: "Topic",
+    grow: "phone",
     sort: ({ name }) => name,
     cell: ({ name }) => (
       <Link href={to("topics", name)} class="rounded-sm font-medium hover:underline">
@@ -168,7 +169,12 @@ const COLUMNS: readonly Column<Row>[] = [
   },
   {
     id: "lag",
-    head: "Groups and lag",
+    head: (
+      <>
+        <span class="max-sm:hidden">Groups and lag</span>
+        <span class="sm:hidden">Lag</span>
+      </>
+    ),
     align: "right",
     sort: ({ lag }) => lag,
     cell: ({ groups, lag }) => <GroupsInRow groups={groups} lag={lag} />,
@@ -181,10 +187,7 @@ function GroupsInRow({ groups, lag }: { readonly groups: readonly GroupStats[]; 
   const late = worst !== undefined && isFarBehind(worst);
   return (
     <span title={groups.map((group) => `${group.group}: ${count(group.lag)}`).join("\n")}>
-      <span class="text-faint">
-        {count(groups.length)}
-        <span class="max-sm:hidden">{groups.length === 1 ? " group" : " groups"}</span> ·{" "}
-      </span>
+      <span class="text-faint max-sm:hidden">{plural(groups.length, "group")} · </span>
       {lag === 0 ? (
         "up to date"
       ) : (

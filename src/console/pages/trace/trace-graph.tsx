@@ -1,4 +1,5 @@
 /** The graph: events as nodes from left to right by time, lanes by topic, lines by cause. */
+import { useEffect, useRef } from "preact/hooks";
 import type { Trace } from "../../data/shapes.js";
 import { duration, visible } from "../../ui/format.js";
 import { LANE, LEFT, NODE_HEIGHT, NODE_WIDTH, placesOf } from "./trace-layout.js";
@@ -12,13 +13,22 @@ interface GraphProps {
 export function TraceGraph({ trace, chosen, onChoose }: GraphProps) {
   const { nodes, lanes, width, height } = placesOf(trace);
   const at = new Map(nodes.map((node) => [node.event.id, node]));
+  const scroller = useRef<HTMLDivElement>(null);
+  // The event that was asked for may stand far to the right.
+  useEffect(() => {
+    const box = scroller.current;
+    const node = chosen === null ? undefined : at.get(chosen);
+    if (box === null || node === undefined) return;
+    const isSeen = node.x >= box.scrollLeft && node.x + NODE_WIDTH <= box.scrollLeft + box.clientWidth;
+    if (!isSeen) box.scrollLeft = node.x + NODE_WIDTH / 2 - box.clientWidth / 2;
+  }, [chosen]);
   return (
-    <div class="overflow-auto">
+    <div ref={scroller} class="overflow-auto">
       <div class="relative min-w-full" style={{ width: `${width}px`, height: `${height}px` }}>
         {lanes.map((topic, i) => (
           <div
             key={topic}
-            class="absolute inset-x-0 border-b border-line last:border-b-0 odd:bg-sunken"
+            class={`absolute inset-x-0 border-line odd:bg-sunken ${i < lanes.length - 1 ? "border-b" : ""}`}
             style={{ top: `${i * LANE}px`, height: `${LANE}px` }}
           >
             <span

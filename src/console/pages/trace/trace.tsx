@@ -1,5 +1,5 @@
 /** Causes and effects of an event across topics: by event, or by correlation. */
-import { GitFork, Search } from "lucide-preact";
+import { GitFork, RefreshCw, Search } from "lucide-preact";
 import { useState } from "preact/hooks";
 import { NoneYet } from "../../app/none-yet.js";
 import type { PageProps } from "../../app/pages.js";
@@ -90,7 +90,7 @@ function TraceView(props: { readonly path: string; readonly id?: string; readonl
         mono
         crumbs={[{ label: "Trace", href: to("trace") }]}
         actions={
-          <Button onClick={live.refresh} icon={Search}>
+          <Button onClick={live.refresh} icon={RefreshCw}>
             Look again
           </Button>
         }
@@ -106,7 +106,7 @@ function TraceView(props: { readonly path: string; readonly id?: string; readonl
               </NoneYet>
             </Section>
           ) : (
-            <div class="grid items-start gap-4 xl:grid-cols-[1fr_26rem]">
+            <div class="grid items-start gap-4 xl:grid-cols-[1fr_29rem]">
               <Section title="Causes and effects" note="time runs to the right; a lane for each topic">
                 <TraceGraph trace={trace} chosen={chosen} onChoose={(event) => setQuery({ event })} />
               </Section>

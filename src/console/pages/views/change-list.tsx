@@ -33,7 +33,7 @@ export function ChangeList({ changes, at, onAt }: ChangeListProps) {
               type="button"
               aria-current={event === standing ? "true" : undefined}
               onClick={() => onAt(event.ts)}
-              class={`flex w-full items-baseline gap-2 px-4 py-1.5 text-left text-sm hover:bg-sunken ${event === standing ? "bg-ember-wash" : ""}`}
+              class={`flex w-full items-baseline gap-2 px-4 py-1.5 text-left text-sm hover:bg-sunken max-sm:py-3 ${event === standing ? "bg-ember-wash" : ""}`}
             >
               <span class="min-w-0 flex-1 truncate">{words(event, before)}</span>
               <span class="shrink-0 text-xs text-faint">

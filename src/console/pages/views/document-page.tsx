@@ -163,7 +163,7 @@ function Source(props: {
 }
 
 const WAY =
-  "inline-flex h-8 items-center gap-1.5 rounded-md border border-line-strong px-3 text-sm hover:bg-raised";
+  "inline-flex h-8 items-center gap-1.5 rounded-md border border-line-strong px-3 text-sm whitespace-nowrap hover:bg-raised max-sm:h-10";
 
 function fieldsOf(record: ViewRecord): object {
   return Object.fromEntries(Object.entries(record).filter(([name]) => !["_key", "_v", "_ts"].includes(name)));

@@ -13,13 +13,16 @@ interface SliderProps {
 }
 
 const SETTLE_MS = 120;
+const HANDLE_PX = 16;
 
 export function TimeSlider({ changes, at, onAt }: SliderProps) {
   const first = changes[0]?.ts ?? 0;
   const last = changes.at(-1)?.ts ?? first;
   const margin = Math.max(1_000, (last - first) * 0.04);
   const [from, until] = [first - margin, last + margin];
-  const share = (ts: number): string => `${((ts - from) / (until - from)) * 100}%`;
+  // The handle's middle goes from half its width to half its width before the end: so do the marks.
+  const share = (ts: number): string =>
+    `calc(${HANDLE_PX / 2}px + (100% - ${HANDLE_PX}px) * ${(ts - from) / (until - from)})`;
   const place = at ?? until;
   // While it is drawn, it goes through a time for each pixel: only where it comes to rest the hub is asked.
   const [drawn, setDrawn] = useState<number | null>(null);
@@ -35,7 +38,7 @@ export function TimeSlider({ changes, at, onAt }: SliderProps) {
   const later = changes.find(({ ts }) => at !== null && ts > at);
   return (
     <div class="border-t border-line px-4 py-3">
-      <div class="flex items-center gap-2">
+      <div class="grid grid-cols-[auto_1fr_auto_auto] items-center gap-x-2">
         <Button
           kind="quiet"
           icon={ChevronLeft}
@@ -43,7 +46,7 @@ export function TimeSlider({ changes, at, onAt }: SliderProps) {
           disabled={earlier === undefined}
           onClick={() => earlier && onAt(earlier.ts)}
         />
-        <div class="relative h-8 flex-1">
+        <div class="relative h-8 max-sm:h-10">
           <div class="absolute inset-x-0 top-1/2 h-px bg-line-strong" aria-hidden="true" />
           {changes.map(({ id, ts }) => (
             <span
@@ -74,11 +77,14 @@ export function TimeSlider({ changes, at, onAt }: SliderProps) {
         <Button onClick={() => onAt(null)} disabled={at === null}>
           Now
         </Button>
-      </div>
-      <div class="flex justify-between px-10 text-2xs text-faint">
-        <span>{moment(first).slice(0, 19)}</span>
-        <span>{drawn !== null ? moment(drawn) : at === null ? "" : moment(at)}</span>
-        <span>{moment(last).slice(0, 19)}</span>
+        <div class="col-start-2 flex justify-between gap-2 text-2xs whitespace-nowrap text-faint max-sm:col-span-4 max-sm:col-start-1">
+          <span>{moment(first).slice(0, 19)}</span>
+          {/* On phones there is room for it only while the others are looked away from. */}
+          <span class={drawn === null ? "max-sm:hidden" : ""}>
+            {drawn !== null ? moment(drawn) : at === null ? "" : moment(at)}
+          </span>
+          <span class={drawn === null ? "" : "max-sm:hidden"}>{moment(last).slice(0, 19)}</span>
+        </div>
       </div>
     </div>
   );

@@ -1,16 +1,18 @@
 /** The documents of a view: searched by field, ordered, page by page. */
-import { RotateCw } from "lucide-preact";
+import { RotateCw, SearchX } from "lucide-preact";
 import { useState } from "preact/hooks";
 import { go, query, setQuery, to } from "../../app/router.js";
 import { may } from "../../app/session.js";
 import { seg, withQuery } from "../../data/api.js";
 import { useLive } from "../../data/live.js";
+import { type Pages, usePages } from "../../data/pages.js";
 import type { GroupLag, Items, ViewInfo, ViewRecord } from "../../data/shapes.js";
 import { Button } from "../../ui/button.js";
 import { CopyCommand } from "../../ui/copy.js";
 import { FilterBox } from "../../ui/fields.js";
 import { count, lagText, oneLine, plural, shellWord, visible } from "../../ui/format.js";
 import { Link, TextLink } from "../../ui/link.js";
+import { MoreButton } from "../../ui/more-button.js";
 import { Ago } from "../../ui/now.js";
 import { PageHead, Section } from "../../ui/page.js";
 import { Empty, Loaded } from "../../ui/states.js";
@@ -29,7 +31,7 @@ export function ViewDocuments({ view }: { readonly view: string }) {
   const groups = useLive<Items<GroupLag>>("/groups", 4_000).data?.items ?? [];
   const where = whereOf(query("where") ?? "");
   const path = withQuery(`/snap/${seg(view)}`, { ...where.params, limit: LIMIT, order: query("order") });
-  const live = useLive<Page>(where.wrong === undefined ? path : null, 3_000);
+  const live = usePages<ViewRecord, Page>(path, 3_000, { after: "after", idOf: ({ _key }) => _key });
   const [rebuilding, setRebuilding] = useState(false);
   const feeder = info && feederOf(info, groups);
   return (
@@ -66,29 +68,49 @@ export function ViewDocuments({ view }: { readonly view: string }) {
         <div class="flex flex-wrap items-center gap-3 border-b border-line px-4 py-2">
           <FilterBox name="where" label="Search by field" placeholder="status=paid total>100" />
           <GoToKey view={view} />
-          {where.wrong !== undefined && <span class="text-sm text-bad">{where.wrong}</span>}
         </div>
-        <Loaded live={live} rows={10}>
-          {({ items, next }) => (
-            <>
-              <Table
-                name="documents"
-                columns={columnsOf(view, items)}
-                rows={items}
-                rowKey={({ _key }) => _key}
-                onOpen={({ _key }) => go(to("views", view, _key))}
-                empty={<Empty title={query("where") === null ? "No documents" : "No document fits"} />}
-              />
-              {next !== null && (
-                <p class="border-t border-line px-4 py-2 text-xs text-faint">
-                  The first {count(items.length)} are shown; narrow the search to see others.
-                </p>
-              )}
-            </>
-          )}
-        </Loaded>
+        {where.wrong === undefined ? (
+          <Loaded live={live} rows={10}>
+            {() => <Documents view={view} live={live} />}
+          </Loaded>
+        ) : (
+          <div role="alert">
+            <Empty icon={SearchX} title="That is no search">
+              {where.wrong}
+            </Empty>
+          </div>
+        )}
       </Section>
       {rebuilding && <RebuildDialog view={view} onClose={() => setRebuilding(false)} />}
+    </>
+  );
+}
+
+function Documents({ view, live }: { readonly view: string; readonly live: Pages<ViewRecord, Page> }) {
+  const { items } = live;
+  return (
+    <>
+      <Table
+        name="documents"
+        tall
+        columns={columnsOf(view, items)}
+        rows={items}
+        rowKey={({ _key }) => _key}
+        onOpen={({ _key }) => go(to("views", view, _key))}
+        empty={
+          query("where") === null ? (
+            <Empty title="No documents">The projector writes one with the first event of each key.</Empty>
+          ) : (
+            <Empty title="No document fits" />
+          )
+        }
+      />
+      {items.length > 0 && (
+        <div class="flex items-center gap-3 border-t border-line px-4 py-2 text-xs text-faint">
+          {count(items.length)} shown{live.hasMore && ", there are more"}
+          <MoreButton live={live} />
+        </div>
+      )}
     </>
   );
 }
@@ -105,14 +127,14 @@ function GoToKey({ view }: { readonly view: string }) {
   const [key, setKey] = useState("");
   return (
     <form
-      class="flex items-center gap-2"
+      class="flex items-center gap-2 max-sm:w-full"
       onSubmit={(event) => {
         event.preventDefault();
         if (key !== "") go(to("views", view, key));
       }}
     >
       <input
-        class="field w-44 font-mono"
+        class="field w-44 font-mono placeholder:font-sans max-sm:w-full"
         aria-label="Document key"
         placeholder="Open a key"
         spellcheck={false}
@@ -136,11 +158,9 @@ function columnsOf(view: string, items: readonly ViewRecord[]): Column<ViewRecor
     {
       id: "key",
       head: "Key",
+      grow: "phone",
       cell: ({ _key }) => (
-        <Link
-          href={to("views", view, _key)}
-          class="mono inline-block max-w-72 truncate rounded-sm align-bottom hover:underline"
-        >
+        <Link href={to("views", view, _key)} class="mono rounded-sm hover:underline">
           {visible(_key)}
         </Link>
       ),
@@ -149,8 +169,9 @@ function columnsOf(view: string, items: readonly ViewRecord[]): Column<ViewRecor
       (field, i): Column<ViewRecord> => ({
         id: field,
         head: <OrderBy field={field} />,
-        wide: i > 1,
+        wide: i > 1 || (i > 0 && "tablet"),
         grow: i === fields.length - 1,
+        ...(areNumbers(items, field) && { align: "right" }),
         cell: (row) => <span class="text-soft">{oneLine(row[field] ?? "", 60)}</span>,
       }),
     ),
@@ -159,11 +180,20 @@ function columnsOf(view: string, items: readonly ViewRecord[]): Column<ViewRecor
   ];
 }
 
+/** Numbers stand below each other by their last digit. */
+function areNumbers(items: readonly ViewRecord[], field: string): boolean {
+  return items.slice(0, 50).every((item) => item[field] === undefined || typeof item[field] === "number");
+}
+
 function OrderBy({ field }: { readonly field: string }) {
   const order = query("order");
   const next = order === field ? `-${field}` : order === `-${field}` ? null : field;
   return (
-    <button type="button" class="rounded-sm hover:text-ink" onClick={() => setQuery({ order: next })}>
+    <button
+      type="button"
+      class="rounded-sm hover:text-ink max-sm:h-10"
+      onClick={() => setQuery({ order: next })}
+    >
       {field}
       {order === field ? " ↑" : order === `-${field}` ? " ↓" : ""}
     </button>

@@ -33,8 +33,11 @@ export function ViewList() {
               .map((info): Row => ({ ...info, feeder: feederOf(info, groups) }));
             return (
               <>
-                <div class="border-b border-line px-4 py-2">
+                <div class="flex flex-wrap items-center gap-3 border-b border-line px-4 py-2">
                   <FilterBox placeholder="Filter views" />
+                  <span class="ml-auto text-xs text-faint">
+                    {count(rows.length)} of {count(items.length)}
+                  </span>
                 </div>
                 <Table
                   name="views"
@@ -67,6 +70,7 @@ const COLUMNS: readonly Column<Row>[] = [
   {
     id: "view",
     head: "View",
+    grow: "phone",
     sort: ({ view }) => view,
     cell: ({ view }) => (
       <Link href={to("views", view)} class="rounded-sm font-medium hover:underline">
@@ -78,6 +82,7 @@ const COLUMNS: readonly Column<Row>[] = [
     id: "topic",
     head: "Made of",
     grow: true,
+    wide: "tablet",
     cell: ({ topic }) =>
       typeof topic === "string" ? (
         <TextLink href={to("topics", topic)}>{topic}</TextLink>

@@ -14,6 +14,6 @@ describe("the search of a view", () => {
   });
 
   it("says what is no term", () => {
-    expect(whereOf("paid").wrong).toContain('"paid" is no search');
+    expect(whereOf("paid").wrong).toContain('"paid" names no field');
   });
 });

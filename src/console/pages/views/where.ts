@@ -21,7 +21,10 @@ export function whereOf(text: string): Where {
   for (const term of text.match(/(?:"[^"]*"|\S)+/g) ?? []) {
     const [, field, operator = "", value] = TERM.exec(term) ?? [];
     if (field === undefined || value === undefined)
-      return { params: {}, wrong: `"${term}" is no search: write field=value, field>value or field^=prefix` };
+      return {
+        params: {},
+        wrong: `"${term}" names no field: write field=value, field>value or field^=prefix.`,
+      };
     params[`where.${field}${OPERATORS[operator] ?? ""}`] = value;
   }
   return { params };
