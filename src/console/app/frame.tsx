@@ -41,7 +41,7 @@ export function Frame() {
         <main id="content" tabIndex={-1} class="min-w-0 flex-1 overflow-y-auto outline-none max-sm:pb-14">
           <OfflineBar />
           <div
-            class={`mx-auto w-full max-w-[1440px] px-6 py-5 transition-[filter,opacity] duration-150 max-sm:px-3 max-sm:py-4 ${offline ? "opacity-60 grayscale" : ""}`}
+            class={`mx-auto w-full max-w-[1440px] px-6 py-5 transition-[filter,opacity] duration-150 max-sm:px-3 max-sm:py-4 ${offline ? "opacity-80 grayscale" : ""}`}
           >
             <Guarded key={place.value.path.join("/")} />
           </div>

@@ -89,7 +89,7 @@ export function Palette() {
             onMouseMove={() => setChosen(i)}
             onClick={() => run(entry)}
             onKeyDown={() => undefined}
-            class={`flex h-9 cursor-pointer max-sm:h-11 items-center gap-3 rounded-md px-3 text-sm ${i === chosen ? "bg-raised" : ""}`}
+            class={`flex h-9 cursor-pointer max-sm:h-11 items-center gap-3 rounded-md px-3 text-sm ${i === chosen ? "bg-raised shadow-[inset_2px_0_0_var(--color-ember)]" : ""}`}
           >
             <entry.icon size={15} aria-hidden="true" class="shrink-0 text-faint" />
             <span class="min-w-0 truncate">{visible(entry.label)}</span>

@@ -109,6 +109,7 @@ function Health() {
 
 function LiveSwitch() {
   const on = liveSwitch.value;
+  const isLive = isRunning.value && offlineSinceMs.value === null;
   return (
     <Button
       kind="quiet"
@@ -120,7 +121,7 @@ function LiveSwitch() {
       }}
     >
       <span class="flex items-center gap-1.5 max-sm:sr-only">
-        <Dot tone={on && isRunning.value ? "ember" : "neutral"} pulse={on} />
+        <Dot tone={isLive ? "ember" : "neutral"} pulse={isLive} />
         {on ? "Live" : "Paused"}
       </span>
     </Button>

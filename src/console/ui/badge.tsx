@@ -25,7 +25,7 @@ export function Badge(props: {
       title={title}
       class={`inline-flex h-5 max-w-full items-center gap-1 rounded px-1.5 text-xs font-medium whitespace-nowrap ${TONES[tone]}`}
     >
-      {Icon && <Icon size={12} aria-hidden="true" />}
+      {Icon && <Icon size={12} aria-hidden="true" class="shrink-0" />}
       {children}
     </span>
   );

@@ -202,7 +202,7 @@ function Row<R>(props: {
 function widthOf(grow: Column<unknown>["grow"]): string {
   if (grow === true) return "max-w-0 min-w-32 truncate max-sm:min-w-24";
   const most = "truncate max-w-72 max-lg:max-w-64";
-  return grow === "phone" ? `${most} max-sm:max-w-0 max-sm:min-w-28` : `${most} max-sm:max-w-40`;
+  return grow === "phone" ? `${most} max-sm:max-w-0 max-sm:min-w-28` : `${most} max-sm:max-w-36`;
 }
 
 /** What does not fit its column can be read by resting on it. */

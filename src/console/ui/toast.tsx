@@ -48,7 +48,7 @@ export function Toasts() {
           <button
             type="button"
             aria-label="Dismiss"
-            class="rounded text-faint hover:text-ink"
+            class="flex size-6 shrink-0 items-center justify-center rounded text-faint hover:text-ink max-sm:-m-2 max-sm:size-10"
             onClick={() => dismiss(number)}
           >
             <X size={14} aria-hidden="true" />

@@ -69,7 +69,7 @@ export function EditDialog(props: {
             value={payload.ok ? payload.value : letter.event.payload}
             before={letter.event.payload}
             label="difference"
-            maxHeight="max-h-80"
+            maxHeight="max-h-86"
           />
         </div>
       </div>

@@ -117,11 +117,12 @@ export const GROUP_COLUMNS: readonly Column<GroupRow>[] = [
   {
     id: "topic",
     head: "Topic",
+    grow: true,
     wide: "tablet",
     sort: ({ topic }) => topic,
     cell: ({ topic }) => <span class="text-soft">{topic}</span>,
   },
-  { id: "state", head: "State", grow: true, wide: "tablet", cell: (row) => <GroupState group={row} /> },
+  { id: "state", head: "State", wide: "tablet", cell: (row) => <GroupState group={row} /> },
   {
     id: "rate",
     head: "Delivered",

@@ -1,4 +1,5 @@
 /** The figures of a group on a topic. */
+import { useRef } from "preact/hooks";
 import { seg } from "../../data/api.js";
 import { useLive } from "../../data/live.js";
 import type { GroupLag } from "../../data/shapes.js";
@@ -12,17 +13,12 @@ export function GroupFigures({ group: shown }: { readonly group: GroupLag }) {
   const { topic, group, lag, lagSeconds, members, partitions } = shown;
   const late = isFarBehind(shown) ? "warn" : undefined;
   const path = `/lag?topic=${seg(topic)}&group=${seg(group)}`;
-  const drain = useLive<{ drainSeconds: number | null }>(path, 5_000).data?.drainSeconds;
+  const drain = useDrain(path);
   const own = useStats()?.groups.find((one) => one.topic === topic && one.group === group);
   const inFlight = partitions.reduce((sum, one) => sum + one.inFlight, 0);
   return (
     <div class="grid grid-cols-2 gap-4 md:grid-cols-4">
-      <Figure
-        name="Lag"
-        value={si(lag)}
-        detail={drainText(lag, drain, own?.deliveredPerSecond ?? 0)}
-        tone={late}
-      >
+      <Figure name="Lag" value={si(lag)} detail={lag === 0 ? "up to date" : drain} tone={late}>
         <Sparkline values={rings.of(lagRing(topic, group))} color="lag" width={80} />
       </Figure>
       <Figure
@@ -52,8 +48,11 @@ export function GroupFigures({ group: shown }: { readonly group: GroupLag }) {
   );
 }
 
-function drainText(lag: number, drain: number | null | undefined, perSecond: number): string {
-  if (lag === 0) return "up to date";
-  if (typeof drain === "number") return `drains in ~${duration(drain)}`;
-  return perSecond > 0 ? "being worked on" : "not draining now";
+/** How long it takes to catch up. The hub tells from how lag went between two looks: after the first one nothing is known. */
+function useDrain(path: string): string {
+  const { data, atMs } = useLive<{ drainSeconds: number | null }>(path, 5_000);
+  const first = useRef({ path, atMs });
+  if (first.current.path !== path || first.current.atMs === 0) first.current = { path, atMs };
+  if (typeof data?.drainSeconds === "number") return `drains in ~${duration(data.drainSeconds)}`;
+  return atMs > first.current.atMs ? "not draining now" : "";
 }

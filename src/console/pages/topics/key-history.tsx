@@ -50,7 +50,7 @@ export function KeyHistory({ detail }: { readonly detail: TopicDetail }) {
 
 function Step({ event, before }: { readonly event: EventRecord; readonly before: EventRecord | undefined }) {
   return (
-    <li class="grid gap-x-6 gap-y-2 px-4 py-3 md:grid-cols-[14rem_1fr]">
+    <li class="grid gap-x-6 gap-y-2 px-4 py-3 md:grid-cols-[15.5rem_1fr]">
       <div class="flex flex-col items-start gap-1 text-sm">
         <Moment ts={event.ts} />
         <span class="text-xs text-faint">

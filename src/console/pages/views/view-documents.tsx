@@ -154,6 +154,8 @@ function columnsOf(view: string, items: readonly ViewRecord[]): Column<ViewRecor
     }
   }
   const fields = [...counts.keys()].slice(0, MAX_FIELDS);
+  const numbers = new Set(fields.filter((field) => areNumbers(items, field)));
+  const widest = fields.findLast((field) => !numbers.has(field));
   return [
     {
       id: "key",
@@ -170,8 +172,8 @@ function columnsOf(view: string, items: readonly ViewRecord[]): Column<ViewRecor
         id: field,
         head: <OrderBy field={field} />,
         wide: i > 1 || (i > 0 && "tablet"),
-        grow: i === fields.length - 1,
-        ...(areNumbers(items, field) && { align: "right" }),
+        grow: field === widest,
+        ...(numbers.has(field) && { align: "right" }),
         cell: (row) => <span class="text-soft">{oneLine(row[field] ?? "", 60)}</span>,
       }),
     ),
