@@ -140,15 +140,14 @@ describe("a topic of 100,000 events", () => {
   it("goes on with the next events where one is, not at the top, and draws only what is seen", async () => {
     const page = await at("/ui/topics/sensor.readings");
     await sees(page, "100 shown, 100 looked at");
-    const table = page.locator("[data-table=events]");
-    await table.evaluate((box) => box.scrollTo(0, box.scrollHeight));
-    await page.getByText("sensor-400").first().waitFor();
-    const before = await table.evaluate(({ scrollTop }) => scrollTop);
+    const last = page.locator("[data-row='99']");
+    await last.scrollIntoViewIfNeeded();
     for (const shown of [200, 300, 400]) {
       await page.getByRole("button", { name: "Load more" }).click();
       await sees(page, `${shown} shown, ${shown} looked at`);
     }
-    expect(Math.abs((await table.evaluate(({ scrollTop }) => scrollTop)) - before)).toBeLessThan(40);
+    const { y } = (await last.boundingBox()) ?? { y: -1 };
+    expect([y > 0, y < 900]).toEqual([true, true]);
     expect(await page.locator("[data-row]").count()).toBeLessThan(100);
   });
 

@@ -10,7 +10,7 @@ import { isFarBehind, mayBeBehind, topicRing } from "../../data/stats-past.js";
 import { Badge } from "../../ui/badge.js";
 import { CopyCommand } from "../../ui/copy.js";
 import { FilterBox, passes } from "../../ui/fields.js";
-import { bytes, count, duration, plural, rate, si } from "../../ui/format.js";
+import { bytes, count, duration, plural, rate, shortDuration, si } from "../../ui/format.js";
 import { Link } from "../../ui/link.js";
 import { PageHead, Section } from "../../ui/page.js";
 import { Sparkline } from "../../ui/sparkline.js";
@@ -193,7 +193,9 @@ function GroupsInRow({ groups, lag }: { readonly groups: readonly GroupStats[]; 
       ) : (
         <span class={late ? "text-warn" : ""}>
           {si(lag)}
-          <span class="max-sm:hidden"> behind</span> · {duration(worst?.lagSeconds ?? 0)}
+          <span class="max-sm:hidden"> behind</span> ·{" "}
+          <span class="max-sm:hidden">{duration(worst?.lagSeconds ?? 0)}</span>
+          <span class="sm:hidden">{shortDuration(worst?.lagSeconds ?? 0)}</span>
         </span>
       )}
     </span>
