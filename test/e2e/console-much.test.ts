@@ -188,6 +188,11 @@ describe("more than one page of documents", () => {
 });
 
 describe("many groups", () => {
+  it("one that a key holds up is called so, however little it is behind", async () => {
+    const page = await at("/ui/groups/mailer");
+    await page.locator("header").getByText("held up", { exact: true }).waitFor();
+  });
+
   it("many that are paused are one line of the overview, which leads to them", async () => {
     const names = ["a", "b", "c"].map((name) => `sleeper-${name}`);
     for (const group of names) {

@@ -1,11 +1,12 @@
 /** One group on one of its topics: how far, who owns what, what holds it up, and what can be done about it. */
-import { ListChecks, MoveHorizontal, Pause } from "lucide-preact";
+import { ListChecks, MoveHorizontal, Pause, TriangleAlert } from "lucide-preact";
 import { useRef, useState } from "preact/hooks";
 import { query, setQuery, to } from "../../app/router.js";
 import { may } from "../../app/session.js";
 import { seg } from "../../data/api.js";
 import { useLive } from "../../data/live.js";
-import type { GroupDetail, GroupLag } from "../../data/shapes.js";
+import type { GroupDetail, GroupLag, Why } from "../../data/shapes.js";
+import { Badge } from "../../ui/badge.js";
 import { Button } from "../../ui/button.js";
 import { CopyCommand } from "../../ui/copy.js";
 import { SelectField } from "../../ui/fields.js";
@@ -40,7 +41,7 @@ export function GroupDetailPage({ group }: { readonly group: string }) {
         title={group}
         mono
         crumbs={[{ label: "Groups", href: to("groups") }]}
-        badges={chosen && <GroupState group={chosen} />}
+        badges={chosen && (isHeldUp(chosen, why.data) ? <HeldUp /> : <GroupState group={chosen} />)}
         actions={chosen && <Actions group={chosen} />}
       >
         {chosen && <OnTopic chosen={chosen.topic} topics={topics.map(({ topic }) => topic)} />}
@@ -68,6 +69,19 @@ export function GroupDetailPage({ group }: { readonly group: string }) {
         }
       </Loaded>
     </>
+  );
+}
+
+/** Others of its keys may go on: what the list of groups knows of it is only how far it is. */
+function isHeldUp({ paused }: GroupLag, why: Why | undefined): boolean {
+  return paused === undefined && (why?.items[0]?.blocked ?? []).length > 0;
+}
+
+function HeldUp() {
+  return (
+    <Badge tone="warn" icon={TriangleAlert}>
+      held up
+    </Badge>
   );
 }
 
