@@ -12,12 +12,7 @@ import { ROLES, type RoleName } from "./roles.js";
 export type StoreName = "embedded" | "mongo" | "batches";
 
 /** Who meets the layout of the log; for the others "batches" is "mongo" once more, and the long runs have them all. */
-const MEET_THE_LAYOUT: ReadonlySet<RoleName> = new Set([
-  "compactor",
-  "changelog",
-  "transactional",
-  "remover",
-]);
+const MEET_THE_LAYOUT: ReadonlySet<RoleName> = new Set(["compactor", "changelog", "transactional"]);
 
 export function tells(store: StoreName, role: RoleName): boolean {
   return store !== "batches" || MEET_THE_LAYOUT.has(role);
