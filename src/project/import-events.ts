@@ -5,12 +5,12 @@
  * The first line that is wrong ends it, with its number in the error; what came before it is in.
  */
 import { addToList } from "../model/add-to-list.js";
-import { derivedId } from "../model/derived-id.js";
 import { BusError } from "../model/errors.js";
-import type { PublishedRecord, PublishItem } from "../model/event-bus.js";
+import type { PublishedRecord } from "../model/event-bus.js";
 import { checkOptionNames, namesOf } from "../model/known-options.js";
 import { type TopicRef, topicName } from "../model/topic.js";
 import { checkHost, type Host } from "./host.js";
+import { type ImportLine, importLine } from "./import-line.js";
 import { LineSplitter, lineError, type NdjsonLine } from "./ndjson.js";
 import { checkFunctions, checkObject, checkRange } from "./option-checks.js";
 import { ResumePoint } from "./resume-point.js";
@@ -80,139 +80,153 @@ export async function importEvents(
   checkOptionNames("importEvents", options, OPTIONS);
   checkRange("maxLineBytes", options.maxLineBytes, 1);
   checkFunctions({ onProgress: options.onProgress });
-  const point = await ResumePoint.load<{ lines: number }>(host.store.registry, "import", options.resume);
-  const importer = new Importer(host, options, point.value?.lines ?? 0);
+  const place = await ResumePoint.load<{ lines: number }>(host.store.registry, "import", options.resume);
+  const importer = new Importer(host, options, place);
   const { clock, tasks } = host;
   const name = `import ${options.topic === undefined ? "*" : topicName(options.topic)}`;
   const task = finiteTask(
     { kind: "import", name, clock, board: tasks, stats: () => ({ ...importer.result }) },
     async (stopped) => {
       const signal = options.signal === undefined ? stopped : AbortSignal.any([stopped, options.signal]);
-      await importer.run(source, (lines) => point.save({ lines }), signal);
-      if (importer.result.complete) await point.forget();
+      await importer.run(source, signal);
+      if (importer.result.complete) await place.forget();
     },
   );
   await task.done;
   return importer.result;
 }
 
-interface Pending {
-  readonly line: number;
-  readonly topic: TopicRef;
-  readonly item: PublishItem;
-  readonly chars: number;
-}
-
 class Importer {
   readonly #host: Host;
   readonly #options: ImportOptions;
+  readonly #save: (lines: number) => Promise<void>;
   readonly #skipThrough: number;
   readonly #counts = { lines: 0, imported: 0, duplicates: 0 };
-  #batch: Pending[] = [];
+  /** Lines that were read while others are on their way. */
+  #batch: ImportLine[] = [];
   #chars = 0;
+  #sending: Promise<void> | undefined;
+  #savedThrough: number;
+  /** Aborts, with the reason, once something could not be published: its source may well stall then. */
+  readonly #refused = new AbortController();
   #complete = false;
 
-  constructor(host: Host, options: ImportOptions, skipThrough: number) {
+  constructor(host: Host, options: ImportOptions, place: ResumePoint<{ lines: number }>) {
     this.#host = host;
     this.#options = options;
-    this.#skipThrough = skipThrough;
+    this.#save = (lines) => place.save({ lines });
+    this.#skipThrough = place.value?.lines ?? 0;
+    this.#savedThrough = this.#skipThrough;
   }
 
   get result(): Imported {
     return { ...this.#counts, complete: this.#complete };
   }
 
-  async run(
-    source: NdjsonSource,
-    save: (lines: number) => Promise<void>,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const lines = linesOf(source, this.#options.maxLineBytes ?? MAX_LINE_BYTES);
+  async run(source: NdjsonSource, signal: AbortSignal): Promise<void> {
+    const chunks = chunksOf(source);
+    const over = AbortSignal.any([signal, this.#refused.signal]);
     try {
-      await this.#take(lines, save, signal);
+      await this.#readAll(chunks, over);
     } finally {
-      const closed = lines.return(undefined).catch(() => undefined);
+      const closed = chunks.return(undefined).catch(() => undefined);
+      // What stands before a wrong line is in.
+      await this.#sendRest();
       // One that has stalled may never say that it is closed.
-      if (!signal.aborted) await closed;
+      if (!over.aborted) await closed;
     }
-    this.#complete = !signal.aborted;
+    this.#complete = !over.aborted;
   }
 
-  async #take(
-    lines: AsyncGenerator<NdjsonLine>,
-    save: (lines: number) => Promise<void>,
-    signal: AbortSignal,
-  ): Promise<void> {
-    let saved = this.#skipThrough;
-    const flush = async (atOnce: boolean): Promise<void> => {
-      await this.#flush();
-      if (this.#counts.lines < saved + (atOnce ? 1 : SAVE_EVERY_LINES)) return;
-      await save(this.#counts.lines);
-      saved = this.#counts.lines;
-    };
+  async #readAll(chunks: AsyncGenerator<Buffer>, over: AbortSignal): Promise<void> {
+    const splitter = new LineSplitter(this.#options.maxLineBytes ?? MAX_LINE_BYTES);
     for (;;) {
-      let pending: Pending | null;
-      try {
-        pending = await this.#next(lines, signal);
-      } catch (error) {
-        // What stands before the wrong line is in.
-        await flush(true);
-        throw error;
-      }
-      if (pending === null) break;
-      this.#batch.push(pending);
-      this.#chars += pending.chars;
-      if (this.#batch.length >= BATCH_EVENTS || this.#chars >= BATCH_CHARS) await flush(false);
+      const next = await unlessAborted(() => chunks.next(), over);
+      if (next === null) return;
+      if (next.done) return this.#take(splitter.end(), over);
+      await this.#take(splitter.push(next.value), over);
+      // A source that trickles must not keep anybody waiting.
+      this.#send();
     }
-    await flush(true);
   }
 
-  /** The next line that is not done yet; null at the end, or when it is to stop. */
-  async #next(lines: AsyncGenerator<NdjsonLine>, signal: AbortSignal): Promise<Pending | null> {
-    for (;;) {
-      const next = await unlessAborted(() => lines.next(), signal);
-      if (next === null || next.done) return null;
-      if (next.value.number > this.#skipThrough) return pendingOf(next.value, this.#options);
+  async #take(lines: Iterable<NdjsonLine>, over: AbortSignal): Promise<void> {
+    for (const line of lines) {
+      if (over.aborted) return;
+      if (line.number <= this.#skipThrough) continue;
+      this.#batch.push(importLine(line, this.#options));
+      this.#chars += line.text.length;
+      if (!this.#isFull) continue;
+      this.#send();
+      while (this.#isFull && !over.aborted) await this.#sending;
     }
+  }
+
+  get #isFull(): boolean {
+    return this.#batch.length >= BATCH_EVENTS || this.#chars >= BATCH_CHARS;
+  }
+
+  /** One batch after the other: what comes later must not be there if this one fails (P4). */
+  #send(): void {
+    if (this.#sending !== undefined || this.#batch.length === 0) return;
+    this.#sending = this.#flush().then(
+      () => {
+        this.#sending = undefined;
+        this.#send();
+      },
+      (error) => {
+        this.#sending = undefined;
+        this.#batch = [];
+        this.#chars = 0;
+        this.#refused.abort(error);
+      },
+    );
+  }
+
+  async #sendRest(): Promise<void> {
+    this.#send();
+    while (this.#sending !== undefined) await this.#sending;
+    if (this.#counts.lines > this.#savedThrough) await this.#save(this.#counts.lines);
+    this.#refused.signal.throwIfAborted();
   }
 
   async #flush(): Promise<void> {
     const batch = this.#batch;
-    const last = batch.at(-1);
-    if (last === undefined) return;
     this.#batch = [];
     this.#chars = 0;
-    const byTopic = new Map<string, Pending[]>();
-    for (const pending of batch) {
-      const name = topicName(pending.topic);
-      addToList(byTopic, name, pending);
-    }
-    for (const list of byTopic.values()) await this.#publish(list);
-    this.#counts.lines = last.line;
+    const byTopic = new Map<string, ImportLine[]>();
+    for (const line of batch) addToList(byTopic, topicName(line.topic), line);
+    const outcomes = await Promise.allSettled([...byTopic.values()].map((lines) => this.#publish(lines)));
+    const wrong = outcomes.flatMap((outcome) => (outcome.status === "rejected" ? [outcome.reason] : []));
+    if (wrong.length > 0) throw firstOf(wrong);
+    this.#counts.lines = batch.at(-1)?.number ?? this.#counts.lines;
     this.#options.onProgress?.(this.result);
+    if (this.#counts.lines < this.#savedThrough + SAVE_EVERY_LINES) return;
+    await this.#save(this.#counts.lines);
+    this.#savedThrough = this.#counts.lines;
   }
 
-  async #publish(list: readonly Pending[]): Promise<void> {
-    const { topic } = list[0] as Pending;
+  async #publish(lines: readonly ImportLine[]): Promise<void> {
+    const { topic } = lines[0] as ImportLine;
     try {
-      const items = list.map(({ item }) => item);
+      const items = lines.map(({ item }) => item);
       this.#count(await this.#host.publishMany(topic, items));
     } catch (error) {
       const failed = BusError.from(error).details?.failed as { index: number }[] | undefined;
       // Refused as a whole before anything was sent: line by line it shows which one is wrong.
-      if (failed === undefined) return this.#publishSingly(list);
-      const first = failed.reduce((least, { index }) => Math.min(least, index), list.length);
-      throw lineError(list[first]?.line ?? 0, BusError.from((error as BusError).cause ?? error));
+      if (failed === undefined) return this.#publishSingly(lines);
+      const first = failed.reduce((least, { index }) => Math.min(least, index), lines.length);
+      throw lineError(lines[first]?.number ?? 0, BusError.from((error as BusError).cause ?? error));
     }
   }
 
-  async #publishSingly(list: readonly Pending[]): Promise<void> {
-    for (const { topic, item, line } of list) {
+  async #publishSingly(lines: readonly ImportLine[]): Promise<void> {
+    for (const { topic, item, number } of lines) {
       const { payload, ...options } = item;
       try {
         this.#count([await this.#host.publish(topic, payload, options)]);
       } catch (error) {
-        throw lineError(line, BusError.from(error));
+        throw lineError(number, BusError.from(error));
       }
     }
   }
@@ -225,18 +239,22 @@ class Importer {
   }
 }
 
-async function* linesOf(source: NdjsonSource, maxBytes: number): AsyncGenerator<NdjsonLine> {
-  const splitter = new LineSplitter(maxBytes);
+/** Of several errors, the one of the first line. */
+function firstOf(errors: readonly unknown[]): unknown {
+  const lineIn = (error: unknown): number => Number(BusError.from(error).details?.line ?? 0);
+  return errors.reduce((first, error) => (lineIn(error) < lineIn(first) ? error : first));
+}
+
+async function* chunksOf(source: NdjsonSource): AsyncGenerator<Buffer> {
   const whole = typeof source === "string" || source instanceof Uint8Array;
-  if (whole || !(Symbol.asyncIterator in source)) {
-    for (const piece of whole ? [source] : (source as Iterable<string | Uint8Array>)) {
-      yield* splitter.push(bufferOf(piece));
-      if (typeof piece === "string" && !piece.endsWith("\n")) yield* splitter.push(NEWLINE);
-    }
-  } else {
-    for await (const chunk of source) yield* splitter.push(bufferOf(chunk));
+  if (!whole && Symbol.asyncIterator in source) {
+    for await (const chunk of source) yield bufferOf(chunk);
+    return;
   }
-  yield* splitter.end();
+  for (const piece of whole ? [source] : (source as Iterable<string | Uint8Array>)) {
+    yield bufferOf(piece);
+    if (typeof piece === "string" && !piece.endsWith("\n")) yield NEWLINE;
+  }
 }
 
 /** Null once the signal aborts: a source that has stalled must not keep anybody from stopping. */
@@ -269,51 +287,4 @@ function bufferOf(chunk: unknown): Buffer {
   if (typeof chunk === "string") return Buffer.from(chunk, "utf8");
   if (chunk instanceof Uint8Array) return Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
   throw new BusError("INVALID_OPTION", "importEvents reads text or bytes");
-}
-
-function pendingOf({ number, text }: NdjsonLine, options: ImportOptions): Pending {
-  const line = parse(number, text);
-  const topic = options.topic ?? line.topic;
-  if (typeof topic !== "string" && typeof topic !== "object") {
-    throw lineError(number, new BusError("INVALID_TOPIC", 'it names no "topic", and none was given'));
-  }
-  if (!("payload" in line)) throw lineError(number, invalid('it has no "payload"'));
-  const { id, ts, key, headers, tags, caused_by, sid, payload, partition } = line;
-  const given = Object.entries({ ts, key, headers, tags, caused_by, sid }).filter(
-    ([, value]) => value != null,
-  );
-  return {
-    line: number,
-    topic,
-    chars: text.length,
-    item: {
-      ...(Object.fromEntries(given) as Omit<PublishItem, "payload">),
-      payload,
-      ...idOf(id, number, text, options),
-      ...(options.keepPartitions && partition !== undefined ? { partition } : undefined),
-    },
-  };
-}
-
-/** A line without an id is new each time, unless the import has a name: then the line's place and text make one. */
-function idOf(id: string | undefined, number: number, text: string, options: ImportOptions): { id?: string } {
-  if (id !== undefined) return { id };
-  return options.resume === undefined ? {} : { id: derivedId(`import ${options.resume}`, text, number) };
-}
-
-type Line = Partial<PublishItem> & { readonly topic?: string };
-
-function parse(number: number, text: string): Line {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (error) {
-    throw lineError(number, new BusError("INVALID_PAYLOAD", "it is not JSON", { cause: error }));
-  }
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Line;
-  throw lineError(number, invalid("it is not an object with an event's fields"));
-}
-
-function invalid(message: string): BusError {
-  return new BusError("INVALID_PAYLOAD", message);
 }

@@ -1,4 +1,5 @@
 /** Splits bytes into lines, as they come, with bounded memory: a line that is too long is refused, not gathered. */
+import { isUtf8 } from "node:buffer";
 import { BusError } from "../model/errors.js";
 
 export interface NdjsonLine {
@@ -17,7 +18,6 @@ export class LineSplitter {
   #parts: Buffer[] = [];
   #bytes = 0;
   #number = 0;
-  readonly #decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
@@ -55,12 +55,9 @@ export class LineSplitter {
   }
 
   #decode(bytes: Buffer): string {
-    try {
-      const text = this.#decoder.decode(bytes);
-      return this.#number === 1 && text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text;
-    } catch (error) {
-      throw lineError(this.#number, new BusError("INVALID_PAYLOAD", "it is not UTF-8", { cause: error }));
-    }
+    if (!isUtf8(bytes)) throw lineError(this.#number, new BusError("INVALID_PAYLOAD", "it is not UTF-8"));
+    const text = bytes.toString();
+    return this.#number === 1 && text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text;
   }
 }
 

@@ -7,7 +7,7 @@ import type { Seq } from "../../model/event.js";
 import { type Batch, BatchCursor } from "../batch-codec.js";
 import type { BatchHead } from "./batches.js";
 import { IdIndex } from "./id-index.js";
-import { isSpanned, isUuid7 } from "./id-lookup.js";
+import { isSpanned, isUuid7 } from "./id-span.js";
 import { KeyIndex } from "./key-index.js";
 import type { Connection } from "./sqlite.js";
 

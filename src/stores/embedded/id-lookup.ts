@@ -9,38 +9,14 @@
  * - All other ids have an entry in that index: see id-index.
  * - UUIDv7 of batches that were in sheets and have been joined (sheet-filer) have an entry in the index of filed ids.
  *
- * Whether there is an entry follows from the batch alone: a UUIDv7 with a time inside [min_idt, max_idt] has none.
+ * Of the UUIDv7, many are looked for at once: see timed-lookup.
  */
-import type { Batch, BatchCursor } from "../batch-codec.js";
 import { ID_BYTES, textIndexKey, uuidIndexKey, uuidTimeMs, writeUuid } from "../id-key.js";
-import { type Batches, type BatchHead, FIRST_SEQ, PART } from "./batches.js";
+import type { Batches } from "./batches.js";
 import { EventFinder } from "./event-finder.js";
 import type { IdIndex, Place } from "./id-index.js";
-import { seqOfUuid } from "./sheets.js";
 import type { Connection } from "./sqlite.js";
-
-/** Widest span of id times in one batch. */
-export const SPAN_MS = 256;
-/** Ids whose time is farther than this from the clock are never put into a span: they would stretch the search. */
-export const MAX_CLOCK_GAP_MS = 3_600_000;
-
-export function isInSpan(head: Pick<BatchHead, "minIdt" | "maxIdt">, timeMs: number): boolean {
-  return head.minIdt !== null && head.maxIdt !== null && timeMs >= head.minIdt && timeMs <= head.maxIdt;
-}
-
-/** Whether the event that a cursor stands on is found by its batch's span, and so has no entry in the index. */
-export function isSpanned(
-  batch: Batch,
-  head: Pick<BatchHead, "minIdt" | "maxIdt">,
-  cursor: BatchCursor,
-): boolean {
-  const at = cursor.uuidAt;
-  return at >= 0 && isInSpan(head, uuidTimeMs(batch.ids, at));
-}
-
-export function isUuid7({ ids }: Batch, { uuidAt }: BatchCursor): boolean {
-  return uuidAt >= 0 && uuidTimeMs(ids, uuidAt) >= 0;
-}
+import { locateTimed } from "./timed-lookup.js";
 
 /** What one connection needs to find an id. */
 export interface IdSources {
@@ -50,64 +26,30 @@ export interface IdSources {
 }
 
 /** The place of an id, or undefined if no event of the log has it. */
-export function locate({ connection, batches, index }: IdSources, id: string): Place | undefined {
+export function locate(sources: IdSources, id: string): Place | undefined {
   const uuid = Buffer.allocUnsafe(ID_BYTES);
   const isUuid = writeUuid(id, uuid, 0);
   const timeMs = isUuid ? uuidTimeMs(uuid, 0) : -1;
-  const key = isUuid ? uuidIndexKey(uuid, 0) : textIndexKey(id);
-  if (timeMs < 0) {
-    index.refresh();
-    const hash = isUuid ? index.hash.ofUuid(uuid, 0) : index.hash.ofText(id);
-    return placeOf(new EventFinder(batches), index.places(hash), id) ?? indexed(connection, batches, key, id);
+  if (timeMs >= 0) {
+    const { connection, batches } = sources;
+    return locateTimed(connection, batches, [{ index: 0, ids: uuid, at: 0, timeMs }]).get(0);
   }
+  const { index } = sources;
+  index.refresh();
+  const finder = new EventFinder(sources.batches);
+  const hash = isUuid ? index.hash.ofUuid(uuid, 0) : index.hash.ofText(id);
   return (
-    spanned(connection, batches, uuid, timeMs) ??
-    inSheet(batches, uuid, timeMs) ??
-    indexed(connection, batches, key, id, "filed_id") ??
-    indexed(connection, batches, key, id)
+    placeOf(finder, index.places(hash), id) ?? placeOf(finder, olderPlaces(sources, isUuid ? uuid : id), id)
   );
 }
 
-function inSheet(batches: Batches, uuid: Buffer, timeMs: number): Place | undefined {
-  const found = batches.sheets.holding(uuid, timeMs);
-  if (found === undefined) return undefined;
-  const { piece, at } = found;
-  const seq = seqOfUuid(batches.load(piece), at);
-  return seq === undefined ? undefined : { part: piece.part, seq };
-}
-
-function spanned(connection: Connection, batches: Batches, uuid: Buffer, timeMs: number): Place | undefined {
+/** From before there was an index for ids that are no UUIDv7. */
+function olderPlaces({ connection }: IdSources, id: Buffer | string): readonly Place[] {
+  const key = typeof id === "string" ? textIndexKey(id) : uuidIndexKey(id, 0);
   const rows = connection
-    .sql(`SELECT ${PART}, ${FIRST_SEQ}, ids FROM batch WHERE min_idt >= ? AND min_idt <= ? AND max_idt >= ?`)
-    .all<[part: number, firstSeq: number, ids: Buffer]>(timeMs - SPAN_MS, timeMs, timeMs);
-  for (const [part, firstSeq, ids] of rows) {
-    const at = indexOfUuid(ids, uuid);
-    if (at < 0) continue;
-    const head = batches.holding(part, firstSeq);
-    const seq = head === undefined ? undefined : seqOfUuid(batches.load(head), at);
-    if (seq !== undefined) return { part, seq };
-  }
-  return undefined;
-}
-
-function indexOfUuid(ids: Buffer, uuid: Buffer): number {
-  for (let at = ids.indexOf(uuid); at >= 0; at = ids.indexOf(uuid, at + 1)) {
-    if (at % ID_BYTES === 0) return at;
-  }
-  return -1;
-}
-
-function indexed(
-  connection: Connection,
-  batches: Batches,
-  key: Buffer,
-  id: string,
-  index: "id_index" | "filed_id" = "id_index",
-): Place | undefined {
-  const row = connection
-    .sql(`SELECT part, seq FROM ${index} WHERE id = ?`)
-    .get<[part: number, seq: number]>(key);
-  return row && placeOf(new EventFinder(batches), [{ part: row[0], seq: row[1] }], id);
+    .sql("SELECT part, seq FROM id_index WHERE id = ?")
+    .all<[part: number, seq: number]>(key);
+  return rows.map(([part, seq]) => ({ part, seq }));
 }
 
 /** Which of the places an index tells of is that of the id: some may lead nowhere, or to another event. */

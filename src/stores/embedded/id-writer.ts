@@ -10,19 +10,27 @@ import type { Batches } from "./batches.js";
 import { EventFinder } from "./event-finder.js";
 import { type FoundDuplicate, idsBefore, type SentTwice, withPlaces } from "./found-duplicates.js";
 import { IdIndex, type Place } from "./id-index.js";
-import { isInSpan, isSpanned, isUuid7, locate, MAX_CLOCK_GAP_MS, placeOf, SPAN_MS } from "./id-lookup.js";
+import { locate, placeOf } from "./id-lookup.js";
+import { isInSpan, isSpanned, isUuid7, MAX_CLOCK_GAP_MS, SPAN_MS } from "./id-span.js";
 import type { IndexSizes } from "./index-merger.js";
 import { IndexWriter } from "./index-writer.js";
 import { NewIds } from "./new-ids.js";
 import type { Partitions } from "./partitions.js";
 import { RecentIds } from "./recent-ids.js";
 import type { Connection } from "./sqlite.js";
+import { locateTimed, type TimedId } from "./timed-lookup.js";
 
-interface AskedId {
+interface HashedId {
   /** Of the draft, in its request. */
   readonly index: number;
   readonly id: string;
   readonly hash: number;
+}
+
+/** Those to look for, by how they are kept. */
+interface AskedIds {
+  readonly timed: TimedId[];
+  readonly hashed: HashedId[];
 }
 
 export interface IdSpan {
@@ -128,7 +136,7 @@ export class IdWriter {
   duplicates(batches: readonly Batch[], check: "all" | readonly number[]): readonly FoundDuplicate[] {
     const wanted = check === "all" ? undefined : new Set(check);
     const again: SentTwice[] = [];
-    const asked: AskedId[] = [];
+    const asked: AskedIds = { timed: [], hashed: [] };
     let known: Map<string, number> | undefined;
     let index = -1;
     for (const batch of batches) {
@@ -144,10 +152,11 @@ export class IdWriter {
           continue;
         }
         known.set(id, index);
-        if (wanted?.has(index) !== false) asked.push({ index, id, hash: this.#hashOf(batch, cursor) });
+        if (wanted?.has(index) !== false) this.#ask(asked, index, batch, cursor);
       }
     }
-    return asked.length === 0 ? again : withPlaces(again, this.#locateAll(asked));
+    const isAsked = asked.timed.length > 0 || asked.hashed.length > 0;
+    return isAsked ? withPlaces(again, this.#locateAll(asked)) : again;
   }
 
   /** Takes note of a batch's ids, in whichever way each is kept. */
@@ -200,34 +209,32 @@ export class IdWriter {
     return true;
   }
 
-  /** In the index of ids that are no UUIDv7; -1 for a UUIDv7. */
-  #hashOf(batch: Batch, cursor: BatchCursor): number {
-    return isUuid7(batch, cursor) ? -1 : this.#index.index.hashOf(batch, cursor);
+  #ask({ timed, hashed }: AskedIds, index: number, batch: Batch, cursor: BatchCursor): void {
+    const { ids } = batch;
+    const at = cursor.uuidAt;
+    const timeMs = at < 0 ? -1 : uuidTimeMs(ids, at);
+    if (timeMs >= 0) timed.push({ index, ids, at, timeMs });
+    else hashed.push({ index, id: cursor.id, hash: this.#index.index.hashOf(batch, cursor) });
   }
 
   /** The places of those that are in the log, by index. */
-  #locateAll(asked: readonly AskedId[]): ReadonlyMap<number, Place> {
+  #locateAll({ timed, hashed }: AskedIds): ReadonlyMap<number, Place> {
     // They may have come with an earlier request of the same group.
     this.#rows.flush();
     this.flush();
     const sources = { connection: this.#connection, batches: this.#batches, index: this.#index.index };
-    const { hasOlder } = sources.index;
+    const places = locateTimed(this.#connection, this.#batches, timed);
     const finder = new EventFinder(this.#batches);
-    const places = new Map<number, Place>();
-    const found = (index: number, place: Place | undefined): void => {
+    const { hasOlder } = sources.index;
+    for (const { index, id, hash } of hasOlder ? hashed : this.#possible(hashed)) {
+      const place = hasOlder ? locate(sources, id) : placeOf(finder, sources.index.places(hash), id);
       if (place !== undefined) places.set(index, place);
-    };
-    const hashed: AskedId[] = [];
-    for (const one of asked)
-      if (one.hash < 0 || hasOlder) found(one.index, locate(sources, one.id));
-      else hashed.push(one);
-    for (const { index, id, hash } of this.#possible(hashed))
-      found(index, placeOf(finder, sources.index.places(hash), id));
+    }
     return places;
   }
 
   /** Those that may be in the index: nearly always none. */
-  #possible(asked: readonly AskedId[]): readonly AskedId[] {
+  #possible(asked: readonly HashedId[]): readonly HashedId[] {
     if (asked.length === 0) return asked;
     const marks = this.#index.index.marks(Float64Array.from(asked, ({ hash }) => hash));
     return asked.filter((_, i) => marks[i] !== 0);

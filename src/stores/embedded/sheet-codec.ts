@@ -31,9 +31,8 @@ export interface DecodedSheet {
   readonly pieces: readonly Piece[];
   /** Checksum that the data must have. */
   readonly crc: number;
-  /** Length of the data, and of the ids at its beginning. */
+  /** Length of the data. */
   readonly bytes: number;
-  readonly idsBytes: number;
 }
 
 const VERSION = 1;
@@ -120,7 +119,7 @@ export function decodedSheet(
     idsFrom = idsTo;
     dataFrom = dataTo;
   }
-  return { pieces, crc, bytes: data.length, idsBytes };
+  return { pieces, crc, bytes: data.length };
 }
 
 /** What a directory says, or undefined if it is damaged. */
@@ -139,7 +138,7 @@ export function decodeDirectory(sheet: number, directory: unknown): DecodedSheet
     idsFrom = idsTo;
     dataFrom = dataTo;
   }
-  return { pieces, crc: directory.readUInt32LE(CHECKED_FROM), bytes: dataFrom, idsBytes };
+  return { pieces, crc: directory.readUInt32LE(CHECKED_FROM), bytes: dataFrom };
 }
 
 function isSound(directory: unknown): directory is Buffer {

@@ -17,7 +17,7 @@ import { ID_BYTES } from "../id-key.js";
 import type { BatchWriter } from "./batch-writer.js";
 import type { BatchToWrite } from "./batches.js";
 import { FiledIds } from "./filed-ids.js";
-import { isSpanned } from "./id-lookup.js";
+import { isSpanned } from "./id-span.js";
 import type { Partitions } from "./partitions.js";
 import type { Piece } from "./sheet-codec.js";
 import { cut, type SheetBytes, type Sheets } from "./sheets.js";

@@ -13,9 +13,7 @@
  * A sheet whose directory is damaged is kept under its negative number when its turn to be filed comes.
  */
 import { crc32 } from "node:zlib";
-import type { Seq } from "../../model/event.js";
-import { type Batch, BatchCursor } from "../batch-codec.js";
-import { ID_BYTES } from "../id-key.js";
+import type { Batch } from "../batch-codec.js";
 import type { BatchToWrite } from "./batches.js";
 import {
   type DecodedSheet,
@@ -91,20 +89,13 @@ export class Sheets {
     return sheet?.isSound ? cut(piece, sheet.data) : undefined;
   }
 
-  /** The living piece that may hold an id, by the time in the id, and the id's place in the piece's ids. */
-  holding(uuid: Buffer, timeMs: number): { piece: Piece; at: number } | undefined {
+  /** Living pieces that note a span of times of their ids which meets this one. */
+  *spanning(firstMs: number, lastMs: number): Generator<Piece> {
     this.refresh();
-    for (const [number, { pieces, minIdt, maxIdt, idsBytes }] of this.#known) {
-      if (timeMs < minIdt || timeMs > maxIdt) continue;
-      const ids = this.open(number)?.data.subarray(0, idsBytes);
-      if (ids === undefined) continue;
-      for (let at = ids.indexOf(uuid); at >= 0; at = ids.indexOf(uuid, at + 1)) {
-        const piece = pieces.find(({ idsFrom, idsTo }) => at >= idsFrom && at < idsTo);
-        if (piece === undefined || !this.#isAlive(piece) || (at - piece.idsFrom) % ID_BYTES !== 0) continue;
-        return { piece, at: at - piece.idsFrom };
-      }
+    for (const { pieces, minIdt, maxIdt } of this.#known.values()) {
+      if (lastMs < minIdt || firstMs > maxIdt) continue;
+      for (const piece of pieces) if (meets(piece, firstMs, lastMs) && this.#isAlive(piece)) yield piece;
     }
-    return undefined;
   }
 
   /** Partition numbers from `below` on, in order, that have pieces in sheets up to `through`. */
@@ -215,8 +206,8 @@ export class Sheets {
       minIdt = Math.min(minIdt, piece.minIdt);
       maxIdt = Math.max(maxIdt, piece.maxIdt);
     }
-    const { pieces, crc, bytes, idsBytes } = sheet;
-    this.#known.set(id, { pieces, crc, bytes, idsBytes, minIdt, maxIdt });
+    const { pieces, crc, bytes } = sheet;
+    this.#known.set(id, { pieces, crc, bytes, minIdt, maxIdt });
     this.#pieces += sheet.pieces.length;
     this.#bytes += sheet.bytes;
   }
@@ -278,9 +269,6 @@ export function cut({ firstSeq, idsFrom, idsTo, dataFrom, dataTo }: Piece, data:
   return { firstSeq, ids: data.subarray(idsFrom, idsTo), data: data.subarray(dataFrom, dataTo) };
 }
 
-/** The seq of the event whose id stands at a place among the ids of a batch. */
-export function seqOfUuid(batch: Batch, at: number): Seq | undefined {
-  const cursor = new BatchCursor(batch);
-  while (cursor.next()) if (cursor.uuidAt === at) return cursor.seq;
-  return undefined;
+function meets({ minIdt, maxIdt }: Piece, firstMs: number, lastMs: number): boolean {
+  return minIdt !== null && maxIdt !== null && minIdt <= lastMs && maxIdt >= firstMs;
 }

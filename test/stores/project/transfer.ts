@@ -116,6 +116,22 @@ export function describeTransfer(bench: ProjectBench): void {
       expect(present.slice(0, 2)).toEqual([1, 2]);
     });
 
+    it("a line that is refused ends it, although its source has stalled; of several topics, the first one is named", async () => {
+      const [first, second] = [await bench.topic(), await bench.topic()];
+      const line = (topic: string, n: number): string =>
+        `${JSON.stringify({ id: `${topic}-${n}`, topic, payload: n, ...(n > 1 && { key: 7 }) })}\n`;
+      async function* stalled(): AsyncGenerator<string> {
+        yield [line(first, 1), line(second, 1), line(second, 2), line(first, 2)].join("");
+        await new Promise(() => undefined);
+      }
+      await expect(importEvents(bench.bus, stalled())).rejects.toMatchObject({
+        code: "INVALID_OPTION",
+        details: { line: 3 },
+      });
+      for (const topic of [first, second])
+        expect((await bench.events(topic)).map(({ payload }) => payload)).toEqual([1]);
+    });
+
     it("a line without an id is new each time, unless the import has a name", async () => {
       const topic = await bench.topic();
       const lines = ['{"payload":1}', '{"payload":1}'];
@@ -141,7 +157,7 @@ export function describeTransfer(bench: ProjectBench): void {
       expect(await bench.store.registry.tokens("import:")).toEqual(new Map());
     });
 
-    it("stops when told to, although its source has stalled; while it runs it shows on the board", async () => {
+    it("what a source that stalls has given is in; stops when told to; while it runs it shows on the board", async () => {
       const topic = await bench.topic();
       const stop = new AbortController();
       async function* stalled(): AsyncGenerator<string> {
@@ -151,7 +167,8 @@ export function describeTransfer(bench: ProjectBench): void {
       const importing = importEvents(bench.bus, stalled(), { topic, signal: stop.signal });
       await expect
         .poll(() => bench.bus.tasks.reports())
-        .toMatchObject([{ kind: "import", state: "running" }]);
+        .toMatchObject([{ kind: "import", state: "running", stats: { imported: 1 } }]);
+      expect(await bench.events(topic)).toHaveLength(1);
       stop.abort();
       expect(await importing).toEqual({ lines: 1, imported: 1, duplicates: 0, complete: false });
       expect(bench.bus.tasks.reports()).toEqual([]);
@@ -175,7 +192,7 @@ export function describeTransfer(bench: ProjectBench): void {
       await expect(importEvents(bench.bus, refused, { topic })).rejects.toMatchObject({
         code: "INVALID_OPTION",
       });
-      expect(told.slice(2)).toEqual(["asked", "closed"]);
+      await expect.poll(() => told.slice(2)).toEqual(["asked", "closed"]);
       // What it would say then would be said to nobody, and a failure of it would end the process.
       const stopped = { topic, signal: AbortSignal.abort() };
       expect(await importEvents(bench.bus, source("{}"), stopped)).toMatchObject({ complete: false });
