@@ -127,10 +127,12 @@ class TimedLookup {
     if (rows.length === mayFind) return false;
     for (const [part, firstSeq, minIdt, maxIdt] of rows) {
       if (!stretch.meets(minIdt, maxIdt)) continue;
-      const [ids] = this.#connection
+      const row = this.#connection
         .sql(`SELECT ids FROM batch WHERE pos = ${posOf("?1", "?2")}`)
-        .get<[Buffer]>(part, firstSeq) ?? [NO_IDS];
-      this.#among(ids, stretch, () => this.#batches.holding(part, firstSeq));
+        .get<[Buffer]>(part, firstSeq);
+      // A row whose shape is damaged may hold anything.
+      if (Buffer.isBuffer(row?.[0]))
+        this.#among(row[0], stretch, () => this.#batches.holding(part, firstSeq));
     }
     return true;
   }
@@ -179,8 +181,6 @@ class TimedLookup {
     if (id !== undefined && !this.#places.has(id.index)) this.#places.set(id.index, place);
   }
 }
-
-const NO_IDS = Buffer.alloc(0);
 
 /** A string of the bytes of a UUID, to be looked up by. */
 function textAt(ids: Buffer, at: number): string {
