@@ -1,11 +1,14 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
+import { LongestFirst } from "./test/support/longest-first.js";
 
 const source = (path: string): string => fileURLToPath(new URL(`./src/${path}`, import.meta.url));
 
 /** Command lines, examples, hubs: what they do can be waited for on a busy machine too. */
 const PROGRAMS =
   "test/e2e/{cli,cli-*,console-files,examples,hub-fuzz,hub-processes,hub-stores,project-scale,readme,serve-tracing,start}.test.ts";
+/** They put something in the place of a module, which no other file is to see. */
+const APART = "src/stores/embedded/{append-now,threads}.test.ts";
 const END_TO_END = {
   globalSetup: ["test/support/mongo/global-setup.ts", "test/support/console/global-setup.ts"],
   testTimeout: 180_000,
@@ -21,8 +24,10 @@ export default defineConfig({
     ],
   },
   test: {
-    // A small machine is the norm: two workers, whatever the core count says.
-    maxWorkers: 2,
+    // A small machine is the norm, whatever the core count says: one worker more than its two cores, since tests of
+    // stores and programs wait half of their time.
+    maxWorkers: 3,
+    sequence: { sequencer: LongestFirst },
     restoreMocks: true,
     // Conditions are waited for, not times: a deadline only has to tell "slow" from "never", on a busy machine too.
     expect: { poll: { timeout: 30_000 } },
@@ -39,7 +44,7 @@ export default defineConfig({
           name: "unit",
           include: ["src/**/*.test.ts", "test/unit/**/*.test.ts"],
           exclude: ["src/stores/**"],
-          // Two hundred files would load the same modules anew, which takes a third as long as all of their tests.
+          // Hundreds of files would load the same modules anew, which takes a third as long as all of their tests.
           isolate: false,
           testTimeout: 60_000,
           hookTimeout: 60_000,
@@ -50,12 +55,18 @@ export default defineConfig({
         test: {
           name: "stores",
           include: ["src/stores/**/*.test.ts", "test/stores/**/*.test.ts", "test/faults/**/*.test.ts"],
+          exclude: [APART],
           globalSetup: ["test/support/mongo/global-setup.ts"],
+          isolate: false,
           testTimeout: 120_000,
           hookTimeout: 120_000,
         },
       },
-      { extends: true, test: { name: "programs", include: [PROGRAMS], ...END_TO_END } },
+      {
+        extends: true,
+        test: { name: "stores-apart", include: [APART], testTimeout: 120_000, hookTimeout: 120_000 },
+      },
+      { extends: true, test: { name: "programs", include: [PROGRAMS], isolate: false, ...END_TO_END } },
       {
         extends: true,
         test: {
