@@ -28,7 +28,7 @@ describe.each(STORES)("processes on the %s store, killed", (store) => {
   it(
     "P1, P2, P3, P5, P8, P9: at any moment, over and over: nothing is lost or doubled, and the next goes on at once",
     async () => {
-      const cycles = store === "embedded" ? 8 : 5;
+      const cycles = store === "embedded" ? 6 : 4;
       const run = await inPlaceOf(server, store, (place) => runCrashes({ program, place, cycles, seed: 7 }));
       expect(run.anomalies).toEqual([]);
       expect(run.acked).toBeGreaterThan(50);
@@ -41,9 +41,9 @@ describe.each(STORES)("processes on the %s store, killed", (store) => {
   it(
     "P1, P2, P3, P5, P7, P8, P9: at each named point: nothing is lost or doubled",
     async () => {
-      const points = POINTS_OF.bus;
+      const points = store === "batches" ? POINTS_OF.layout : POINTS_OF.bus;
       const run = await inPlaceOf(server, store, (place) =>
-        runCrashes({ program, place, cycles: points.length, seed: 3, points }),
+        runCrashes({ program, place, cycles: points.length, seed: 3, points, endsSessions: true }),
       );
       expect(run.anomalies).toEqual([]);
       expect(run.deadLettered).toBeGreaterThan(0);

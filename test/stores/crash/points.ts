@@ -20,10 +20,15 @@ const APPENDS = {
   "after an append, before its answer": { call: "log.append", moment: "after" },
 } as const satisfies Record<string, Point>;
 
-/** Of a process that publishes, consumes and projects. */
-const BUS = {
+/** Where the layout of the log is met; for the other points "batches" is "mongo" once more. */
+const LAYOUT = {
   ...APPENDS,
   "between a dead letter and its cursor": { call: "log.append", moment: "after", about: isDeadLetter },
+} as const satisfies Record<string, Point>;
+
+/** Of a process that publishes, consumes and projects. */
+const BUS = {
+  ...LAYOUT,
   "before a cursor is stored": { call: "groups.commit", moment: "before" },
   "after a cursor is stored, before the answer": { call: "groups.commit", moment: "after" },
   "before a transaction": { call: "documents.transact", moment: "before" },
@@ -72,6 +77,7 @@ const POINTS: Readonly<Record<string, Point>> = {
 /** Where each kind of process is made to die. */
 export const POINTS_OF = {
   bus: Object.keys(BUS),
+  layout: Object.keys(LAYOUT),
   compactor: Object.keys(COMPACTOR),
   drainer: Object.keys(DRAINER),
   changefeed: Object.keys(CHANGEFEED),

@@ -9,6 +9,7 @@ import { seededRandom } from "../../../src/model/manual-clock.js";
 import { deadLetterTopic } from "../../../src/model/topic.js";
 import type { Store } from "../../../src/ports/store.js";
 import { checkHistory, type HistoryEvent } from "../../../src/testing/history/index.js";
+import { endSessions } from "../../support/ended-sessions.js";
 import { countByKey, wholeLog } from "../../support/kept-history.js";
 import { type StorePlace, storeAt } from "../../support/store-place.js";
 import { ToldProcess } from "../../support/told-process.js";
@@ -36,6 +37,8 @@ export interface CrashOptions {
   readonly points?: readonly string[];
   /** The process is killed between these times after it began to work. */
   readonly lifeMs?: readonly [number, number];
+  /** Those who died at a point are not waited for until their leases run out, where only a server holds these. */
+  readonly endsSessions?: boolean;
 }
 
 type Line = HistoryEvent | { readonly type: "ready" } | { readonly type: "draining" };
@@ -131,6 +134,20 @@ class Run {
     } finally {
       await this.#kill(child, member);
       if (joining !== null) await this.#kill(joining, joiner);
+    }
+    if (this.#options.endsSessions) await this.#endSessions(joining === null ? [child] : [child, joining]);
+  }
+
+  /** A store file sees by itself that a process is dead, and is opened by nobody in between. */
+  async #endSessions(dead: readonly ToldProcess<Line>[]): Promise<void> {
+    const { place } = this.#options;
+    if (place.path !== undefined) return;
+    const store = storeAt(place);
+    await store.open();
+    try {
+      for (const { pid } of dead) await endSessions(store, pid);
+    } finally {
+      await store.close();
     }
   }
 

@@ -5,7 +5,7 @@
 import { fileURLToPath } from "node:url";
 import { pause, systemClock } from "../../../../src/model/clock.js";
 import { seededRandom } from "../../../../src/model/manual-clock.js";
-import type { Store } from "../../../../src/ports/store.js";
+import { endSessions } from "../../../support/ended-sessions.js";
 import type { StorePlace } from "../../../support/store-place.js";
 import { ToldProcess } from "../../../support/told-process.js";
 import type { Death } from "../../crash/points.js";
@@ -67,14 +67,6 @@ export async function runKills(options: KillRunOptions): Promise<KillRun> {
     return { kills: cycles, anomalies: await assignment.anomalies() };
   } finally {
     await opened.close();
-  }
-}
-
-/** What time would do as well: the sessions of the dead end. */
-async function endSessions(store: Store, pid: number): Promise<void> {
-  const nowMs = Date.now();
-  for (const session of await store.groups.sessions({ nowMs })) {
-    if (session.pid === pid) await store.groups.close(session.member, { nowMs });
   }
 }
 
