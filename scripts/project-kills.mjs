@@ -3,7 +3,7 @@
  * judges what is left.
  *
  *   node scripts/project-kills.mjs [--role drainer|changelog|transactional|compactor|changefeed|remover|all]
- *                                  [--store embedded|mongo|all] [--cycles 50] [--seed 1] [--json]
+ *                                  [--store embedded|mongo|batches|all] [--cycles 50] [--seed 1] [--json]
  */
 import { parseArgs } from "node:util";
 import { compileProgram } from "./embedded-sources.mjs";
@@ -22,7 +22,7 @@ const compiled = (name) =>
 const { runKills } = await import(compiled("kill-run").href);
 const { inPlace } = await import(compiled("servers").href);
 const roles = ["drainer", "changelog", "transactional", "compactor", "changefeed", "remover"];
-const stores = ["embedded", "mongo"];
+const stores = ["embedded", "mongo", "batches"];
 const chosen = (all, one, option) => {
   if (one === "all") return all;
   if (all.includes(one)) return [one];

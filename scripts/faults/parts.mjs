@@ -93,9 +93,9 @@ export const PARTS = [
   }),
   existing(
     "role-kills",
-    "kill -9 of drainers, projectors, compactors and change feeds, on both durable stores",
+    "kill -9 of drainers, projectors, compactors and change feeds, on both durable stores and both layouts of MongoDB",
     {
-      ...{ short: 2, unit: "kills per role and store", unitMs: 12_000, weight: 3 },
+      ...{ short: 2, unit: "kills per role and store", unitMs: 18_000, weight: 3 },
       args: ({ count, seed }) => [
         script("project-kills.mjs"),
         "--cycles",
