@@ -108,5 +108,5 @@ describe("the examples of the command line", () => {
     // None of them speaks to a terminal here.
     expect(colored).toEqual([]);
     expect(await fixture.bus.topics()).not.toEqual([]);
-  }, 300_000);
+  }, 600_000);
 });
