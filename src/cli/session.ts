@@ -19,6 +19,12 @@ export interface CommonOptions {
   readonly context?: string;
 }
 
+/** Of commands that say what would happen, or ask before it does: see `withConsent`. */
+export interface ConsentOptions {
+  readonly dryRun?: boolean;
+  readonly yes?: boolean;
+}
+
 export class Session<O extends object = object> {
   readonly options: O & CommonOptions;
   readonly out: Output;

@@ -7,12 +7,10 @@ import { failure } from "../exit.js";
 import { demandBus } from "../own-bus.js";
 import { newCommand } from "../own-command.js";
 import { count, counted } from "../quantities.js";
-import { perform, type Session, withConnection, withConsent } from "../session.js";
+import { type ConsentOptions, perform, type Session, withConnection, withConsent } from "../session.js";
 
-interface CompactOptions {
+interface CompactOptions extends ConsentOptions {
   readonly keepHistory?: number;
-  readonly dryRun?: boolean;
-  readonly yes?: boolean;
 }
 
 export function compactCommand(): Command {

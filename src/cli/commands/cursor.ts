@@ -6,12 +6,11 @@ import { PLACES, type Place, place } from "../arguments.js";
 import { demandConsent } from "../consent.js";
 import { newCommand } from "../own-command.js";
 import { counted } from "../quantities.js";
-import { perform, type Session, withConnection, withConsent } from "../session.js";
+import { removeIfAgreed } from "../removal.js";
+import { type ConsentOptions, perform, type Session, withConnection, withConsent } from "../session.js";
 
-interface CursorOptions {
+interface CursorOptions extends ConsentOptions {
   readonly topic: string;
-  readonly dryRun?: boolean;
-  readonly yes?: boolean;
 }
 
 export function cursorCommand(): Command {
@@ -64,17 +63,14 @@ function meaning({ redelivered, skipped, events }: MovedGroup): string {
   return `${counted(redelivered, "settled event")} ${come(redelivered)} again, ${counted(skipped, "unsettled event")} never ${come(skipped)}, ${counted(events, "event")} ${lie} ahead.`;
 }
 
-async function remove(session: Session<CursorOptions>, group: string): Promise<void> {
-  const { out, options, signal } = session;
-  const { topic } = options;
-  const backend = await session.connect();
-  const ask = (dryRun: boolean): Promise<RemovedGroup> =>
-    backend.post(`/groups/${encodeURIComponent(group)}/remove`, { topic, dryRun });
-  const preview = await ask(true);
-  if (options.dryRun) return out.value(preview, `${lossOf(preview)} Nothing was changed.`);
-  await demandConsent(`${lossOf(preview)} Remove it?`, { yes: options.yes ?? false, signal });
-  const removed = await ask(false);
-  out.value(removed, `${group} was removed from ${topic}. ${lossOf(removed)}`);
+function remove(session: Session<CursorOptions>, group: string): Promise<void> {
+  const { topic } = session.options;
+  return removeIfAgreed<RemovedGroup>(session, {
+    path: `/groups/${encodeURIComponent(group)}/remove`,
+    body: { topic },
+    loss: lossOf,
+    done: (removed) => `${group} was removed from ${topic}. ${lossOf(removed)}`,
+  });
 }
 
 function lossOf({ group, unsettled }: RemovedGroup): string {

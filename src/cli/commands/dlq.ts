@@ -9,7 +9,7 @@ import { stoppedOr } from "../exit.js";
 import { factLines } from "../output.js";
 import { newCommand } from "../own-command.js";
 import { count, counted } from "../quantities.js";
-import { perform, type Session, withConnection, withConsent } from "../session.js";
+import { type ConsentOptions, perform, type Session, withConnection, withConsent } from "../session.js";
 
 interface Choice {
   readonly group?: string;
@@ -24,19 +24,15 @@ interface ListOptions extends Choice {
   readonly newest?: boolean;
 }
 
-interface RedriveOptions extends Choice {
+interface RedriveOptions extends Choice, ConsentOptions {
   readonly to?: string;
   readonly rate?: number;
   readonly limit?: number;
   readonly allGroups?: boolean;
-  readonly dryRun?: boolean;
-  readonly yes?: boolean;
 }
 
-interface DiscardOptions extends Choice {
+interface DiscardOptions extends Choice, ConsentOptions {
   readonly reason: string;
-  readonly dryRun?: boolean;
-  readonly yes?: boolean;
 }
 
 const PAGE = 1_000;

@@ -6,12 +6,10 @@ import { demandConsent } from "../consent.js";
 import { factLines, tableLines } from "../output.js";
 import { newCommand } from "../own-command.js";
 import { count, counted, duration } from "../quantities.js";
-import { perform, type Session, withConnection, withConsent } from "../session.js";
+import { type ConsentOptions, perform, type Session, withConnection, withConsent } from "../session.js";
 
-interface RequeueOptions {
+interface RequeueOptions extends ConsentOptions {
   readonly id?: readonly string[];
-  readonly dryRun?: boolean;
-  readonly yes?: boolean;
 }
 
 const MAX_DEAD = 1_000;

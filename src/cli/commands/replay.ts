@@ -7,18 +7,16 @@ import { stoppedOr } from "../exit.js";
 import { newCommand } from "../own-command.js";
 import { Progress } from "../progress.js";
 import { counted } from "../quantities.js";
-import { perform, type Session, withConnection, withConsent } from "../session.js";
+import { type ConsentOptions, perform, type Session, withConnection, withConsent } from "../session.js";
 import { whileWatched } from "../watched-task.js";
 
-interface ReplayOptions {
+interface ReplayOptions extends ConsentOptions {
   readonly from: Place;
   readonly until?: number;
   readonly key?: readonly string[];
   readonly tag?: string;
   readonly rate?: number;
   readonly resume?: string;
-  readonly dryRun?: boolean;
-  readonly yes?: boolean;
 }
 
 export function replayCommand(): Command {

@@ -8,14 +8,12 @@ import { parseJson, readText, wholeNumber } from "../arguments.js";
 import type { Backend } from "../backend.js";
 import { failure } from "../exit.js";
 import { newCommand } from "../own-command.js";
-import { perform, type Session, withConnection, withConsent } from "../session.js";
+import { type ConsentOptions, perform, type Session, withConnection, withConsent } from "../session.js";
 
-interface SchemaOptions {
+interface SchemaOptions extends ConsentOptions {
   readonly version?: number;
   readonly compat: string;
   readonly waive?: string;
-  readonly dryRun?: boolean;
-  readonly yes?: boolean;
 }
 
 export function schemaCommand(): Command {

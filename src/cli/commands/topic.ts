@@ -1,15 +1,10 @@
 /** `promethean topic`: removes one, after saying what that means. `promethean topics` looks at them. */
 import type { Command } from "commander";
 import type { RemovedTopic } from "../../bus/topic-removal.js";
-import { demandConsent } from "../consent.js";
 import { newCommand } from "../own-command.js";
 import { counted } from "../quantities.js";
-import { perform, type Session, withConnection, withConsent } from "../session.js";
-
-interface ConsentOptions {
-  readonly dryRun?: boolean;
-  readonly yes?: boolean;
-}
+import { removeIfAgreed } from "../removal.js";
+import { type ConsentOptions, perform, type Session, withConnection, withConsent } from "../session.js";
 
 export function topicCommand(): Command {
   const rm = newCommand(
@@ -22,16 +17,12 @@ export function topicCommand(): Command {
   );
 }
 
-async function remove(session: Session<ConsentOptions>, topic: string): Promise<void> {
-  const { out, options, signal } = session;
-  const backend = await session.connect();
-  const ask = (dryRun: boolean): Promise<RemovedTopic> =>
-    backend.post(`/topics/${encodeURIComponent(topic)}/remove`, { dryRun });
-  const preview = await ask(true);
-  if (options.dryRun) return out.value(preview, `${lossOf(preview)} Nothing was changed.`);
-  await demandConsent(`${lossOf(preview)} Remove it?`, { yes: options.yes ?? false, signal });
-  const removed = await ask(false);
-  out.value(removed, `${lossOf(removed)} It was removed.`);
+function remove(session: Session<ConsentOptions>, topic: string): Promise<void> {
+  return removeIfAgreed<RemovedTopic>(session, {
+    path: `/topics/${encodeURIComponent(topic)}/remove`,
+    loss: lossOf,
+    done: (removed) => `${lossOf(removed)} It was removed.`,
+  });
 }
 
 function lossOf({ topic, events, deadLetters, groups, others }: RemovedTopic): string {

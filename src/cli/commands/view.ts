@@ -11,18 +11,14 @@ import { finished } from "../jobs.js";
 import { newCommand } from "../own-command.js";
 import { Progress } from "../progress.js";
 import { count, counted } from "../quantities.js";
-import { perform, type Session, withConnection, withConsent } from "../session.js";
+import { removeIfAgreed } from "../removal.js";
+import { type ConsentOptions, perform, type Session, withConnection, withConsent } from "../session.js";
 
 interface ListOptions {
   readonly where?: Readonly<Record<string, string>>;
   readonly order?: string;
   readonly limit: number;
   readonly at?: number;
-}
-
-interface ConsentOptions {
-  readonly dryRun?: boolean;
-  readonly yes?: boolean;
 }
 
 export function viewCommand(): Command {
@@ -190,18 +186,17 @@ function rmCommand(): Command {
   return withConsent(withConnection(command)).action(perform<ConsentOptions, [string]>(remove));
 }
 
-async function remove(session: Session<ConsentOptions>, view: string): Promise<void> {
-  const { out, options, signal } = session;
-  const backend = await session.connect();
-  const ask = (dryRun: boolean): Promise<RemovedView> =>
-    backend.post(`/views/${encodeURIComponent(view)}/remove`, { dryRun });
-  const preview = await ask(true);
-  const along =
-    preview.others.length === 0 ? "" : `, with ${preview.others.join(", ")} of the same projector`;
-  const would = `${view}${along}: ${counted(preview.documents, "document")}, in all builds.`;
-  if (options.dryRun) return out.value(preview, `${would} Nothing was changed.`);
-  await demandConsent(`${would} Remove it?`, { yes: options.yes ?? false, signal });
-  out.value(await ask(false), `${would} It was removed.`);
+function remove(session: Session<ConsentOptions>, view: string): Promise<void> {
+  return removeIfAgreed<RemovedView>(session, {
+    path: `/views/${encodeURIComponent(view)}/remove`,
+    loss: lossOf,
+    done: (removed) => `${lossOf(removed)} It was removed.`,
+  });
+}
+
+function lossOf({ view, others, documents }: RemovedView): string {
+  const along = others.length === 0 ? "" : `, with ${others.join(", ")} of the same projector`;
+  return `${view}${along}: ${counted(documents, "document")}, in all builds.`;
 }
 
 function words({ view, same, added, removed, changed, switched, samples }: RebuildResult): string {
