@@ -6,6 +6,7 @@ import { mapInTurns } from "../model/map-in-turns.js";
 import { type GroupRef, type GroupState, groupKey, type Lease } from "../ports/groups.js";
 import type { PartitionHead } from "../ports/log.js";
 import { refuseInUse } from "../project/group-in-use.js";
+import { removeGroup } from "../project/group-pause.js";
 import { restingGroups } from "../project/resting-groups.js";
 import { SNAPSHOT_GROUP } from "../project/snapshot.js";
 import type { BusCore } from "./core.js";
@@ -100,8 +101,8 @@ export class Admin {
     await refuseFeeder(store.registry, ref);
     const unsettled = await countUnsettled(store.log, state);
     if (o.dryRun) return { topic, group, removed: false, unsettled };
-    await store.groups.remove(ref);
-    await this.#core.pauses.set(ref, null);
+    await removeGroup(store, ref);
+    await this.#core.pauses.look(true);
     const { actor = "bus" } = o;
     const details = { topic, unsettled, floors: state.leases.map(({ cursor }) => cursor.floor) };
     await store.registry.audit({ atMs: clock.now(), actor, action: "group.remove", target: group, details });

@@ -3,19 +3,12 @@
  * it lasts nothing new is handed out; what runs may finish and be settled. Other members notice within seconds.
  */
 import type { Clock } from "../model/clock.js";
-import { BusError } from "../model/errors.js";
-import type { JsonValue } from "../model/json.js";
 import { type GroupRef, groupKey } from "../ports/groups.js";
 import type { Registry } from "../ports/registry.js";
+import { type GroupPause, groupPauses, putGroupPause } from "../project/group-pause.js";
 
-const PREFIX = "group-pause:";
 /** Nobody looks more often than this. */
 const LOOK_MS = 1_000;
-
-export interface GroupPause extends GroupRef {
-  readonly by: string;
-  readonly sinceMs: number;
-}
 
 export class GroupPauses {
   readonly #registry: Registry;
@@ -39,18 +32,9 @@ export class GroupPauses {
 
   /** False if it was so already. */
   async set(ref: GroupRef, pause: GroupPause | null): Promise<boolean> {
-    const name = PREFIX + groupKey(ref);
-    for (;;) {
-      const token = await this.#registry.token(name);
-      if ((token === null) === (pause === null)) return false;
-      try {
-        await this.#registry.putToken(name, pause as JsonValue | null, { expected: token?.revision ?? 0 });
-        await this.look(true);
-        return true;
-      } catch (error) {
-        if (!BusError.is(error, "WRITE_CONFLICT")) throw error;
-      }
-    }
+    const changed = await putGroupPause(this.#registry, ref, pause);
+    if (changed) await this.look(true);
+    return changed;
   }
 
   /** Learns what others paused, unless it was looked at just now. `now`: what stands in the store at this moment counts. */
@@ -66,14 +50,9 @@ export class GroupPauses {
   async #read(): Promise<void> {
     const atMs = this.#clock.steady();
     this.#lookedMs = Number.NEGATIVE_INFINITY;
-    const tokens = await this.#registry.tokens(PREFIX);
+    const pauses = await groupPauses(this.#registry);
     this.#lookedMs = atMs;
-    this.#paused = new Map(
-      [...tokens.values()].map(({ value }) => {
-        const pause = value as unknown as GroupPause;
-        return [groupKey(pause), pause];
-      }),
-    );
+    this.#paused = new Map(pauses.map((pause) => [groupKey(pause), pause]));
     this.#onChanged();
   }
 }

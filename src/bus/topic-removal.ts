@@ -19,6 +19,7 @@ import type { Store } from "../ports/store.js";
 import { runningFeeds } from "../project/changefeed/running-feeds.js";
 import { viewsFedBy } from "../project/feeders.js";
 import { refuseInUse } from "../project/group-in-use.js";
+import { removeGroup } from "../project/group-pause.js";
 import { outcomesView } from "../project/letter-reading.js";
 import { countOpenLetters } from "../project/open-letters.js";
 import { SNAPSHOT_GROUP } from "../project/snapshot.js";
@@ -142,10 +143,9 @@ async function empty({ settings, pauses }: Parts, topic: string, heads: readonly
   for (const [partition, head] of heads.entries()) await log.trim(topic, partition, head);
   for (const ref of await groups.list(topic)) {
     await refuseMembers(store, ref, clock.now());
-    // First: a pause that stays behind would hold up a group of the same name later.
-    await pauses.set(ref, null);
-    await groups.remove(ref);
+    await removeGroup(store, ref);
   }
+  await pauses.look(true);
   await documents.drop(outcomesView(topic));
 }
 

@@ -12,6 +12,7 @@ import type { JsonObject } from "../model/json.js";
 import { checkOptionNames, namesOf } from "../model/known-options.js";
 import type { Handle } from "../model/task.js";
 import { CHANGELOG_OPTIONS } from "./changelog.js";
+import { removeGroup } from "./group-pause.js";
 import { checkHost, type Host } from "./host.js";
 import { checkChoice, checkObject, checkRange } from "./option-checks.js";
 import { type Projection, type ProjectorSource, projectionOf } from "./projection.js";
@@ -240,7 +241,7 @@ class Rebuild {
 
   async #removeGroup(build: string): Promise<void> {
     const { topic } = this.#projection;
-    await this.#host.store.groups.remove({ topic, group: this.#projection.group(build) });
+    await removeGroup(this.#host.store, { topic, group: this.#projection.group(build) });
   }
 
   async #caughtUp(group: string, signal: AbortSignal): Promise<void> {

@@ -10,6 +10,7 @@ import type { Registry } from "../ports/registry.js";
 import { groupOf } from "./changelog.js";
 import { isBuildOf } from "./feeders.js";
 import { refuseInUse } from "./group-in-use.js";
+import { removeGroup } from "./group-pause.js";
 import { checkHost, type Host } from "./host.js";
 import { forgetKeeper, keeperName, keeperOf, viewsOf } from "./kept-views.js";
 import { checkObject } from "./option-checks.js";
@@ -71,7 +72,7 @@ export async function removeView(
   const documents = tables.reduce((sum, table) => sum + table.documents, 0);
   const others = feeder.views.filter((one) => one !== view);
   if (options.dryRun) return { view, removed: false, documents, others };
-  for (const group of groups) await store.groups.remove({ topic: feeder.topic, group });
+  for (const group of groups) await removeGroup(store, { topic: feeder.topic, group });
   for (const table of tables) await store.documents.drop(table.view);
   await forget(store.registry, feeder);
   const details = { documents, others: [...others], topic: feeder.topic };

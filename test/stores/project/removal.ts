@@ -6,6 +6,7 @@ import { startTransactionalProjector } from "../../../src/project/transactional.
 import { removeView } from "../../../src/project/view-removal.js";
 import { failure } from "../../support/failure.js";
 import type { ProjectBench } from "./bench.js";
+import { dieAtEachChange } from "./dying-store.js";
 
 export function describeRemoval(bench: ProjectBench): void {
   /** Tables, groups and tokens whose names hold this. */
@@ -52,6 +53,24 @@ export function describeRemoval(bench: ProjectBench): void {
       expect(await bench.bus.view(view).get("k1")).toMatchObject({ n: 9 });
       await again.stop();
     });
+
+    it("leaves no trace, nor a pause, once whoever comes next has removed it, wherever the one who did ends", async () => {
+      await dieAtEachChange(bench.store, async (store, isDead) => {
+        const topic = await orders();
+        const view = `removed-${topic}`;
+        const projector = await startChangelogProjector(bench.bus, { topic, view });
+        await bench.drained(topic, `changelog:${view}`);
+        await projector.stop();
+        await bench.bus.admin.pause({ topic, group: `changelog:${view}` });
+        const outcome = await removeView(bench.hostOn(store), view).then(
+          () => "removed",
+          () => "died",
+        );
+        expect(outcome).toBe(isDead() ? "died" : "removed");
+        if ((await traces(topic, view)).length > 0) await removeView(bench.bus, view);
+        expect(await traces(topic, view)).toEqual([]);
+      });
+    }, 60_000);
 
     it("goes with the others that the same transactional projector keeps", async () => {
       const topic = await orders();

@@ -1,7 +1,8 @@
-/** A group that is removed while somebody joins it: the subscriber goes on as if it had been there first. */
+/** A group that is removed goes whole; while somebody joins it, the subscriber goes on as if it had been there first. */
 import { describe, expect, it } from "vitest";
 import { interceptStore } from "../../../src/testing/store-calls.js";
 import type { ProjectBench } from "./bench.js";
+import { dieAtEachChange } from "./dying-store.js";
 
 export function describeRemovedGroups(bench: ProjectBench): void {
   /** A topic of which the group has settled the first five of ten events. */
@@ -34,6 +35,21 @@ export function describeRemovedGroups(bench: ProjectBench): void {
       close: async () => undefined,
     });
   };
+
+  it("a group that is removed leaves no pause for a later one of its name, wherever the one who removes it ends", async () => {
+    await dieAtEachChange(bench.store, async (store, isDead) => {
+      const ref = await halfRead();
+      await bench.bus.admin.pause(ref);
+      const outcome = await (await bench.busOn(store)).admin.remove(ref).then(
+        () => "removed",
+        () => "died",
+      );
+      expect(outcome).toBe(isDead() ? "died" : "removed");
+      if ((await bench.store.groups.list(ref.topic)).length > 0) await bench.bus.admin.remove(ref);
+      const tokens = await bench.store.registry.tokens("group-pause:");
+      expect([...tokens.keys()].filter((name) => name.includes(ref.topic))).toEqual([]);
+    });
+  }, 60_000);
 
   describe("a group that is removed while somebody joins it", () => {
     it("P15: is there again where it stood, if the subscriber came in between", async () => {

@@ -1,12 +1,11 @@
 /** A topic that is removed: whole, whoever ends in the middle of it, and whoever has it open. */
 import { describe, expect, it } from "vitest";
 import { Fatal } from "../../../src/model/errors.js";
-import type { Store } from "../../../src/ports/store.js";
 import { discardDeadLetters } from "../../../src/project/dead-letters.js";
 import { outcomesView } from "../../../src/project/letter-reading.js";
-import { interceptStore } from "../../../src/testing/store-calls.js";
 import { failure } from "../../support/failure.js";
 import type { ProjectBench } from "./bench.js";
+import { dieAtEachChange } from "./dying-store.js";
 
 export function describeRemovedTopics(bench: ProjectBench): void {
   /** A topic with events, a paused group, a schema and dead letters, of which one was discarded. */
@@ -27,22 +26,6 @@ export function describeRemovedTopics(bench: ProjectBench): void {
     const schema = { topic, version: 1, compat: "none", document: {}, createdMs: 1 };
     await bench.store.registry.putSchema(schema, { expectedLatest: 0 });
     return topic;
-  };
-
-  /** The bench's store in the hands of a process that ends at its n-th change, which did or did not happen. */
-  const dyingAt = (n: number, applies: boolean): { store: Store; died: () => boolean } => {
-    let changes = 0;
-    const store = interceptStore(bench.store, {
-      around: async (call, proceed) => {
-        if (changes >= n) throw new Error("the process is dead");
-        if (call.kind === "read" || call.kind === "state" || ++changes < n) return proceed();
-        if (applies) await proceed();
-        throw new Error("the process died");
-      },
-      open: async () => undefined,
-      close: async () => undefined,
-    });
-    return { store, died: () => changes >= n };
   };
 
   const namesOf = async (topic: string): Promise<string[]> =>
@@ -78,24 +61,19 @@ export function describeRemovedTopics(bench: ProjectBench): void {
     });
 
     it("is there, or can be removed by whoever comes next, wherever the one who removes it ends", async () => {
-      let isFinished = false;
-      for (let n = 1; !isFinished; n++) {
-        for (const applies of [false, true]) {
-          const topic = await used();
-          const { store, died } = dyingAt(n, applies);
-          const bus = await bench.busOn(store);
-          const outcome = await bus.admin.removeTopic(topic).then(
-            () => "removed",
-            () => "died",
-          );
-          isFinished = !died();
-          expect(outcome).toBe(isFinished ? "removed" : "died");
-          const isThere = (await bench.store.registry.topic(topic)) !== null;
-          if (isThere) expect(await bench.bus.admin.removeTopic(topic)).toMatchObject({ removed: true });
-          else expect(await failure(bench.bus.admin.removeTopic(topic))).toMatchObject({ code: "NOT_FOUND" });
-          await expectNothingLeft(topic);
-        }
-      }
+      await dieAtEachChange(bench.store, async (store, isDead) => {
+        const topic = await used();
+        const bus = await bench.busOn(store);
+        const outcome = await bus.admin.removeTopic(topic).then(
+          () => "removed",
+          () => "died",
+        );
+        expect(outcome).toBe(isDead() ? "died" : "removed");
+        const isThere = (await bench.store.registry.topic(topic)) !== null;
+        if (isThere) expect(await bench.bus.admin.removeTopic(topic)).toMatchObject({ removed: true });
+        else expect(await failure(bench.bus.admin.removeTopic(topic))).toMatchObject({ code: "NOT_FOUND" });
+        await expectNothingLeft(topic);
+      });
     }, 120_000);
   });
 }
