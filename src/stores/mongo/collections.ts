@@ -145,6 +145,8 @@ export interface TopicDocument extends Document {
   readonly keyIndex?: boolean;
   /** It was removed when the sum of its heads was this, and is gone for as long as that is so (P2). */
   readonly removedAt?: number;
+  /** Of one that was removed: places of its last events are taken still, see leftovers.ts. */
+  readonly unswept?: true;
 }
 
 export interface SchemaDocument {

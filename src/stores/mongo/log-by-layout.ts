@@ -8,6 +8,7 @@ import { BatchLog } from "./batches/log.js";
 import type { Connection } from "./connection.js";
 import type { LayoutLog } from "./layout-log.js";
 import { MongoLog, type MongoLogOptions } from "./log.js";
+import { RemovedTopics } from "./removed-topics.js";
 import { KnownTraits, type TopicTraits } from "./topic-traits.js";
 
 type HeadsByTopic = ReadonlyMap<string, readonly PartitionHead[]>;
@@ -17,11 +18,13 @@ export class LogByLayout implements Log {
   readonly #traits: KnownTraits;
   readonly #documents: MongoLog;
   readonly #batches: BatchLog;
+  readonly #removed: RemovedTopics;
   readonly #heads: AskedTogether<string, HeadsByTopic>;
 
   constructor(connection: Connection, options: Omit<MongoLogOptions, "elsewhere">) {
     this.#connection = connection;
     this.#traits = new KnownTraits(connection);
+    this.#removed = new RemovedTopics(connection, this);
     this.#documents = new MongoLog(connection, {
       ...options,
       elsewhere: (ids, session) => this.#batches.retained(ids, session),
@@ -95,11 +98,17 @@ export class LogByLayout implements Log {
   }
 
   async trim(topic: string, partition: number, through: Seq): Promise<number> {
+    await this.#unmarkIfBack(topic);
     return await (await this.#logOf(topic)).trim(topic, partition, through);
   }
 
   async remove(topic: string, partition: number, seqs: readonly Seq[]): Promise<number> {
+    await this.#unmarkIfBack(topic);
     return await (await this.#logOf(topic)).remove(topic, partition, seqs);
+  }
+
+  #unmarkIfBack(topic: string): Promise<void> {
+    return this.#connection.gate.write(() => this.#removed.unmarkIfBack(topic));
   }
 
   async #logOf(topic: string): Promise<LayoutLog> {

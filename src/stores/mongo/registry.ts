@@ -9,6 +9,7 @@ import type { Signal } from "../../ports/store.js";
 import type { AuditDocument, SchemaDocument, TopicDocument } from "./collections.js";
 import type { Connection } from "./connection.js";
 import { isDuplicateKey } from "./errors.js";
+import { Leftovers } from "./leftovers.js";
 import { RemovedTopics, sumOf } from "./removed-topics.js";
 
 /** The most audit entries that one call looks at to forget them. */
@@ -18,11 +19,13 @@ export class MongoRegistry implements Registry {
   readonly #connection: Connection;
   readonly #signal: (signal: Signal) => void;
   readonly #removed: RemovedTopics;
+  readonly #leftovers: Leftovers;
 
-  constructor(connection: Connection, signal: (signal: Signal) => void, headsOf: Log["headsOf"]) {
+  constructor(connection: Connection, signal: (signal: Signal) => void, log: Pick<Log, "headsOf" | "trim">) {
     this.#connection = connection;
     this.#signal = signal;
-    this.#removed = new RemovedTopics(connection, headsOf);
+    this.#removed = new RemovedTopics(connection, log);
+    this.#leftovers = new Leftovers(connection, log);
   }
 
   defineTopic(config: TopicConfig, o: { ifAbsent?: boolean } = {}): Promise<TopicConfig> {
@@ -68,7 +71,8 @@ export class MongoRegistry implements Registry {
       if ((await this.#removed.written(name)) !== removedAt) return false;
       // First: a topic that is there without schemas can be removed again, but schemas of one that is not would come back with it.
       await schemas.deleteMany({ topic: name });
-      await topics.updateOne({ _id: name }, { $set: { removedAt } });
+      const mark = { removedAt, ...(await this.#leftovers.markFor(name)) };
+      await topics.updateOne({ _id: name }, { $set: mark });
       this.#signal({ type: "topic", topic: name, removed: true });
       return true;
     });
@@ -135,6 +139,7 @@ export class MongoRegistry implements Registry {
   topics(): Promise<readonly TopicConfig[]> {
     return this.#connection.gate.read(async () => {
       const documents = await this.#connection.collections.topics.find().sort({ _id: 1 }).toArray();
+      this.#leftovers.sweep(documents);
       return (await this.#removed.present(documents)).map(topicOf);
     });
   }
@@ -297,7 +302,7 @@ function walksByKey(topic: string): string {
   );
 }
 
-function topicOf({ _id, keyIndex: _, removedAt: __, ...rest }: TopicDocument): TopicConfig {
+function topicOf({ _id, keyIndex: _, removedAt: __, unswept: ___, ...rest }: TopicDocument): TopicConfig {
   return freezeJson({ name: _id, ...rest });
 }
 

@@ -90,7 +90,7 @@ export class Removal {
     );
   }
 
-  /** Documents from one seq to another, so many at a time: however many there are, no call lasts long. */
+  /** Documents from one seq to another, so many at a time: no call lasts long, nor does closing, however many there are. */
   async #inSteps(
     filter: Filter<EventDocument>,
     from: Seq,
@@ -99,6 +99,7 @@ export class Removal {
   ): Promise<void> {
     const { events } = this.#connection.collections;
     for (let begin = from; begin <= to; ) {
+      if (begin > from) this.#connection.gate.check();
       const next = await events.findOne(
         { ...filter, seq: { $gte: begin, $lte: to } },
         { sort: { seq: 1 }, projection: { seq: 1 } },

@@ -18,15 +18,22 @@ const AT_ONCE = 100;
 
 export class RemovedTopics {
   readonly #connection: Connection;
-  readonly #headsOf: Log["headsOf"];
+  readonly #log: Pick<Log, "headsOf">;
 
-  constructor(connection: Connection, headsOf: Log["headsOf"]) {
+  constructor(connection: Connection, log: Pick<Log, "headsOf">) {
     this.#connection = connection;
-    this.#headsOf = headsOf;
+    this.#log = log;
   }
 
   async isThere(topic: TopicDocument): Promise<boolean> {
     return topic.removedAt === undefined || (await this.#backAmong([topic])).size > 0;
+  }
+
+  /** Before events go: a listing goes by what is there, and would take one that has come back for gone. */
+  async unmarkIfBack(topic: string): Promise<void> {
+    const { topics } = this.#connection.collections;
+    const marked = await topics.findOne({ _id: topic, removedAt: { $exists: true } });
+    if (marked !== null) await this.#backAmong([marked]);
   }
 
   /** Without those that were removed. */
@@ -45,7 +52,7 @@ export class RemovedTopics {
 
   /** How much was ever written to a topic. */
   async written(topic: string): Promise<number> {
-    return sumOf((await this.#headsOf([topic])).get(topic)?.map(({ head }) => head) ?? []);
+    return sumOf((await this.#log.headsOf([topic])).get(topic)?.map(({ head }) => head) ?? []);
   }
 
   /** Some of these topics, if any have events. */
@@ -61,7 +68,7 @@ export class RemovedTopics {
   }
 
   async #backAmong(marked: readonly TopicDocument[]): Promise<ReadonlySet<string>> {
-    const heads = await this.#headsOf(marked.map(({ _id }) => _id));
+    const heads = await this.#log.headsOf(marked.map(({ _id }) => _id));
     const back = marked.filter(
       ({ _id, removedAt }) => sumOf((heads.get(_id) ?? []).map(({ head }) => head)) !== removedAt,
     );
@@ -73,7 +80,7 @@ export class RemovedTopics {
   async #unmark({ _id, removedAt }: TopicDocument): Promise<void> {
     const same = { _id, removedAt: removedAt as number };
     await this.#connection.collections.topics
-      .updateOne(same, { $unset: { removedAt: "" } })
+      .updateOne(same, { $unset: { removedAt: "", unswept: "" } })
       .catch(() => undefined);
   }
 }

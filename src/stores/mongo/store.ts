@@ -72,7 +72,7 @@ class MongoStore implements Store {
       { collection: connection.collections.outbox.collectionName },
       connection.gate,
     );
-    this.registry = new MongoRegistry(connection, this.#signals.send, (topics) => this.log.headsOf(topics));
+    this.registry = new MongoRegistry(connection, this.#signals.send, this.log);
   }
 
   get name(): string {

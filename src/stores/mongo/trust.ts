@@ -14,7 +14,7 @@ import { Timestamp } from "mongodb";
 
 /** Whole seconds are compared: the second between the two bounds is what that may be off by. */
 const TRUSTED_SECONDS = 10;
-const KEPT_SECONDS = TRUSTED_SECONDS + 1;
+export const KEPT_SECONDS = TRUSTED_SECONDS + 1;
 
 /** The server puts its present time in its place. */
 export const STAMP = new Timestamp({ t: 0, i: 0 });

@@ -19,10 +19,10 @@ import {
   readAll,
   recordOf,
   records,
+  removeWhole,
   seqs,
   T0,
 } from "./samples.js";
-import { removeWhole } from "./topic-removal.js";
 
 export function describeDurability(harness: Harness): void {
   describe("reopening", () => {

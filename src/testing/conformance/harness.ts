@@ -28,7 +28,8 @@ export class Harness {
     expect(another !== undefined, "brings `another` if and only if it is sharedByProcesses").toBe(
       this.store.capabilities.sharedByProcesses,
     );
-    this.#second ??= another === undefined ? this.store : await another();
+    if (another === undefined) return this.store;
+    this.#second ??= await another();
     return this.#second;
   }
 
@@ -40,6 +41,7 @@ export class Harness {
     );
     if (reopen === undefined) return null;
     this.#store = await reopen();
+    this.#second = undefined;
     return this.#store;
   }
 

@@ -86,6 +86,18 @@ export async function readAll(store: Store, topic: string, partition = 0): Promi
   }
 }
 
+/** Where its partitions end. */
+export async function headsNow({ log }: Store, topic: string): Promise<Seq[]> {
+  return (await log.heads(topic)).map(({ head }) => head);
+}
+
+/** Takes its events away, then the topic. */
+export async function removeWhole(store: Store, topic: string): Promise<boolean> {
+  const heads = await headsNow(store, topic);
+  for (const [partition, head] of heads.entries()) await store.log.trim(topic, partition, head);
+  return store.registry.removeTopic(topic, heads);
+}
+
 export function cursorAt(floor: Seq, rest: Partial<Cursor> = {}): Cursor {
   return { floor, settled: [], attempts: [], mark: floor, unclean: 0, ...rest };
 }

@@ -1,28 +1,20 @@
 /** Topics that are removed: gone from every answer, but their seqs are never given again (P2), and nothing appended is lost. */
 import { expect, it } from "vitest";
-import type { Seq } from "../../model/event.js";
 import type { TopicConfig } from "../../model/topic.js";
-import type { Store } from "../../ports/store.js";
 import type { Harness } from "./harness.js";
-import { drafts, failsWith, range, readAll, seqs, T0 } from "./samples.js";
+import { drafts, failsWith, headsNow, range, readAll, removeWhole, seqs, T0 } from "./samples.js";
+import { RemovalRun } from "./topic-removal-model.js";
 
 const CONFIG: TopicConfig = { name: "orders", partitions: 2, retentionMs: 1_000 };
-
-async function headsNow({ log }: Store, topic: string): Promise<Seq[]> {
-  return (await log.heads(topic)).map(({ head }) => head);
-}
-
-/** Takes its events away, then the topic. */
-export async function removeWhole(store: Store, topic: string): Promise<boolean> {
-  const heads = await headsNow(store, topic);
-  for (const [partition, head] of heads.entries()) await store.log.trim(topic, partition, head);
-  return store.registry.removeTopic(topic, heads);
-}
 
 export function describeTopicRemoval(harness: Harness): void {
   describeGone(harness);
   describeComebacks(harness);
   describeRemovalRaces(harness);
+  it.each(range(1, 3))(
+    "P1, P2, P3: topics that come and go by chance are what a model says (seed %i)",
+    (seed) => new RemovalRun(harness, seed).run(40),
+  );
 }
 
 function describeGone(harness: Harness): void {
@@ -102,6 +94,22 @@ function describeComebacks(harness: Harness): void {
     expect(await registry.defineTopic({ name: "orders", partitions: 9 }, { ifAbsent: true })).toEqual(CONFIG);
     expect(await removeWhole(second, "orders"), "and can be removed again").toBe(true);
     expect(await registry.topic("orders")).toBeNull();
+  });
+
+  it("P2: it is there again also if what was appended went before anybody looked", async () => {
+    const { registry, log } = harness.store;
+    const second = await harness.second();
+    for (const gone of ["trimmed", "compacted"]) {
+      await registry.defineTopic({ ...CONFIG, name: gone });
+      await log.append(gone, 0, drafts(2));
+      expect(await removeWhole(harness.store, gone)).toBe(true);
+      await second.log.append(gone, 0, drafts(1));
+    }
+    await log.trim("trimmed", 0, 3);
+    await log.remove("compacted", 0, [3]);
+    for (const store of [harness.store, second])
+      expect((await store.registry.topics()).map(({ name }) => name)).toEqual(["compacted", "trimmed"]);
+    expect(await registry.topic("trimmed")).toEqual({ ...CONFIG, name: "trimmed" });
   });
 
   it("with ifAbsent it is what is asked for, but for the partitions, which it keeps", async () => {

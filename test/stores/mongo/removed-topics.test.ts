@@ -1,8 +1,8 @@
 /** Topics that were removed, however many: a listing does not ask for the heads of each. */
+import { Timestamp } from "mongodb";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { mongoStore } from "../../../src/stores/mongo/index.js";
-import { drafts } from "../../../src/testing/conformance/samples.js";
-import { removeWhole } from "../../../src/testing/conformance/topic-removal.js";
+import { drafts, removeWhole } from "../../../src/testing/conformance/samples.js";
 import { TestDatabase } from "../../support/mongo/database.js";
 import { NotedClient } from "../../support/mongo/noted-client.js";
 
@@ -39,5 +39,25 @@ describe.each(["documents", "batches"] as const)("topics of %s that were removed
     await other.log.trim("t13", 0, 1);
     expect((await other.registry.topics()).map(({ name }) => name)).toEqual(["t13"]);
     await store.close();
+  });
+
+  it("P2: leave nothing but where they end, though their last events kept their places for a while", async () => {
+    const store = await database.open();
+    await store.registry.defineTopic({ name: "t1", partitions: 2, layout });
+    for (let n = 0; n < 5; n++) await store.log.append("t1", n % 2, drafts(3));
+    expect(await removeWhole(store, "t1")).toBe(true);
+    const kept = database.db.collection(layout === "batches" ? "batches" : "events");
+    const topics = database.db.collection("topics");
+    expect(await kept.countDocuments({ gone: true })).toBeGreaterThan(2);
+    expect(await store.registry.topics()).toEqual([]);
+    expect(await topics.countDocuments({ unswept: true })).toBe(1);
+    await kept.updateMany({ at: { $exists: true } }, { $set: { at: new Timestamp({ t: 1, i: 1 }) } });
+
+    const other = await database.open();
+    expect(await other.registry.topics()).toEqual([]);
+    await expect.poll(() => topics.countDocuments({ unswept: true })).toBe(0);
+    expect(await kept.countDocuments()).toBe(2);
+    expect((await other.log.append("t1", 1, drafts(1))).events[0]?.seq).toBe(7);
+    expect(await other.registry.topics()).toHaveLength(1);
   });
 });

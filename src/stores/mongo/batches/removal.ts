@@ -135,6 +135,7 @@ export class BatchRemoval {
         if (before) await batches.deleteMany({ topic, partition, first, at: { $lt: before } }, { session });
         const left = { topic, partition, first: { $gte: next.first, $lte: to }, gone: { $exists: false } };
         await batches.updateMany(left, FORGET, { session });
+        this.#connection.gate.check();
         next = await below(to + 1);
       }
     });
