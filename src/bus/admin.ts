@@ -113,7 +113,8 @@ export class Admin {
    * Removes a topic with all that belongs to it: its events, where its groups stand, its schemas, dead letters and snapshot. NOT_FOUND
    * if there is none; WRITE_CONFLICT while somebody is subscribed to it or a change feed publishes to it, in whatever process, or if it feeds
    * a view. Whoever publishes to it or defines it afterwards brings it back, with as many partitions, and its seqs go on; whoever
-   * publishes meanwhile makes it stay: WRITE_CONFLICT.
+   * publishes meanwhile makes it stay: WRITE_CONFLICT. Many events take a while: `onProgress` tells how far it is, `signal` ends it early
+   * (ABORTED), and removed again, the rest goes.
    *
    * @example
    * await bus.admin.removeTopic("orders.old", { dryRun: true });

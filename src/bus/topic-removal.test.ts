@@ -8,8 +8,10 @@ import { compactNow } from "../project/compactor.js";
 import { discardDeadLetters, summarizeDeadLetters } from "../project/dead-letters.js";
 import { removeView } from "../project/view-removal.js";
 import { memoryStore } from "../stores/memory/index.js";
+import { drafts } from "../testing/conformance/samples.js";
 import type { Bus } from "./bus.js";
 import { createBus } from "./create-bus.js";
+import type { RemovalProgress } from "./topic-removal.js";
 
 let bus: Bus;
 let other: Bus;
@@ -194,6 +196,44 @@ describe("a topic that is needed", () => {
     const [entry] = await bus.store.registry.audits({ limit: 1 });
     expect(entry).toMatchObject({ action: "topic.remove", details: { unfinished: true } });
     expect(await bus.admin.removeTopic("orders")).toMatchObject({ removed: true, events: 1 });
+  });
+});
+
+describe("a removal that takes long", () => {
+  it("goes so many events at a time, tells how far it is, and can be ended and taken up again", async () => {
+    await bus.defineTopic({ name: "long", partitions: 2 });
+    await bus.store.log.append("long", 1, drafts(250_000));
+    await other.publish("dlq.long", 1);
+    const over = new AbortController();
+    const told: RemovalProgress[] = [];
+    const onProgress = (progress: RemovalProgress): void => {
+      told.push(progress);
+      if (progress.events > 1) over.abort();
+    };
+    const stopped = await failure(bus.admin.removeTopic("long", { signal: over.signal, onProgress }));
+    expect(stopped).toMatchObject({ code: "ABORTED", details: { topic: "long", events: 100_001 } });
+    expect(told.at(-1)).toEqual({ events: 100_001, total: 250_001 });
+    const [entry] = await bus.store.registry.audits({ limit: 1 });
+    expect(entry).toMatchObject({ action: "topic.remove", details: { unfinished: true } });
+    expect(await names()).toEqual(["long", "orders"]);
+    const rest: RemovalProgress[] = [];
+    expect(await bus.admin.removeTopic("long", { onProgress: (at) => rest.push(at) })).toMatchObject({
+      removed: true,
+      events: 150_000,
+    });
+    expect(rest.map(({ events }) => events)).toEqual([0, 0, 100_000, 150_000]);
+    expect(await names()).toEqual(["orders"]);
+  });
+
+  it("says which topic was written to meanwhile, if that is one that goes with it", async () => {
+    await other.publish("dlq.orders", 1);
+    const trim = bus.store.log.trim.bind(bus.store.log);
+    bus.store.log.trim = async (topic, partition, through) => {
+      if (topic === "dlq.orders") await other.publish("dlq.orders", 2);
+      return trim(topic, partition, through);
+    };
+    const refused = await failure(bus.admin.removeTopic("orders"));
+    expect(refused.message).toMatch(/published to dlq\.orders while it was removed/);
   });
 });
 

@@ -8,6 +8,7 @@
  * publishes to it afterwards brings it back. What is published meanwhile is not among the events that go: then it stays, with that.
  *
  * What says that there is a topic goes last, and the topic itself after those that belong to it: after a crash it can be removed again.
+ * Events go so many at a time: however many there are, whoever waits is told how far it is, and can end it.
  */
 import { BusError } from "../model/errors.js";
 import type { Seq } from "../model/event.js";
@@ -31,7 +32,14 @@ export interface RemoveTopicOptions {
   /** The topic stays. */
   readonly dryRun?: boolean;
   readonly actor?: string;
+  /** Ends it early: ABORTED. What is gone stays gone; removed again, the rest goes too. */
+  readonly signal?: AbortSignal;
+  /** Told how many events are gone, of how many, those of the topics that go with it included. */
+  readonly onProgress?: (progress: RemovalProgress) => void;
 }
+
+/** How far the removal of a topic is. */
+export type RemovalProgress = { readonly events: number; readonly total: number };
 
 /** What the removal of a topic means, or meant. */
 export interface RemovedTopic {
@@ -47,28 +55,32 @@ export interface RemovedTopic {
   readonly others: readonly string[];
 }
 
+/** Seqs that one request takes away at most. */
+const STRIDE = 100_000;
+
 /** What removing needs of a bus. */
 type Parts = Pick<BusCore, "settings" | "catalog" | "pauses">;
 
 export async function removeTopic(
   core: Parts,
   name: string,
-  { dryRun = false, actor = "bus" }: RemoveTopicOptions,
+  options: RemoveTopicOptions,
 ): Promise<RemovedTopic> {
+  const { dryRun = false, actor = "bus" } = options;
   const { store, clock } = core.settings;
   const family = await familyOf(store.registry, name);
   for (const { name: topic } of family) await refuseNeeded(store, topic, clock.now());
   const others = family.map(({ name: topic }) => topic).filter((topic) => topic !== name);
   const counts = { ...(await countsOf(store, name)), groups: await groupsOf(store, family) };
   if (dryRun) return { topic: name, removed: false, ...counts, others };
-  let newer: number | undefined;
+  let isFinished = false;
   try {
-    newer = await removeAll(core, family);
+    await new Remover(core, family, options).run();
+    isFinished = true;
   } finally {
-    const details = { ...counts, others, ...(newer !== 0 && { unfinished: true }) };
+    const details = { ...counts, others, ...(!isFinished && { unfinished: true }) };
     await store.registry.audit({ atMs: clock.now(), actor, action: "topic.remove", target: name, details });
   }
-  if (newer > 0) throw writtenMeanwhile(name, newer);
   return { topic: name, removed: true, ...counts, others };
 }
 
@@ -123,30 +135,64 @@ async function groupsOf({ groups }: Store, family: readonly TopicConfig[]): Prom
   return [...names].sort();
 }
 
-/** Takes them away one after the other; returns how many events came meanwhile, and then leaves the rest as it is. */
-async function removeAll(core: Parts, family: readonly TopicConfig[]): Promise<number> {
-  const { registry, log } = core.settings.store;
-  for (const { name: topic } of family) {
-    const heads = (await log.heads(topic)).map(({ head }) => head);
-    await empty(core, topic, heads);
-    if (!(await registry.removeTopic(topic, heads))) return countBehind(await log.heads(topic), heads);
-    core.catalog.forget(topic);
-    await forgetUpkeep(registry, topic);
-  }
-  return 0;
-}
+/** Takes topics away, one after the other. */
+class Remover {
+  readonly #core: Parts;
+  readonly #family: readonly TopicConfig[];
+  readonly #options: Pick<RemoveTopicOptions, "signal" | "onProgress">;
+  #events = 0;
+  #total = 0;
 
-/** Events first: a group that is left without them settles what it missed, one that came too late would get them all again. */
-async function empty({ settings, pauses }: Parts, topic: string, heads: readonly Seq[]): Promise<void> {
-  const { store, clock } = settings;
-  const { log, groups, documents } = store;
-  for (const [partition, head] of heads.entries()) await log.trim(topic, partition, head);
-  for (const ref of await groups.list(topic)) {
-    await refuseMembers(store, ref, clock.now());
-    await removeGroup(store, ref);
+  constructor(core: Parts, family: readonly TopicConfig[], options: RemoveTopicOptions) {
+    this.#core = core;
+    this.#family = family;
+    this.#options = options;
   }
-  await pauses.look(true);
-  await documents.drop(outcomesView(topic));
+
+  /** WRITE_CONFLICT if events came meanwhile: the rest is left as it is then. */
+  async run(): Promise<void> {
+    const { registry, log } = this.#core.settings.store;
+    const present = await log.headsOf(this.#family.map(({ name }) => name));
+    for (const heads of present.values()) for (const { events } of heads) this.#total += events;
+    this.#tell();
+    for (const { name: topic } of this.#family) {
+      const heads = await log.heads(topic);
+      for (const head of heads) await this.#takeEvents(topic, head);
+      await this.#takeRest(topic);
+      const ends = heads.map(({ head }) => head);
+      if (!(await registry.removeTopic(topic, ends)))
+        throw writtenMeanwhile(topic, countBehind(await log.heads(topic), ends));
+      this.#core.catalog.forget(topic);
+      await forgetUpkeep(registry, topic);
+    }
+  }
+
+  /** Also where nothing is left: whoever was interrupted may have left what counts as gone. */
+  async #takeEvents(topic: string, { partition, low, head }: PartitionHead): Promise<void> {
+    for (let through = low - 1; ; ) {
+      if (this.#options.signal?.aborted) throw stopped(topic, this.#events);
+      through = Math.min(through + STRIDE, head);
+      this.#events += await this.#core.settings.store.log.trim(topic, partition, through);
+      this.#tell();
+      if (through >= head) return;
+    }
+  }
+
+  /** After the events: a group that is left without them settles what it missed, one that came too late would get them all again. */
+  async #takeRest(topic: string): Promise<void> {
+    const { settings, pauses } = this.#core;
+    const { store, clock } = settings;
+    for (const ref of await store.groups.list(topic)) {
+      await refuseMembers(store, ref, clock.now());
+      await removeGroup(store, ref);
+    }
+    await pauses.look(true);
+    await store.documents.drop(outcomesView(topic));
+  }
+
+  #tell(): void {
+    this.#options.onProgress?.({ events: this.#events, total: Math.max(this.#events, this.#total) });
+  }
 }
 
 function countBehind(now: readonly PartitionHead[], heads: readonly Seq[]): number {
@@ -163,5 +209,13 @@ function writtenMeanwhile(topic: string, newer: number): BusError {
     "WRITE_CONFLICT",
     `${events} published to ${topic} while it was removed: it stays, with what is new; stop its publishers, then remove it again`,
     { retryable: false, details: { topic, newer } },
+  );
+}
+
+function stopped(topic: string, events: number): BusError {
+  return new BusError(
+    "ABORTED",
+    `the removal of ${topic} was stopped after ${events} events: it is there, with the rest; remove it again to finish`,
+    { details: { topic, events } },
   );
 }

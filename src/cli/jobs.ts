@@ -3,11 +3,27 @@ import type { Job } from "../hub/jobs.js";
 import { pause, systemClock } from "../model/clock.js";
 import type { Backend } from "./backend.js";
 import { failure } from "./exit.js";
+import { Progress } from "./progress.js";
 
 const LOOK_MS = 250;
 
-/** What came of it. `onShare` is told how far it is, from 0 to 1. */
-export async function finished(
+/** What came of it. How far it is can be seen while it goes on. */
+export async function finishedWithBar(
+  backend: Backend,
+  started: Job,
+  title: string,
+  signal: AbortSignal,
+): Promise<unknown> {
+  const progress = new Progress(title, 1_000, "share");
+  try {
+    return await finished(backend, started, (share) => progress.at(share * 1_000), signal);
+  } finally {
+    progress.end();
+  }
+}
+
+/** `onShare` is told how far it is, from 0 to 1. */
+async function finished(
   backend: Backend,
   started: Job,
   onShare: (share: number) => void,
@@ -26,6 +42,13 @@ export async function finished(
     const { events, total } = job.progress as { events?: number; total?: number };
     onShare(events !== undefined && total ? events / total : 0);
     await pause(systemClock, LOOK_MS, signal);
-    if (signal.aborted) throw failure("ABORTED", `the ${job.kind} goes on; look at ${backend.url}${path}`);
+    if (signal.aborted) throw failure("ABORTED", leftBehind(backend, job, path));
   }
+}
+
+/** A hub of this process's own ends with it, and its jobs with that. */
+function leftBehind({ bus, url }: Backend, { kind }: Job, path: string): string {
+  return bus === undefined
+    ? `the ${kind} goes on; look at ${url}${path}`
+    : `the ${kind} was stopped; the same command begins it again`;
 }

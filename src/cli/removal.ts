@@ -1,5 +1,8 @@
 /** Removing what cannot be got back: what goes with it is said first, and nothing happens unless that is agreed to. */
+import type { Job } from "../hub/jobs.js";
+import type { Backend } from "./backend.js";
 import { demandConsent } from "./consent.js";
+import { finishedWithBar } from "./jobs.js";
 import type { ConsentOptions, Session } from "./session.js";
 
 export interface Removal<R extends object> {
@@ -10,17 +13,33 @@ export interface Removal<R extends object> {
   readonly loss: (removed: R) => string;
   /** What is said when it is gone. */
   readonly done: (removed: R) => string;
+  /** It may take long: it is a job of the hub's, whose progress is shown under this title. */
+  readonly jobTitle?: string;
 }
 
 export async function removeIfAgreed<R extends object>(
   session: Session<ConsentOptions>,
-  { path, body, loss, done }: Removal<R>,
+  removal: Removal<R>,
 ): Promise<void> {
   const { out, options, signal } = session;
+  const { path, body, loss, done, jobTitle } = removal;
   const backend = await session.connect();
   const preview = await backend.post<R>(path, { ...body, dryRun: true });
   if (options.dryRun) return out.value(preview, `${loss(preview)} Nothing was changed.`);
   await demandConsent(`${loss(preview)} Remove it?`, { yes: options.yes ?? false, signal });
-  const removed = await backend.post<R>(path, { ...body, dryRun: false });
+  const removed =
+    jobTitle === undefined
+      ? await backend.post<R>(path, { ...body, dryRun: false })
+      : await removedByJob<R>(backend, path, jobTitle, signal);
   out.value(removed, done(removed));
+}
+
+async function removedByJob<R>(
+  backend: Backend,
+  path: string,
+  title: string,
+  signal: AbortSignal,
+): Promise<R> {
+  const { job } = await backend.post<{ job: Job }>(path, { background: true });
+  return (await finishedWithBar(backend, job, title, signal)) as R;
 }

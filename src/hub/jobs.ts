@@ -1,5 +1,5 @@
 /**
- * Work that somebody asked a hub for and that takes a while: redrives, rebuilds. Written down in the store as it goes, so
+ * Work that somebody asked a hub for and that takes a while: redrives, rebuilds, removals. Written down in the store as it goes, so
  * that any hub can tell how it does, or ask for its end; whoever runs it notices at its next note.
  *
  *   running --ends--> done | failed        running --stop--> stopped        running, its hub gone --> lost

@@ -20,6 +20,7 @@ export function topicCommand(): Command {
 function remove(session: Session<ConsentOptions>, topic: string): Promise<void> {
   return removeIfAgreed<RemovedTopic>(session, {
     path: `/topics/${encodeURIComponent(topic)}/remove`,
+    jobTitle: `remove ${topic}`,
     loss: lossOf,
     done: (removed) => `${lossOf(removed)} It was removed.`,
   });

@@ -7,9 +7,8 @@ import type { ViewPage, ViewRecord } from "../../project/view.js";
 import type { RemovedView } from "../../project/view-removal.js";
 import { gatherPairs, time, wholeNumber } from "../arguments.js";
 import { demandConsent } from "../consent.js";
-import { finished } from "../jobs.js";
+import { finishedWithBar } from "../jobs.js";
 import { newCommand } from "../own-command.js";
-import { Progress } from "../progress.js";
 import { count, counted } from "../quantities.js";
 import { removeIfAgreed } from "../removal.js";
 import { type ConsentOptions, perform, type Session, withConnection, withConsent } from "../session.js";
@@ -146,18 +145,8 @@ async function rebuild(session: Session<ConsentOptions>, view: string): Promise<
     });
   const path = `/views/${encodeURIComponent(view)}/rebuild`;
   const { job } = await backend.post<{ job: Job }>(path, { switch: !options.dryRun });
-  const progress = new Progress(`rebuild ${view}`, 1_000, "share");
-  try {
-    const result = (await finished(
-      backend,
-      job,
-      (share) => progress.at(share * 1_000),
-      signal,
-    )) as RebuildResult;
-    out.value(result, words(result));
-  } finally {
-    progress.end();
-  }
+  const result = (await finishedWithBar(backend, job, `rebuild ${view}`, signal)) as RebuildResult;
+  out.value(result, words(result));
 }
 
 function rollbackCommand(): Command {

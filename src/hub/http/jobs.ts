@@ -16,7 +16,7 @@ export function jobRoutes(app: HubApp, hub: HubContext): void {
       method: "get",
       path: "/jobs",
       tag,
-      summary: "Redrives and rebuilds that run or ran on any hub, newest first",
+      summary: "Redrives, rebuilds and removals that run or ran on any hub, newest first",
       rights: "ops:jobs",
     },
     async (c) => {

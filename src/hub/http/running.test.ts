@@ -118,6 +118,19 @@ describe("running a hub over HTTP", () => {
     expect(await json("/audit")).toMatchObject({ items: [{ action: "topic.remove", actor: "token-1" }] });
   });
 
+  it("removes a topic in the background, and tells how that goes", async () => {
+    for (let n = 0; n < 3; n++) await f.bus.publish("orders", n);
+    const asked = await f.post("/topics/orders/remove", { background: true });
+    expect(asked.status).toBe(202);
+    const { job } = (await asked.json()) as { job: Job };
+    expect(await ended(job.id)).toMatchObject({
+      ...{ kind: "remove", target: "orders", state: "done", progress: { events: 3, total: 3 } },
+      result: { topic: "orders", removed: true, events: 3 },
+    });
+    expect((await f.get("/topics/orders")).status).toBe(404);
+    expect((await f.post("/topics/orders/remove", { background: true })).status).toBe(404);
+  });
+
   it("P8: redrives in the background, and tells how that goes", async () => {
     for (let n = 0; n < 5; n++) await f.bus.publish("orders", n, { key: `k${n}` });
     const fail = (): never => {

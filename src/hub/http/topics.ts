@@ -68,10 +68,11 @@ export function topicRoutes(app: HubApp, hub: HubContext): void {
       method: "post",
       path: "/topics/{topic}/remove",
       tag,
-      summary: "Removes a topic and all that belongs to it, or says what that would mean (dryRun)",
+      summary:
+        "Removes a topic and all that belongs to it; dryRun says what that would mean, background gives a job",
       rights: "ops:remove, read:<topic> and group:<group> for each of its groups if groups are named",
       params: z.object({ topic: z.string() }),
-      body: z.strictObject({ dryRun: z.boolean().optional() }),
+      body: z.strictObject({ dryRun: z.boolean().optional(), background: z.boolean().optional() }),
     },
     async (c, { params, body }) => {
       demand(c, "ops", "remove");
@@ -79,7 +80,12 @@ export function topicRoutes(app: HubApp, hub: HubContext): void {
       const preview = await bus.admin.removeTopic(name, { dryRun: true });
       for (const group of preview.groups) demandFor(c, "remove", group);
       if (body.dryRun) return c.json(preview);
-      return c.json(await bus.admin.removeTopic(name, { actor: c.get("caller").subject }));
+      const actor = c.get("caller").subject;
+      if (!body.background) return c.json(await bus.admin.removeTopic(name, { actor, signal: hub.closing }));
+      const job = await hub.jobs.start({ kind: "remove", target: name, actor }, ({ signal, note }) =>
+        bus.admin.removeTopic(name, { actor, signal, onProgress: note }),
+      );
+      return c.json({ job } as object, 202);
     },
   );
   addRoute(

@@ -1,4 +1,4 @@
-/** Redrives and rebuilds that were asked for, on any hub. */
+/** Redrives, rebuilds and removals that were asked for, on any hub. */
 import { useLive } from "../../data/live.js";
 import type { Items, Job } from "../../data/shapes.js";
 import { Badge, type Tone } from "../../ui/badge.js";
@@ -23,7 +23,7 @@ export function JobList() {
             rowKey={({ id }) => id}
             empty={
               <Empty title="No jobs yet">
-                Redrives and rebuilds that you start are listed here with their progress.
+                Redrives, rebuilds and removals of topics that you start are listed here with their progress.
               </Empty>
             }
           />

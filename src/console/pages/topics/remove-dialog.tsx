@@ -1,13 +1,19 @@
-/** Removing a topic: for good, with what goes with it said before it happens. What stands in the way is said instead. */
+/**
+ * Removing a topic: for good, with what goes with it said before it happens. What stands in the way is said instead. A job of the hub's, since
+ * many events take a while.
+ */
+import { useState } from "preact/hooks";
 import { go, to } from "../../app/router.js";
 import { call, seg } from "../../data/api.js";
 import { type DryRun, useDryRun } from "../../data/dry-run.js";
-import { refreshAll } from "../../data/live.js";
+import type { Job } from "../../data/shapes.js";
 import { CopyCommand } from "../../ui/copy.js";
 import { ActionDialog } from "../../ui/dialog.js";
 import { plural, shellWord } from "../../ui/format.js";
+import { Progress } from "../../ui/progress.js";
 import { sentence } from "../../ui/states.js";
 import { toast } from "../../ui/toast.js";
+import { JobDialog } from "../jobs/job-dialog.js";
 
 interface RemovedTopic {
   readonly events: number;
@@ -19,12 +25,10 @@ interface RemovedTopic {
 export function RemoveDialog({ topic, onClose }: { readonly topic: string; readonly onClose: () => void }) {
   const path = `/topics/${seg(topic)}/remove`;
   const preview = useDryRun<RemovedTopic>(path, {});
+  const [job, setJob] = useState<string | null>(null);
+  if (job !== null) return <Running id={job} topic={topic} onClose={onClose} />;
   const remove = async (): Promise<void> => {
-    const { events } = await call<RemovedTopic>(path, { body: {} });
-    toast("good", `Removed ${topic}`, `with ${plural(events, "event")}`);
-    onClose();
-    go(to("topics"));
-    refreshAll();
+    setJob((await call<{ job: Job }>(path, { body: { background: true } })).job.id);
   };
   return (
     <ActionDialog
@@ -39,6 +43,30 @@ export function RemoveDialog({ topic, onClose }: { readonly topic: string; reado
       <Preview topic={topic} preview={preview} />
     </ActionDialog>
   );
+}
+
+function Running(props: { readonly id: string; readonly topic: string; readonly onClose: () => void }) {
+  const { id, topic, onClose } = props;
+  const leave = ({ result }: Job): void => {
+    toast("good", `Removed ${topic}`, `with ${plural((result as RemovedTopic).events, "event")}`);
+    onClose();
+    go(to("topics"));
+  };
+  return (
+    <JobDialog
+      id={id}
+      titles={{ running: `Removing ${topic}…`, over: (state) => `Removal of ${topic}: ${state}` }}
+      onClose={onClose}
+      onDone={leave}
+    >
+      {(job, isOver) => !isOver && <Gone progress={job?.progress ?? {}} />}
+    </JobDialog>
+  );
+}
+
+function Gone({ progress }: { readonly progress: Job["progress"] }) {
+  const { events = 0, total = 0 } = progress as { events?: number; total?: number };
+  return <Progress done={events} total={total} label="Events taken away" />;
 }
 
 function Preview(props: { readonly topic: string; readonly preview: DryRun<RemovedTopic> }) {
