@@ -225,6 +225,22 @@ describe("a removal that takes long", () => {
     expect(await names()).toEqual(["orders"]);
   });
 
+  it("ends as soon as somebody subscribes, who gets what is left", async () => {
+    await bus.defineTopic({ name: "long", partitions: 1 });
+    await bus.store.log.append("long", 0, drafts(250_000));
+    const trim = bus.store.log.trim.bind(bus.store.log);
+    bus.store.log.trim = async (topic, partition, through) => {
+      const trimmed = await trim(topic, partition, through);
+      await other.subscribe("long", "late", () => undefined);
+      return trimmed;
+    };
+    expect(await failure(bus.admin.removeTopic("long"))).toMatchObject({
+      code: "WRITE_CONFLICT",
+      message: expect.stringContaining("group late is in use on long") as string,
+    });
+    expect(await bus.store.log.heads("long")).toMatchObject([{ low: 100_001, events: 150_000 }]);
+  });
+
   it("says which topic was written to meanwhile, if that is one that goes with it", async () => {
     await other.publish("dlq.orders", 1);
     const trim = bus.store.log.trim.bind(bus.store.log);

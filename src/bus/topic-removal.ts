@@ -169,10 +169,13 @@ class Remover {
 
   /** Also where nothing is left: whoever was interrupted may have left what counts as gone. */
   async #takeEvents(topic: string, { partition, low, head }: PartitionHead): Promise<void> {
+    const { store, clock } = this.#core.settings;
     for (let through = low - 1; ; ) {
       if (this.#options.signal?.aborted) throw stopped(topic, this.#events);
+      // Whoever came meanwhile keeps what is left.
+      await refuseNeeded(store, topic, clock.now());
       through = Math.min(through + STRIDE, head);
-      this.#events += await this.#core.settings.store.log.trim(topic, partition, through);
+      this.#events += await store.log.trim(topic, partition, through);
       this.#tell();
       if (through >= head) return;
     }

@@ -37,13 +37,19 @@ async function finished(
       case "done":
         return job.result;
       default:
-        throw failure(job.error?.code ?? "ABORTED", job.error?.detail ?? `the ${job.kind} was ${job.state}`);
+        throw failure(job.error?.code ?? "ABORTED", job.error?.detail ?? endOf(job));
     }
     const { events, total } = job.progress as { events?: number; total?: number };
     onShare(events !== undefined && total ? events / total : 0);
     await pause(systemClock, LOOK_MS, signal);
     if (signal.aborted) throw failure("ABORTED", leftBehind(backend, job, path));
   }
+}
+
+function endOf({ kind, state }: Job): string {
+  return state === "lost"
+    ? `the hub that did the ${kind} is gone; the same command begins it again`
+    : `the ${kind} was ${state}`;
 }
 
 /** A hub of this process's own ends with it, and its jobs with that. */

@@ -140,7 +140,8 @@ export class RemovalRun {
 
   async #define(store: Store, name: string): Promise<void> {
     const ifAbsent = this.#random() < 0.5;
-    const asked = { name, partitions: PARTITIONS, keyed: true, retentionMs: 1 + this.#number(1_000) };
+    const keyed = this.#random() < 0.7;
+    const asked = { name, partitions: PARTITIONS, keyed, retentionMs: 1 + this.#number(1_000) };
     const topic = this.#topics.get(name);
     const stays = ifAbsent && topic?.isThere === true;
     const config = stays ? topic.config : asked;
