@@ -8,6 +8,8 @@ import { authenticatorOf } from "./authenticator.js";
 const SECRET = "0123456789abcdef0123456789abcdef";
 const HOST = "127.0.0.1";
 type Claims = Record<string, unknown>;
+const ALL = { scopes: ["publish:**"] };
+const DENY = { effect: "deny", verbs: ["publish"], resources: ["orders.secret"] };
 
 const signed = (claims: Claims, secret = SECRET, alg = "HS256"): Promise<string> =>
   new SignJWT(claims)
@@ -81,6 +83,10 @@ describe("JSON Web Tokens", () => {
       "a policy that is none",
       () => signed({ policy: { rules: [{ effect: "maybe", verbs: [], resources: [] }] } }),
     ],
+    ["a policy without `rules`, whose denials would not count", () => signed({ ...ALL, policy: [DENY] })],
+    ["a policy with `rules` misspelt", () => signed({ ...ALL, policy: { rule: [DENY] } })],
+    ["a policy with one rule in place of a list", () => signed({ ...ALL, policy: { rules: DENY } })],
+    ["a policy in words", () => signed({ ...ALL, policy: "deny publish orders.secret" })],
   ];
   it.each(faults)("refuse %s, in the same words", async (_, make) => {
     const auth = await jwt();

@@ -8,8 +8,9 @@ import {
   jwtVerify,
 } from "jose";
 import { BusError } from "../model/errors.js";
-import { Acl, type Rule } from "./acl.js";
+import { Acl } from "./acl.js";
 import { type Authenticator, type Caller, type JwtOptions, REFUSED } from "./auth.js";
+import { grantsOf } from "./claims.js";
 import { HubError } from "./problem.js";
 import { RememberedTokens } from "./remembered-tokens.js";
 
@@ -75,17 +76,10 @@ function keyAmong(keys: readonly JWK[]): JWTVerifyGetKey {
   };
 }
 
-/** `scopes` (array), `scope` (space-separated) or `policy: { rules }`. A token that says nothing may do nothing. */
 function callerOf(payload: JWTPayload): Caller {
-  const scopes = Array.isArray(payload.scopes)
-    ? payload.scopes.map(String)
-    : String(payload.scope ?? "")
-        .split(" ")
-        .filter((scope) => scope !== "");
-  const policy = payload.policy as { rules?: readonly Rule[] } | undefined;
   return {
     subject: payload.sub ?? "unnamed",
-    acl: new Acl({ scopes, rules: policy?.rules ?? [] }),
+    acl: new Acl(grantsOf(payload)),
     expiresMs: (payload.exp ?? 0) * 1_000,
   };
 }

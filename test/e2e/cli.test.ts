@@ -3,6 +3,7 @@ import { existsSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { SignJWT } from "jose";
 import { describe, expect, it } from "vitest";
 import { run, shell, start } from "../support/cli.js";
 import { SECRET, sceneOfFile } from "../support/cli-scene.js";
@@ -400,6 +401,19 @@ describe("promethean token and context", () => {
     writeFileSync(join(scene().folder, "other-secret"), SECRET.replace("secret", "riddle"));
     const forged = await cli("token", "inspect", token, "--secret-file", "other-secret");
     expect(forged.code).toBe(4);
+  });
+
+  it("shows the rules of a policy, and tells one that a hub would refuse", async () => {
+    const rule = { effect: "deny", verbs: ["publish"], resources: ["orders.secret"] };
+    const inspect = async (policy: unknown) => {
+      const claims = new SignJWT({ scopes: ["publish:**"], policy }).setExpirationTime("1h");
+      const token = await claims.setProtectedHeader({ alg: "HS256" }).sign(new TextEncoder().encode(SECRET));
+      return await cli("token", "inspect", token);
+    };
+    const good = await inspect({ rules: [rule] });
+    expect([good.code, good.out]).toEqual([0, expect.stringContaining("deny publish:orders.secret")]);
+    const bad = await inspect([rule]);
+    expect([bad.code, bad.err]).toEqual([4, expect.stringContaining('the claim policy is { "rules"')]);
   });
 
   it("uses a saved connection, in a file that is the owner's alone", async () => {

@@ -1,6 +1,8 @@
 /** `promethean token`: tokens that a hub with a JWT secret takes. */
 import { type Command, Option } from "commander";
-import { Acl } from "../../hub/acl.js";
+import { Acl, type Grants, type Rule } from "../../hub/acl.js";
+import { grantsOf } from "../../hub/claims.js";
+import { BusError } from "../../model/errors.js";
 import { gather, positiveSpan, readText } from "../arguments.js";
 import { failure, usageError } from "../exit.js";
 import { factLines } from "../output.js";
@@ -105,10 +107,12 @@ async function inspect(session: Session<SecretOptions>, given: string): Promise<
   const secret = await secretOf(session.options);
   const genuine = secret === undefined ? undefined : await isSignedWith(secret, token);
   const expired = claims.exp === undefined || claims.exp * 1_000 <= Date.now();
-  const scopes = claims.scopes ?? claims.scope;
+  const { scopes, rules, fault } = rightsIn(claims);
   const facts = {
     subject: claims.sub,
-    scopes: Array.isArray(scopes) ? scopes.join(" ") : (scopes as string | undefined),
+    scopes: scopes.join(" ") || undefined,
+    policy: rules.map(ruleText).join("; ") || undefined,
+    rights: fault === undefined ? undefined : `none: a hub refuses it, ${fault.message}`,
     issuer: claims.iss,
     audience: claims.aud === undefined ? undefined : String(claims.aud),
     algorithm,
@@ -122,6 +126,23 @@ async function inspect(session: Session<SecretOptions>, given: string): Promise<
   );
   if (genuine === false) throw failure("UNAUTHENTICATED", "the token was signed with another secret");
   if (expired) throw failure("UNAUTHENTICATED", "the token has run out");
+  if (fault !== undefined) throw failure("UNAUTHENTICATED", fault.message, { cause: fault });
+}
+
+/** As a hub reads them. */
+function rightsIn(claims: Readonly<Record<string, unknown>>): Required<Grants> & { readonly fault?: Error } {
+  try {
+    const grants = grantsOf(claims);
+    // Throws if one of them is none.
+    new Acl(grants);
+    return grants;
+  } catch (error) {
+    return { scopes: [], rules: [], fault: BusError.from(error) };
+  }
+}
+
+function ruleText({ effect, verbs, resources }: Rule): string {
+  return `${effect} ${verbs.join(",")}:${resources.join(",")}`;
 }
 
 async function secretOf({ secretFile }: SecretOptions): Promise<Uint8Array | undefined> {

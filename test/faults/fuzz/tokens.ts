@@ -154,6 +154,12 @@ const FORGERIES: readonly ((noise: Noise) => Token)[] = [
       bySecret,
       hmac({ alg: "HS256" }, { ...claims(), policy: { rules: [noise.json(2)] } }, SECRET),
     ),
+  (noise) =>
+    bad(
+      "a policy without a list of rules",
+      bySecret,
+      hmac({ alg: "HS256" }, { ...claims(), policy: noise.pick([[], {}, "deny", 1, { rules: {} }]) }, SECRET),
+    ),
   (noise) => ({ ...unsure("noise"), token: noise.text() }),
   (noise) => ({ ...unsure("torn"), token: noise.torn(hmac({ alg: "HS256" }, claims(), SECRET)) }),
   (noise) => ({
