@@ -2,7 +2,8 @@
 
 export { Bus } from "./bus/bus.js";
 export { createBus } from "./bus/create-bus.js";
-export type { BusOptions, Trouble } from "./bus/options.js";
+export type { BusOptions } from "./bus/options.js";
+export { outboxEntry } from "./bus/outbox-entry.js";
 export { withTracing } from "./bus/tracing.js";
 export { type Assignment, PartitionCoordinator } from "./consume/coordinator.js";
 export type { Middleware, PublishRequest } from "./consume/middleware.js";
@@ -46,7 +47,9 @@ export {
   type TopicOptions,
   type TopicRef,
 } from "./model/topic.js";
+export type { Trouble } from "./model/trouble.js";
 export type { CursorStore, EventStore, ScanParams } from "./ports/event-store.js";
+export type { OutboxEntry } from "./ports/outbox.js";
 export type { Capabilities, Store } from "./ports/store.js";
 export { type ChangelogOptions, startChangelogProjector } from "./project/changelog.js";
 export {

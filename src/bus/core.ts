@@ -1,7 +1,7 @@
 /** The parts of a bus, made and wired once; every bus derived from it shares them. */
 
 import { setMaxListeners } from "node:events";
-import { deadLetterDraft, type GivenUp } from "../consume/dead-letter.js";
+import { deadLetterDraft, type GivenUp, givenUpTrouble } from "../consume/dead-letter.js";
 import type { RunnerOptions } from "../consume/group-runner.js";
 import { Membership } from "../consume/membership.js";
 import { type GroupMode, groupPolicy } from "../consume/options.js";
@@ -35,7 +35,7 @@ export class BusCore {
   readonly tail: Tail;
   readonly membership: Membership;
   readonly subscriptions: Subscriptions;
-  readonly tasks = new TaskBoard();
+  readonly tasks = new TaskBoard((trouble) => this.settings.onTrouble(trouble));
   readonly meters = new Meters();
   readonly viewPointers: ViewPointers;
   readonly pauses: GroupPauses;
@@ -213,6 +213,14 @@ export class BusCore {
     const result = await this.settings.store.log.append(name, partition, drafts, fence);
     if (result.error !== undefined) throw result.error;
     this.tail.appended(result.events.filter((_, i) => !result.duplicates.has(i)));
+    this.#tellOfGivenUp(letters, fence);
+  }
+
+  /** Those that only wait behind another of their key are not told of. */
+  #tellOfGivenUp(letters: readonly GivenUp[], { ref: { topic, group, partition } }: Fence): void {
+    for (const letter of letters)
+      if (letter.hold?.waiting !== true)
+        this.settings.onTrouble({ error: givenUpTrouble(letter), topic, group, partition, givenUp: true });
   }
 
   #appended(events: readonly StoredEvent[], durationMs: number): void {

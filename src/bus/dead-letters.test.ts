@@ -6,6 +6,8 @@ import { fail, lettersOf, RETRY } from "../../test/support/failing-handlers.js";
 import { deadLetterId } from "../model/derived-id.js";
 import { Fatal } from "../model/errors.js";
 import { defineTopic } from "../model/topic.js";
+import { memoryStore } from "../stores/memory/index.js";
+import { createBus } from "./create-bus.js";
 
 const bench = useBench();
 
@@ -40,6 +42,45 @@ describe("dead letters", () => {
         expect.objectContaining({ partition: event.partition, floor: 1, lag: 0 }),
       ]),
     });
+  });
+
+  it("P8: whoever listens to troubles is told of it, with what was thrown", async () => {
+    const bus = await bench().bus();
+    const thrown = new TypeError("no items");
+    await bus.subscribe("t.a", "mailer", () => Promise.reject(thrown), { maxAttempts: 2, retry: RETRY });
+    const { id } = await bus.publish("t.a", 1);
+    await bench().advance(60_000);
+    expect(bench().troubles).toMatchObject([
+      { topic: "t.a", group: "mailer", partition: 0, error: { code: "HANDLER_FAILED", cause: thrown } },
+    ]);
+    expect(bench().troubles[0]?.error.message).toBe(
+      `mailer gave up event ${id} of t.a after 2 tries; it is a dead letter now`,
+    );
+  });
+
+  it("P8: where nobody listens it is a warning of the process, once a minute", async () => {
+    const warnings: string[] = [];
+    const listen = (warning: Error): void => void warnings.push(warning.message);
+    process.on("warning", listen);
+    const bus = await createBus({ store: memoryStore(), clock: bench().clock });
+    await bus.subscribe("t.a", "mailer", fail, { maxAttempts: 1 });
+    const { id } = await bus.publish("t.a", 1);
+    await bus.publish("t.a", 2);
+    await bench().advance(1_000);
+    await bus.close();
+    process.off("warning", listen);
+    expect(warnings).toEqual([
+      `mailer gave up event ${id} of t.a after one try; it is a dead letter now: boom`,
+    ]);
+  });
+
+  it('P8: under deadLetter "hold" only the one that failed is told of, not those that wait behind it', async () => {
+    const bus = await bench().bus();
+    await bus.subscribe("t.a", "mailer", fail, { maxAttempts: 1, deadLetter: "hold" });
+    for (const n of [1, 2, 3]) await bus.publish("t.a", n, { key: "k" });
+    await bench().advance(1_000);
+    expect(await lettersOf(bus, "t.a")).toHaveLength(3);
+    expect(bench().troubles).toHaveLength(1);
   });
 
   it("P8: each group makes its own", async () => {
@@ -140,8 +181,9 @@ describe("dead letters", () => {
     expect(await bus.getCursor("t.a", "g")).toMatchObject({ partitions: [{ floor: 1 }] });
     expect(await lettersOf(bus, "t.a")).toHaveLength(1);
     expect(bench().troubles).toMatchObject([
-      { topic: "t.a", group: "g" },
-      { topic: "t.a", group: "g" },
+      { topic: "t.a", group: "g", error: { code: "STORE_UNAVAILABLE" } },
+      { topic: "t.a", group: "g", error: { code: "OUTCOME_UNKNOWN" } },
+      { topic: "t.a", group: "g", error: { code: "HANDLER_FAILED" } },
     ]);
   });
 

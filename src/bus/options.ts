@@ -9,6 +9,7 @@ import { checkOptionNames } from "../model/known-options.js";
 import { DEFAULT_LIMITS, type Limits } from "../model/limits.js";
 import { leftOutText, Seldom } from "../model/seldom.js";
 import type { TopicDefinition } from "../model/topic.js";
+import type { Trouble } from "../model/trouble.js";
 import type { Store } from "../ports/store.js";
 
 /** What createBus takes: a store, and what differs from the defaults. */
@@ -29,16 +30,11 @@ export interface BusOptions {
   readonly publishTimeoutMs?: number;
   /** For tests: a ManualClock. Default: the machine's. */
   readonly clock?: Clock;
-  /** Told of failures that the bus gets over by itself. Default: a process warning, one a minute for each kind. */
+  /**
+   * Told of failures that the bus gets over by itself, and of what is given up (`givenUp`, with what was thrown as the error's
+   * `cause`): events, entries of the outbox. Default: a process warning, one a minute for each code.
+   */
   readonly onTrouble?: (trouble: Trouble) => void;
-}
-
-/** A failure that the bus gets over by itself, with what it is about. */
-export interface Trouble {
-  readonly error: BusError;
-  readonly topic?: string;
-  readonly group?: string;
-  readonly partition?: number;
 }
 
 /** Parts that tests replace. */
@@ -154,13 +150,13 @@ function guarded(onTrouble: (trouble: Trouble) => void): (trouble: Trouble) => v
 /** A store that is away for an hour should not fill a log. */
 function warnOfTrouble(): (trouble: Trouble) => void {
   const seldom = new Seldom(WARN_EVERY_MS);
-  return ({ error, topic, group }) => {
+  return ({ error, topic, group, givenUp }) => {
     const leftOut = seldom.admit(error.code, systemClock.steady());
     if (leftOut === null) return;
     const where = topic === undefined ? "" : ` (${topic}${group === undefined ? "" : `, group ${group}`})`;
-    process.emitWarning(`${error.message}${where}; trying again${leftOutText(leftOut)}`, {
-      type: "PrometheanWarning",
-      code: error.code,
-    });
+    const what = givenUp
+      ? `${error.message}: ${describeThrown(error.cause)}`
+      : `${error.message}${where}; trying again`;
+    process.emitWarning(what + leftOutText(leftOut), { type: "PrometheanWarning", code: error.code });
   };
 }

@@ -1,7 +1,8 @@
 /** Troubles of a bus as lines for people: with a store that is away there are thousands a second, and few are told. */
-import type { Trouble } from "../bus/options.js";
+
 import { type Clock, systemClock } from "../model/clock.js";
 import { Seldom } from "../model/seldom.js";
+import type { Trouble } from "../model/trouble.js";
 
 const TELL_EVERY_MS = 1_000;
 

@@ -1,7 +1,7 @@
 /** The copy of an event that a group gave up, as it stands in `dlq.<topic>` (P8). */
 import type { DeadLetter } from "../model/dead-letter.js";
 import { deadLetterId } from "../model/derived-id.js";
-import { inBrief } from "../model/errors.js";
+import { BusError, inBrief } from "../model/errors.js";
 import type { EventDraft, EventRecord, StoredEvent } from "../model/event.js";
 import { JsonBody } from "../model/json.js";
 import type { Effect } from "./delivery-events.js";
@@ -53,6 +53,17 @@ export function deadLetterDraft(given: GivenUp): EventDraft {
     body: JsonBody.ofText(JSON.stringify(letter)),
     freshId: false,
   };
+}
+
+/** For those who listen to troubles. What the handler said may hold anything, so it stands in the cause alone. */
+export function givenUpTrouble({ event, group, attempts, error, thrown }: GivenUp): BusError {
+  const { id, topic } = event;
+  const tries = attempts === 1 ? "one try" : `${attempts} tries`;
+  const said = `${group} gave up event ${id} of ${topic} after ${tries}; it is a dead letter now`;
+  return new BusError("HANDLER_FAILED", said, {
+    cause: thrown instanceof Error ? thrown : error,
+    details: { id, attempts },
+  });
 }
 
 /** What has its bounds whatever the limits of the bus. */

@@ -1,5 +1,6 @@
 /** Long-running parts (projectors, drainers, compactors …) as others see them: what they are called and how they do. */
 import { FirstFailure } from "./first-failure.js";
+import type { Trouble } from "./trouble.js";
 
 /** Where a task is in its life: `retrying` waits to start again after a failure, `failed` does not start again. */
 export type TaskState = "starting" | "running" | "retrying" | "stopped" | "failed";
@@ -38,6 +39,12 @@ export interface Task {
 export class TaskBoard {
   readonly #tasks = new Set<Task>();
   #closed = false;
+  /** What a task gets over by itself, or gives up, is told here. */
+  readonly tell: (trouble: Trouble) => void;
+
+  constructor(tell: (trouble: Trouble) => void = () => undefined) {
+    this.tell = tell;
+  }
 
   /** One that was still starting when the bus closed is stopped as soon as it comes. */
   add(task: Task): void {

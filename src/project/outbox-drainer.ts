@@ -8,7 +8,7 @@
  */
 import { addToList } from "../model/add-to-list.js";
 import { type Clock, systemClock } from "../model/clock.js";
-import { BusError, describeThrown } from "../model/errors.js";
+import { BusError, describeThrown, inBrief } from "../model/errors.js";
 import type { PublishItem, PublishOptions } from "../model/event-bus.js";
 import { checkOptionNames, namesOf } from "../model/known-options.js";
 import { backoffMs, DEFAULT_RETRY, type RetryPolicy } from "../model/retry.js";
@@ -196,6 +196,20 @@ class Drainer {
     if (held === false) this.stats.lost++;
     else if (hopeless) this.stats.dead++;
     else this.stats.failed++;
+    const isNews = hopeless || (failures === 1 && !BusError.from(error).retryable);
+    if (held !== false && isNews) this.#tell(claim, error, hopeless);
+  }
+
+  /** Once when it is first refused, and once when it is dead: its key waits. Outages are told of by the bus. */
+  #tell({ id, topic, key }: OutboxClaim, thrown: unknown, isDead: boolean): void {
+    const { code, message } = BusError.from(thrown);
+    const waits = key === undefined ? "" : `; entries of its key ("${inBrief(key)}") wait`;
+    const state = isDead ? "is dead" : `is refused: ${message}`;
+    const error = new BusError(code, `entry ${id} of the outbox ${state}${waits}`, {
+      cause: thrown,
+      details: { id },
+    });
+    this.#bus.tasks?.tell({ error, topic, ...(isDead && { givenUp: true }) });
   }
 
   /** It was not tried: the outbox hands it out again once the one before it is sent. */

@@ -2,10 +2,11 @@
 import { afterEach } from "vitest";
 import type { Bus } from "../../src/bus/bus.js";
 import { createBus } from "../../src/bus/create-bus.js";
-import type { BusInternals, BusOptions, Trouble } from "../../src/bus/options.js";
+import type { BusInternals, BusOptions } from "../../src/bus/options.js";
 import type { EventRecord } from "../../src/model/event.js";
 import type { DeliveryContext, Handler } from "../../src/model/event-bus.js";
 import { ManualClock } from "../../src/model/manual-clock.js";
+import type { Trouble } from "../../src/model/trouble.js";
 import type { Store } from "../../src/ports/store.js";
 import { memoryStore } from "../../src/stores/memory/index.js";
 import type { FaultyStore } from "../../src/testing/faulty-store/index.js";

@@ -29,6 +29,7 @@ const AROUND: Readonly<Record<string, string>> = {
   orders: 'declare const orders: import("mongodb").Collection<{ id: string; customer: string }>;',
   outbox: 'declare const outbox: import("promethean/stores/mongo").MongoOutbox;',
   db: 'declare const db: import("libsql").Database;',
+  Placed: 'declare const Placed: import("promethean").TopicDefinition<{ id: string; customer: string }>;',
   order: "declare const order: { id: string; customer: string };",
   handler: "declare const handler: () => Promise<void>;",
   handle: "declare const handle: () => Promise<void>;",

@@ -1,6 +1,10 @@
 /** The outbox drainer on every store's own outbox. */
 import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { createBus } from "../../../src/bus/create-bus.js";
 import { BusError } from "../../../src/model/errors.js";
+import { defineTopic } from "../../../src/model/topic.js";
+import type { Trouble } from "../../../src/model/trouble.js";
 import { runOutboxDrainer } from "../../../src/project/outbox-drainer.js";
 import type { ProjectBench } from "./bench.js";
 
@@ -61,6 +65,28 @@ export function describeOutboxDrainer(bench: ProjectBench): void {
         .toMatchObject({ sent: sentBefore + 4, dead: 0 });
       expect((await bench.events(topic)).map((event) => event.payload)).toEqual(["free", "bad", "behind"]);
       await drainer.stop();
+    });
+
+    it("P10: an entry that is refused is told to onTrouble, once when that begins and once when it is dead", async () => {
+      const { store } = bench;
+      const topic = await bench.topic();
+      const troubles: Trouble[] = [];
+      const bus = await createBus({ store, onTrouble: (trouble) => troubles.push(trouble) });
+      await bus.defineTopic(defineTopic(topic, { schema: z.number().positive() }));
+      await store.outbox.add({ id: `${topic}-1`, topic, payload: -1, key: "ada" });
+      const options = { maxAttempts: 3, retry: { baseMs: 1, maxMs: 2 }, everyMs: 5 };
+      const drainer = runOutboxDrainer(store.outbox, bus, options);
+      await expect.poll(() => drainer.stats().dead, { timeout: 30_000 }).toBe(1);
+      await drainer.stop();
+      const [refused, dead, ...more] = troubles.filter((trouble) => trouble.topic === topic);
+      expect(refused?.error.message).toContain(`entry ${topic}-1 of the outbox is refused: the payload`);
+      expect(dead).toMatchObject({ givenUp: true, error: { code: "SCHEMA_VIOLATION" } });
+      expect(dead?.error.message).toBe(
+        `entry ${topic}-1 of the outbox is dead; entries of its key ("ada") wait`,
+      );
+      expect(more).toEqual([]);
+      await store.outbox.discardDead([`${topic}-1`]);
+      await bus.close();
     });
 
     it("P10, P15: an outage kills no entry, however long it lasts: all go out in order when it is over", async () => {
