@@ -37,6 +37,21 @@ it("P14: names what is damaged, says what to do, and fails", async () => {
   expect(err).toContain("checks failed");
 });
 
+it("P10: tells of entries of the outbox that are stuck, and `outbox status` of each with its error", async () => {
+  const store = embeddedStore({ path });
+  const bus = await createBus({ store });
+  for (const id of ["o-1", "o-2"]) await store.outbox.add({ id, topic: "orders", payload: 1, key: id });
+  const [dead, failing] = await store.outbox.claimBatch(2);
+  await store.outbox.markError("o-1", dead?.token ?? "", { error: "does not fit", dead: true });
+  await store.outbox.markError("o-2", failing?.token ?? "", { error: "not yet", retryAfterMs: 60_000 });
+  await bus.close();
+  const { out } = await run(["doctor", "--store", path]);
+  expect(out).toContain("1 dead entry, 1 that failed so far");
+  const status = await run(["outbox", "status", "--store", path]);
+  expect(status.out).toMatch(/o-1 .*dead +1 +does not fit/);
+  expect(status.out).toMatch(/o-2 .*pending +1 +not yet/);
+});
+
 it("says which file it would need", async () => {
   const { code, out } = await run(["doctor", "--store", "memory", "--deep"]);
   expect({ code, warned: out.includes("only a store's own file can be read through") }).toEqual({

@@ -4,6 +4,7 @@ import { dirname } from "node:path";
 import type { Command } from "commander";
 import type { GroupLag } from "../../bus/admin.js";
 import type { TaskReport } from "../../model/task.js";
+import type { OutboxStats } from "../../ports/outbox.js";
 import type { EmbeddedStore } from "../../stores/embedded/index.js";
 import type { Backend } from "../backend.js";
 import { colors } from "../colors.js";
@@ -13,6 +14,7 @@ import { Progress } from "../progress.js";
 import { count, counted, dataSize, duration } from "../quantities.js";
 import { perform, type Session, withConnection } from "../session.js";
 import { packageVersion } from "../version.js";
+import { failingEntries } from "./outbox.js";
 
 type State = "ok" | "warn" | "fail";
 
@@ -45,7 +47,7 @@ const MARKS: Readonly<Record<State, string>> = { ok: "âœ“", warn: "!", fail: "âœ
 export function doctorCommand(): Command {
   const command = newCommand(
     "doctor",
-    "Checks versions, store, clock, disk, groups, dead letters and tasks; says what to do. Exit code 1 if something is broken.",
+    "Checks versions, store, clock, disk, groups, dead letters, tasks and outbox; says what to do. Exit code 1 if something is broken.",
     [
       "promethean doctor",
       "promethean doctor --store bus.db --json",
@@ -59,7 +61,7 @@ async function examine(session: Session<DoctorOptions>): Promise<void> {
   const findings: Finding[] = [nodeVersion(), { check: "promethean", state: "ok", found: packageVersion() }];
   const backend = await reach(session, findings);
   if (backend !== undefined) {
-    for (const look of [ready, guarantees, disk, clock, groups, upkeep])
+    for (const look of [ready, guarantees, disk, clock, groups, upkeep, outbox])
       findings.push(...(await attempt(look, backend)));
     if (session.options.deep === true) findings.push(...(await attempt(contents, backend)));
   }
@@ -242,6 +244,20 @@ async function upkeep(backend: Backend): Promise<Finding[]> {
           found,
           advice: "the hub's log says more; tasks try again by themselves",
         },
+  ];
+}
+
+async function outbox(backend: Backend): Promise<Finding[]> {
+  const { dead } = await backend.get<OutboxStats>("/outbox");
+  const failing = (await failingEntries(backend)).length;
+  if (dead + failing === 0) return [{ check: "outbox", state: "ok", found: "nothing is stuck" }];
+  return [
+    {
+      check: "outbox",
+      state: "warn",
+      found: `${counted(dead, "dead entry", "dead entries")}, ${count(failing)} that failed so far; others of their keys wait`,
+      advice: "promethean outbox status",
+    },
   ];
 }
 

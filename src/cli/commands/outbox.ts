@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 import type { OutboxRow, OutboxStats } from "../../ports/outbox.js";
 import { gather } from "../arguments.js";
+import type { Backend } from "../backend.js";
 import { demandConsent } from "../consent.js";
 import { factLines, tableLines } from "../output.js";
 import { newCommand } from "../own-command.js";
@@ -12,16 +13,17 @@ interface RequeueOptions extends ConsentOptions {
   readonly id?: readonly string[];
 }
 
-const MAX_DEAD = 1_000;
+const MAX_LISTED = 1_000;
 
 export function outboxCommand(): Command {
   return newCommand("outbox", "The outbox of a store.", ["promethean outbox status"])
     .addCommand(
       withConnection(
-        newCommand("status", "Counts entries by state, and lists those that were given up.", [
-          "promethean outbox status",
-          "promethean outbox status --json",
-        ]),
+        newCommand(
+          "status",
+          "Counts entries by state, and lists those that were given up or failed so far.",
+          ["promethean outbox status", "promethean outbox status --json"],
+        ),
       ).action(perform<object, []>(status)),
     )
     .addCommand(
@@ -40,8 +42,15 @@ type Outbox = OutboxStats & { readonly items: readonly OutboxRow[] };
 
 async function status(session: Session): Promise<void> {
   const backend = await session.connect();
-  const { items, ...stats } = await backend.get<Outbox>("/outbox", { status: "dead", limit: MAX_DEAD });
-  session.out.value({ ...stats, entries: items }, words(stats, items));
+  const { items, ...stats } = await backend.get<Outbox>("/outbox", { status: "dead", limit: MAX_LISTED });
+  const entries = [...items, ...(await failingEntries(backend))];
+  session.out.value({ ...stats, entries }, words(stats, entries));
+}
+
+/** Those that wait to be tried again: until then the others of their key wait, too. */
+export async function failingEntries(backend: Backend): Promise<readonly OutboxRow[]> {
+  const { items } = await backend.get<Outbox>("/outbox", { status: "pending", limit: MAX_LISTED });
+  return items.filter(({ failures }) => failures > 0);
 }
 
 function words(
@@ -59,6 +68,7 @@ function words(
     { title: "ENTRY", whole: true, cell: ({ id }) => id },
     { title: "TOPIC", cell: ({ topic }) => topic },
     { title: "KEY", cell: ({ key }) => key },
+    { title: "STATUS", cell: ({ status: state }) => state },
     { title: "TRIES", align: "right", cell: ({ failures }) => failures },
     { title: "ERROR", cell: ({ error }) => error },
   ]);
@@ -68,7 +78,7 @@ function words(
 async function requeue(session: Session<RequeueOptions>): Promise<void> {
   const { out, options, signal } = session;
   const backend = await session.connect();
-  const { items, dead } = await backend.get<Outbox>("/outbox", { status: "dead", limit: MAX_DEAD });
+  const { items, dead } = await backend.get<Outbox>("/outbox", { status: "dead", limit: MAX_LISTED });
   const { id: ids } = options;
   const found = ids === undefined ? dead : items.filter(({ id }) => ids.includes(id)).length;
   const would = `${counted(found, "entry", "entries")} would be tried again.`;
