@@ -22,14 +22,15 @@ export interface ClientOptions {
   readonly pingMs?: number;
   /**
    * Told of what nobody waits for: a subscription that the hub refuses after a reconnect, and that no hub answers, or no
-   * token can be got (after five tries, once until one does), and that a listener of `onStatus` failed. Default: a process warning, in browsers one of the console, once a minute for each code.
+   * token can be got (after five tries, once until one does), that a handler failed at its last try (HANDLER_FAILED), and that a
+   * listener of `onStatus` failed. Default: a process warning, in browsers one of the console, once a minute for each code.
    */
   readonly onTrouble?: (trouble: ClientTrouble) => void;
   /** For other WebSockets than the platform's. */
   readonly makeSocket?: SocketMaker;
 }
 
-/** `error.code` is what the hub said, FORBIDDEN for example, with the topic and the group it is about; STORE_UNAVAILABLE if none answers, UNAUTHENTICATED if `getToken` fails. */
+/** `error.code` is what the hub said, FORBIDDEN for example, with the topic and the group it is about; STORE_UNAVAILABLE if none answers, UNAUTHENTICATED if `getToken` fails, HANDLER_FAILED with what a handler threw as its `cause`. */
 export interface ClientTrouble {
   readonly error: BusError;
   readonly topic?: string;

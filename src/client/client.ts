@@ -102,7 +102,7 @@ export class PromClient {
       onUnreachable: (reason = unreachable(url)) => this.#options.onTrouble({ error: reason }),
       onWake: options.onWake ?? (() => () => undefined),
     });
-    this.#deliveries = new Deliveries(this.#connection);
+    this.#deliveries = new Deliveries(this.#connection, options.onTrouble);
   }
 
   get status(): Status {
@@ -224,7 +224,7 @@ export class PromClient {
 
   /** Subscriptions first, then whatever was not answered, in its order. */
   #resume(): void {
-    this.#deliveries = new Deliveries(this.#connection);
+    this.#deliveries = new Deliveries(this.#connection, this.#options.onTrouble);
     const pending = this.#pending.all();
     const asked = new Set<unknown>(pending.map(({ about }) => about));
     for (const [key, feed] of this.#feeds) if (!asked.has(key)) this.#comeBack(key, feed);

@@ -6,6 +6,7 @@ import { BusError, describeThrown } from "../model/errors.js";
 import type { EventRecord } from "../model/event.js";
 import { Numbered } from "../model/numbered.js";
 import type { Leased, LeaseMark } from "./ack-run.js";
+import type { ClientTrouble } from "./client-options.js";
 import { eventAt } from "./runs.js";
 
 export type DeliveringFrame = EventFrame | EventsFrame;
@@ -49,9 +50,11 @@ export class Deliveries {
   /** Its handler runs. */
   #running: Delivery | null = null;
   #ended = false;
+  readonly #tell: (trouble: ClientTrouble) => void;
 
-  constructor(line: DeliveryLine) {
+  constructor(line: DeliveryLine, tell: (trouble: ClientTrouble) => void) {
     this.line = line;
+    this.#tell = tell;
   }
 
   runAll(frame: DeliveringFrame, subscriber: Subscriber): void {
@@ -83,10 +86,10 @@ export class Deliveries {
     this.#running = delivery;
     try {
       const result = handler(event, delivery);
-      if (isThenable(result)) void this.#wait(result, delivery, manualAck);
+      if (isThenable(result)) void this.#wait(result, event, delivery, manualAck);
       else if (!manualAck) delivery.ack();
     } catch (thrown) {
-      delivery.nack(describeThrown(thrown));
+      this.#failed(event, delivery, thrown);
     }
     this.#running = null;
     if (!delivery.isDone) this.#keepOpen(delivery);
@@ -97,13 +100,28 @@ export class Deliveries {
     this.#open.add(delivery.number, delivery);
   }
 
-  async #wait(result: PromiseLike<unknown>, delivery: Delivery, manualAck: boolean): Promise<void> {
+  async #wait(
+    result: PromiseLike<unknown>,
+    event: EventRecord,
+    delivery: Delivery,
+    manualAck: boolean,
+  ): Promise<void> {
     try {
       await result;
       if (!manualAck) delivery.ack();
     } catch (thrown) {
-      delivery.nack(describeThrown(thrown));
+      this.#failed(event, delivery, thrown);
     }
+  }
+
+  /** There may be no other try: nobody would hear of it here. */
+  #failed({ id, topic }: EventRecord, delivery: Delivery, thrown: unknown): void {
+    const reason = describeThrown(thrown);
+    delivery.nack(reason);
+    const { group, attempt, maxAttempts } = delivery;
+    if (attempt < maxAttempts) return;
+    const said = `${group} failed on event ${id} of ${topic}, try ${attempt} of ${maxAttempts}: ${reason}`;
+    this.#tell({ error: new BusError("HANDLER_FAILED", said, { cause: thrown }), topic, group });
   }
 }
 
@@ -146,6 +164,10 @@ class Delivery implements ClientContext {
 
   get isDone(): boolean {
     return this.#isDone;
+  }
+
+  get group(): string {
+    return this.#arrival.group;
   }
 
   get attempt(): number {
