@@ -6,12 +6,11 @@ import { randomBytes } from "node:crypto";
 import { userInfo } from "node:os";
 import { createBus } from "../bus/create-bus.js";
 import { startHub } from "../hub/server.js";
-import { leftOutText } from "../model/seldom.js";
 import type { Backend } from "./backend.js";
 import { checkedBus } from "./checked-bus.js";
 import { HubApi } from "./hub-api.js";
 import { chooseStore } from "./store-choice.js";
-import { fewTroubles } from "./troubles.js";
+import { troublesInWords, warn } from "./troubles.js";
 
 const UNLIMITED_RATE = 1_000_000_000;
 const MAX_BODY_BYTES = 64 * 1_048_576;
@@ -21,7 +20,7 @@ export async function privateHub(store: string, signal: AbortSignal): Promise<Ba
     store: await chooseStore(store, { mustExist: true, onWarning: warn }),
     drainMs: 2_000,
     publishTimeoutMs: 10_000,
-    onTrouble: fewTroubles(({ error }, leftOut) => warn(error.message + leftOutText(leftOut))),
+    onTrouble: troublesInWords(),
   });
   const token = randomBytes(32).toString("base64url");
   try {
@@ -52,8 +51,4 @@ function userName(): string {
   } catch {
     return "unknown";
   }
-}
-
-function warn(message: string): void {
-  process.stderr.write(`promethean: ${message}\n`);
 }

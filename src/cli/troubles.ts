@@ -1,7 +1,7 @@
 /** Troubles of a bus as lines for people: with a store that is away there are thousands a second, and few are told. */
 
 import { type Clock, systemClock } from "../model/clock.js";
-import { Seldom } from "../model/seldom.js";
+import { leftOutText, Seldom } from "../model/seldom.js";
 import type { Trouble } from "../model/trouble.js";
 
 const TELL_EVERY_MS = 1_000;
@@ -16,4 +16,16 @@ export function fewTroubles(
     const leftOut = seldom.admit(trouble.error.code, clock.steady());
     if (leftOut !== null) tell(trouble, leftOut);
   };
+}
+
+/** In words on stderr; not of events that were given up, since the program that was run for them has said why. */
+export function troublesInWords(): (trouble: Trouble) => void {
+  const tell = fewTroubles(({ error }, leftOut) => warn(error.message + leftOutText(leftOut)));
+  return (trouble) => {
+    if (trouble.error.code !== "HANDLER_FAILED") tell(trouble);
+  };
+}
+
+export function warn(message: string): void {
+  process.stderr.write(`promethean: ${message}\n`);
 }

@@ -14,6 +14,7 @@ import { eventLine, terminalColumns } from "../event-line.js";
 import { failure, usageError } from "../exit.js";
 import { newCommand } from "../own-command.js";
 import { perform, type Session, withConnection } from "../session.js";
+import { troublesInWords } from "../troubles.js";
 
 interface SubscribeOptions {
   readonly group: string;
@@ -55,7 +56,10 @@ async function subscribe(session: Session<SubscribeOptions>, topic: string): Pro
   const backend = await session.connect();
   // A wrong address or token shows here, in words; the client below would try again for good.
   await backend.get("/topics");
-  const client = new PromClient(backend.url, backend.token === undefined ? {} : { token: backend.token });
+  const client = new PromClient(backend.url, {
+    onTrouble: troublesInWords(),
+    ...(backend.token !== undefined && { token: backend.token }),
+  });
   session.onEnd(() => client.close());
   const refused = refusalOf(client);
   await client.connect();
