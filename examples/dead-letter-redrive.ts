@@ -4,7 +4,10 @@ import { z } from "zod";
 
 const Order = defineTopic("orders", { schema: z.object({ order: z.number() }) });
 
-const bus = await createBus({ store: memoryStore() });
+const bus = await createBus({
+  store: memoryStore(),
+  onTrouble: ({ error, group }) => console.log(`trouble in ${group}: ${error.code}`), // unless given, a process warning
+});
 const sent: number[] = [];
 let broken = true;
 await bus.subscribe(
