@@ -69,7 +69,7 @@ describe("dead letters", () => {
     await bench().advance(1_000);
     await bus.close();
     process.off("warning", listen);
-    expect(warnings).toEqual([
+    expect(warnings.filter((text) => text.startsWith("mailer"))).toEqual([
       `mailer gave up event ${id} of t.a after one try; it is a dead letter now: boom`,
     ]);
   });
