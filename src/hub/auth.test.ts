@@ -32,6 +32,16 @@ describe("JSON Web Tokens", () => {
     }
   });
 
+  it("carry scopes as a list or as words, under either name", async () => {
+    const words = "publish:orders  read:orders";
+    for (const claims of [{ scopes: words }, { scope: words }, { scope: words.split("  ") }]) {
+      const { acl } = await (await jwt()).authenticate(await signed(claims));
+      expect(acl.allows("publish", "orders")).toBe(true);
+      expect(acl.allows("read", "orders")).toBe(true);
+      expect(acl.allows("publish", "users")).toBe(false);
+    }
+  });
+
   it("carry a policy, in which deny wins and what nothing allows is denied", async () => {
     const rules = [
       { effect: "allow", verbs: ["publish", "subscribe"], resources: ["orders.**"] },
@@ -79,6 +89,7 @@ describe("JSON Web Tokens", () => {
       () => new SignJWT({}).setProtectedHeader({ alg: "HS256" }).sign(new TextEncoder().encode(SECRET)),
     ],
     ["a scope that is none", () => signed({ scopes: ["everything"] })],
+    ["scopes that are neither a list nor words", () => signed({ scopes: { publish: "orders" } })],
     [
       "a policy that is none",
       () => signed({ policy: { rules: [{ effect: "maybe", verbs: [], resources: [] }] } }),

@@ -1,15 +1,17 @@
-/** The rights in the claims of a token: `scopes` (a list), `scope` (separated by spaces), `policy: { rules }`. */
+/** The rights in the claims of a token: `scopes` or `scope` (a list, or separated by spaces), `policy: { rules }`. */
 import { BusError } from "../model/errors.js";
 import type { Grants, Rule } from "./acl.js";
 
-/** A token that says nothing may do nothing. Throws if its policy is none: passed over, its denials would not count. */
+/** A token that says nothing may do nothing. Throws if a claim is none of these: passed over, denials would not count. */
 export function grantsOf(claims: Readonly<Record<string, unknown>>): Required<Grants> {
-  const { scopes, scope } = claims;
-  const words = String(scope ?? "").split(" ");
-  return {
-    scopes: Array.isArray(scopes) ? scopes.map(String) : words.filter((word) => word !== ""),
-    rules: rulesOf(claims["policy"] ?? undefined),
-  };
+  const { scopes, scope, policy } = claims;
+  return { scopes: scopesOf(scopes ?? scope ?? []), rules: rulesOf(policy ?? undefined) };
+}
+
+function scopesOf(claim: unknown): readonly string[] {
+  if (Array.isArray(claim)) return claim.map(String);
+  if (typeof claim === "string") return claim.split(" ").filter((word) => word !== "");
+  throw new BusError("INVALID_OPTION", "the claim scopes is a list, or words separated by spaces");
 }
 
 function rulesOf(policy: unknown): readonly Rule[] {

@@ -106,7 +106,13 @@ function errorViolations(payload: unknown, errors: readonly ErrorObject[]): Viol
   });
 }
 
-const load = createRequire(import.meta.url);
+let loader: NodeJS.Require | undefined;
+
+/** Made when it is needed: a bundle of CommonJS has no such address, and most have no use for it. */
+function load(name: string): unknown {
+  loader ??= createRequire(import.meta.url);
+  return loader(name);
+}
 
 const MULTIPLE_OF: FuncKeywordDefinition = {
   keyword: "multipleOf",
