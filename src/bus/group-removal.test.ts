@@ -1,6 +1,7 @@
 /** Groups that nobody needs any more can be got rid of, and nothing of them is left. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { failure } from "../../test/support/failure.js";
+import { ordersOnTwoBuses } from "../../test/support/orders-on-two-buses.js";
 import { startChangelogProjector } from "../project/changelog.js";
 import { rebuildView } from "../project/rebuild.js";
 import { retainNow } from "../project/retention.js";
@@ -15,11 +16,7 @@ let bus: Bus;
 let other: Bus;
 
 beforeEach(async () => {
-  const store = memoryStore();
-  bus = await createBus({ store });
-  other = await createBus({ store });
-  await bus.defineTopic({ name: "orders", partitions: 2 });
-  for (let n = 0; n < 10; n++) await bus.publish("orders", { n }, { key: `k${n}` });
+  ({ bus, other } = await ordersOnTwoBuses());
 });
 afterEach(async () => {
   await other.close();

@@ -1,27 +1,22 @@
 /** Topics that nobody needs any more can be got rid of, with all that belongs to them. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { failure } from "../../test/support/failure.js";
+import { ordersOnTwoBuses } from "../../test/support/orders-on-two-buses.js";
 import { Fatal } from "../model/errors.js";
 import { FeedPoint } from "../project/changefeed/feed-point.js";
 import { startChangelogProjector } from "../project/changelog.js";
 import { compactNow } from "../project/compactor.js";
 import { discardDeadLetters, summarizeDeadLetters } from "../project/dead-letters.js";
 import { removeView } from "../project/view-removal.js";
-import { memoryStore } from "../stores/memory/index.js";
 import { drafts } from "../testing/conformance/samples.js";
 import type { Bus } from "./bus.js";
-import { createBus } from "./create-bus.js";
 import type { RemovalProgress } from "./topic-removal.js";
 
 let bus: Bus;
 let other: Bus;
 
 beforeEach(async () => {
-  const store = memoryStore();
-  bus = await createBus({ store });
-  other = await createBus({ store });
-  await bus.defineTopic({ name: "orders", partitions: 2 });
-  for (let n = 0; n < 10; n++) await bus.publish("orders", { n }, { key: `k${n}` });
+  ({ bus, other } = await ordersOnTwoBuses());
 });
 afterEach(async () => {
   await other.close();

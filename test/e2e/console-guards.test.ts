@@ -4,8 +4,9 @@ import type { AxeResults } from "axe-core";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { Fatal } from "../../src/model/errors.js";
-import { launch, SOON, sees, type Visit, visit } from "../support/console/browser.js";
+import { launch, SOON, sees, visit } from "../support/console/browser.js";
 import { Orders, openShop, type Shop } from "../support/console/shop.js";
+import { Visits } from "../support/console/visits.js";
 import { gate } from "../support/eventually.js";
 import { hubFixture } from "../support/hub-fixture.js";
 
@@ -13,26 +14,21 @@ const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
 
 let browser: Browser;
 let shop: Shop;
-let open: Visit[] = [];
+const visits = new Visits();
 beforeAll(async () => {
   browser = await launch();
   shop = await openShop();
 });
 afterEach(async () => {
-  const visits = open;
-  open = [];
-  for (const { context } of visits) await context.close();
-  expect(visits.flatMap(({ errors }) => errors)).toEqual([]);
+  expect(await visits.end()).toEqual([]);
 });
 afterAll(async () => {
   await browser?.close();
   await shop?.close();
 });
 
-async function at(path: string, width = 1280): Promise<Page> {
-  const visited = await visit(browser, shop.hub.url, { path, width });
-  open.push(visited);
-  return visited.page;
+function at(path: string, width = 1280): Promise<Page> {
+  return visits.begin(browser, shop.hub.url, { path, width });
 }
 
 /** By how much what is inside is wider than what can be seen of it. */

@@ -3,8 +3,9 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { defineTopic } from "../../src/model/topic.js";
 import { startChangelogProjector } from "../../src/project/changelog.js";
-import { launch, SOON, sees, type Visit, visit } from "../support/console/browser.js";
+import { launch, SOON, sees } from "../support/console/browser.js";
 import { openShop, type Shop } from "../support/console/shop.js";
+import { Visits } from "../support/console/visits.js";
 import { eventually } from "../support/eventually.js";
 
 const EVENTS = 100_000;
@@ -14,17 +15,14 @@ const States = defineTopic("process.state", { partitions: 1, keyed: true });
 
 let browser: Browser;
 let shop: Shop;
-let open: Visit[] = [];
+const visits = new Visits();
 beforeAll(async () => {
   browser = await launch();
   shop = await openShop();
   await fill(shop);
 });
 afterEach(async () => {
-  const visits = open;
-  open = [];
-  for (const { context } of visits) await context.close();
-  expect(visits.flatMap(({ errors }) => errors)).toEqual([]);
+  expect(await visits.end()).toEqual([]);
 });
 afterAll(async () => {
   await browser?.close();
@@ -60,10 +58,8 @@ async function fill({ bus }: Shop): Promise<void> {
   await eventually(isCaughtUp, "the view has all processes");
 }
 
-async function at(path: string, width = 1280): Promise<Page> {
-  const visited = await visit(browser, shop.hub.url, { path, width });
-  open.push(visited);
-  return visited.page;
+function at(path: string, width = 1280): Promise<Page> {
+  return visits.begin(browser, shop.hub.url, { path, width });
 }
 
 const pathOf = (page: Page): string => page.url().slice(shop.hub.url.length);

@@ -1,13 +1,14 @@
 /** The console in a real browser against a real hub: the main task of each page. */
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { launch, SOON, sees, type Visit, visit } from "../support/console/browser.js";
+import { launch, SOON, sees } from "../support/console/browser.js";
 import { Orders, openShop, READER, type Shop, WRITER } from "../support/console/shop.js";
+import { Visits } from "../support/console/visits.js";
 import { gate } from "../support/eventually.js";
 
 let browser: Browser;
 let shop: Shop;
-let open: Visit[] = [];
+const visits = new Visits();
 beforeAll(async () => {
   browser = await launch();
 });
@@ -16,17 +17,13 @@ beforeEach(async () => {
   shop = await openShop();
 });
 afterEach(async () => {
-  const visits = open;
-  open = [];
-  for (const { context } of visits) await context.close();
+  const errors = await visits.end();
   await shop.close();
-  expect(visits.flatMap(({ errors }) => errors)).toEqual([]);
+  expect(errors).toEqual([]);
 });
 
-async function at(path: string, token?: string): Promise<Page> {
-  const visited = await visit(browser, shop.hub.url, { path, ...(token !== undefined && { token }) });
-  open.push(visited);
-  return visited.page;
+function at(path: string, token?: string): Promise<Page> {
+  return visits.begin(browser, shop.hub.url, { path, ...(token !== undefined && { token }) });
 }
 
 const DRAWN = 30;
@@ -49,9 +46,7 @@ async function lettersOpen(): Promise<number> {
 
 describe("signing in", () => {
   it("takes a token, refuses a wrong one, forgets it on sign-out, and asks for it again", async () => {
-    const visited = await visit(browser, shop.hub.url, { token: null, path: "/ui/topics?q=orders" });
-    open.push(visited);
-    const { page } = visited;
+    const page = await visits.begin(browser, shop.hub.url, { token: null, path: "/ui/topics?q=orders" });
     await page.getByLabel("Access token").fill("wrong");
     await page.getByRole("button", { name: "Sign in" }).click();
     await sees(page, "The hub does not know this token");

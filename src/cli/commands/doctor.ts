@@ -4,7 +4,6 @@ import { dirname } from "node:path";
 import type { Command } from "commander";
 import type { GroupLag } from "../../bus/admin.js";
 import type { TaskReport } from "../../model/task.js";
-import type { OutboxStats } from "../../ports/outbox.js";
 import type { EmbeddedStore } from "../../stores/embedded/index.js";
 import type { Backend } from "../backend.js";
 import { colors } from "../colors.js";
@@ -14,7 +13,7 @@ import { Progress } from "../progress.js";
 import { count, counted, dataSize, duration } from "../quantities.js";
 import { perform, type Session, withConnection } from "../session.js";
 import { packageVersion } from "../version.js";
-import { failingEntries } from "./outbox.js";
+import { failingOutbox } from "./outbox.js";
 
 type State = "ok" | "warn" | "fail";
 
@@ -248,8 +247,8 @@ async function upkeep(backend: Backend): Promise<Finding[]> {
 }
 
 async function outbox(backend: Backend): Promise<Finding[]> {
-  const { dead } = await backend.get<OutboxStats>("/outbox");
-  const failing = (await failingEntries(backend)).length;
+  const { dead, items } = await failingOutbox(backend);
+  const failing = items.length;
   if (dead + failing === 0) return [{ check: "outbox", state: "ok", found: "nothing is stuck" }];
   return [
     {

@@ -42,15 +42,19 @@ type Outbox = OutboxStats & { readonly items: readonly OutboxRow[] };
 
 async function status(session: Session): Promise<void> {
   const backend = await session.connect();
-  const { items, ...stats } = await backend.get<Outbox>("/outbox", { status: "dead", limit: MAX_LISTED });
-  const entries = [...items, ...(await failingEntries(backend))];
+  const { items, ...stats } = await outboxOf(backend, "dead");
+  const entries = [...items, ...(await failingOutbox(backend)).items];
   session.out.value({ ...stats, entries }, words(stats, entries));
 }
 
-/** Those that wait to be tried again: until then the others of their key wait, too. */
-export async function failingEntries(backend: Backend): Promise<readonly OutboxRow[]> {
-  const { items } = await backend.get<Outbox>("/outbox", { status: "pending", limit: MAX_LISTED });
-  return items.filter(({ failures }) => failures > 0);
+function outboxOf(backend: Backend, state: "dead" | "pending"): Promise<Outbox> {
+  return backend.get<Outbox>("/outbox", { status: state, limit: MAX_LISTED });
+}
+
+/** With the entries that wait to be tried again: until then the others of their key wait, too. */
+export async function failingOutbox(backend: Backend): Promise<Outbox> {
+  const { items, ...stats } = await outboxOf(backend, "pending");
+  return { ...stats, items: items.filter(({ failures }) => failures > 0) };
 }
 
 function words(
@@ -78,7 +82,7 @@ function words(
 async function requeue(session: Session<RequeueOptions>): Promise<void> {
   const { out, options, signal } = session;
   const backend = await session.connect();
-  const { items, dead } = await backend.get<Outbox>("/outbox", { status: "dead", limit: MAX_LISTED });
+  const { items, dead } = await outboxOf(backend, "dead");
   const { id: ids } = options;
   const found = ids === undefined ? dead : items.filter(({ id }) => ids.includes(id)).length;
   const would = `${counted(found, "entry", "entries")} would be tried again.`;
