@@ -6,7 +6,9 @@ const Order = defineTopic("orders", { schema: z.object({ order: z.number() }) })
 
 const bus = await createBus({
   store: memoryStore(),
-  onTrouble: ({ error, group }) => console.log(`trouble in ${group}: ${error.code}`), // unless given, a process warning
+  // Unless given, process warnings.
+  onTrouble: ({ error, group, givenUp }) =>
+    console.log(`trouble in ${group}: ${error.code}${givenUp ? ", given up" : ", tried again"}`),
 });
 const sent: number[] = [];
 let broken = true;

@@ -129,7 +129,7 @@ describe("closing a bus", () => {
     expect(own.clock.nextTimerMs()).toBeDefined();
     await bus.close();
     expect(own.clock.nextTimerMs()).toBeUndefined();
-    expect(own.troubles).toEqual([]);
+    expect(own.troubles).toMatchObject([{ error: { code: "HANDLER_FAILED" } }]);
   });
 
   it("ends everything else when a part of it cannot be stopped, and tells of that one in the end", async () => {

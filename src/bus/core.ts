@@ -2,6 +2,7 @@
 
 import { setMaxListeners } from "node:events";
 import { deadLetterDraft, type GivenUp, givenUpTrouble } from "../consume/dead-letter.js";
+import { type FailedTry, failedTryTrouble, TELL_OF_TRIES_EVERY_MS } from "../consume/failed-try.js";
 import type { RunnerOptions } from "../consume/group-runner.js";
 import { Membership } from "../consume/membership.js";
 import { type GroupMode, groupPolicy } from "../consume/options.js";
@@ -11,9 +12,10 @@ import type { StoredEvent } from "../model/event.js";
 import { mapAtMost } from "../model/map-at-most.js";
 import { Meters } from "../model/meter.js";
 import { DEFAULT_RETRY } from "../model/retry.js";
+import { Seldom } from "../model/seldom.js";
 import { TaskBoard } from "../model/task.js";
 import { deadLetterTopic, isPattern, type TopicConfig, type TopicRef, topicName } from "../model/topic.js";
-import type { Fence } from "../ports/groups.js";
+import type { Fence, GroupPartition } from "../ports/groups.js";
 import type { Signal } from "../ports/store.js";
 import { ViewPointers } from "../project/view-pointer.js";
 import { Publisher } from "../publish/publisher.js";
@@ -24,6 +26,9 @@ import { acquireStore, releaseStore } from "./shared-store.js";
 import { type Subscription, Subscriptions, TOPICS_AT_ONCE, takesIn } from "./subscriptions.js";
 import { TopicCatalog } from "./topic-catalog.js";
 import { Watchman } from "./watchman.js";
+
+/** Groups of which it is known when a failed try of theirs was told: there may be one for each client of a hub. */
+const GROUPS_TOLD_OF = 1_000;
 
 type Phase = "new" | "open" | "closing" | "closed";
 
@@ -41,6 +46,7 @@ export class BusCore {
   readonly pauses: GroupPauses;
   readonly #patterns = new Map<Subscription, readonly string[]>();
   readonly #watchman: Watchman;
+  readonly #toldOfTries = new Seldom(TELL_OF_TRIES_EVERY_MS, GROUPS_TOLD_OF);
   readonly #closing = new AbortController();
   #phase: Phase = "new";
   #acquired = false;
@@ -201,7 +207,15 @@ export class BusCore {
       bury: (letters, fence) => this.#bury(topic, letters, fence),
       onTrouble: (error, { topic: name, group, partition }) =>
         onTrouble({ error, topic: name, group, partition }),
+      onFailedTry: (failed, ref) => this.#tellOfTry(failed, ref),
     };
+  }
+
+  #tellOfTry(failed: FailedTry, ref: GroupPartition): void {
+    const { topic, group, partition } = ref;
+    const leftOut = this.#toldOfTries.admit(group, this.settings.clock.steady());
+    if (leftOut === null) return;
+    this.settings.onTrouble({ error: failedTryTrouble(failed, ref, leftOut), topic, group, partition });
   }
 
   async #bury(topic: TopicConfig, letters: readonly GivenUp[], fence: Fence): Promise<void> {

@@ -50,10 +50,11 @@ describe("dead letters", () => {
     await bus.subscribe("t.a", "mailer", () => Promise.reject(thrown), { maxAttempts: 2, retry: RETRY });
     const { id } = await bus.publish("t.a", 1);
     await bench().advance(60_000);
-    expect(bench().troubles).toMatchObject([
+    const givenUp = bench().troubles.filter((trouble) => trouble.givenUp);
+    expect(givenUp).toMatchObject([
       { topic: "t.a", group: "mailer", partition: 0, error: { code: "HANDLER_FAILED", cause: thrown } },
     ]);
-    expect(bench().troubles[0]?.error.message).toBe(
+    expect(givenUp[0]?.error.message).toBe(
       `mailer gave up event ${id} of t.a after 2 tries; it is a dead letter now`,
     );
   });

@@ -31,8 +31,9 @@ export interface BusOptions {
   /** For tests: a ManualClock. Default: the machine's. */
   readonly clock?: Clock;
   /**
-   * Told of failures that the bus gets over by itself, and of what is given up (`givenUp`, with what was thrown as the error's
-   * `cause`): events, entries of the outbox. Default: a process warning, one a minute for each code.
+   * Told of failures that the bus gets over by itself, of a try of a handler that failed (HANDLER_FAILED; of each group one a
+   * minute), and of what is given up (`givenUp`): events, entries of the outbox. What was thrown is the error's `cause`. Default: a
+   * process warning, one a minute for each code.
    */
   readonly onTrouble?: (trouble: Trouble) => void;
 }
@@ -147,16 +148,18 @@ function guarded(onTrouble: (trouble: Trouble) => void): (trouble: Trouble) => v
   };
 }
 
-/** A store that is away for an hour should not fill a log. */
+/** A store that is away for an hour should not fill a log. Of tries that failed few are told anyway. */
 function warnOfTrouble(): (trouble: Trouble) => void {
   const seldom = new Seldom(WARN_EVERY_MS);
   return ({ error, topic, group, givenUp }) => {
-    const leftOut = seldom.admit(error.code, systemClock.steady());
+    const isTry = error.code === "HANDLER_FAILED" && !givenUp;
+    const leftOut = isTry ? 0 : seldom.admit(error.code, systemClock.steady());
     if (leftOut === null) return;
     const where = topic === undefined ? "" : ` (${topic}${group === undefined ? "" : `, group ${group}`})`;
-    const what = givenUp
-      ? `${error.message}: ${describeThrown(error.cause)}`
-      : `${error.message}${where}; trying again`;
+    const what =
+      givenUp || isTry
+        ? `${error.message}: ${describeThrown(error.cause)}`
+        : `${error.message}${where}; trying again`;
     process.emitWarning(what + leftOutText(leftOut), { type: "PrometheanWarning", code: error.code });
   };
 }

@@ -6,19 +6,20 @@ import type { Trouble } from "../model/trouble.js";
 
 const TELL_EVERY_MS = 1_000;
 
-/** A listener that tells the first trouble with a code at once, then one a second, with how many were left out. */
+/** A listener that tells the first trouble with a code at once, then one a second, with how many were left out; what is given up apart. */
 export function fewTroubles(
   tell: (trouble: Trouble, leftOut: number) => void,
   clock: Pick<Clock, "steady"> = systemClock,
 ): (trouble: Trouble) => void {
   const seldom = new Seldom(TELL_EVERY_MS);
   return (trouble) => {
-    const leftOut = seldom.admit(trouble.error.code, clock.steady());
+    const { error, givenUp = false } = trouble;
+    const leftOut = seldom.admit(`${error.code} ${givenUp}`, clock.steady());
     if (leftOut !== null) tell(trouble, leftOut);
   };
 }
 
-/** In words on stderr; not of events that were given up, since the program that was run for them has said why. */
+/** In words on stderr; not of events that failed or were given up, since the program that was run for them has said why. */
 export function troublesInWords(): (trouble: Trouble) => void {
   const tell = fewTroubles(({ error }, leftOut) => warn(error.message + leftOutText(leftOut)));
   return (trouble) => {

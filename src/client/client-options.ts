@@ -22,8 +22,8 @@ export interface ClientOptions {
   readonly pingMs?: number;
   /**
    * Told of what nobody waits for: a subscription that the hub refuses after a reconnect, and that no hub answers, or no
-   * token can be got (after five tries, once until one does), that a handler failed at its last try (HANDLER_FAILED), and that a
-   * listener of `onStatus` failed. Default: a process warning, in browsers one of the console, once a minute for each code.
+   * token can be got (after five tries, once until one does), that a handler failed (HANDLER_FAILED: of each group one try a minute, and
+   * each last one, `givenUp`), and that a listener of `onStatus` failed. Default: a process warning, in browsers one of the console, once a minute for each code.
    */
   readonly onTrouble?: (trouble: ClientTrouble) => void;
   /** For other WebSockets than the platform's. */
@@ -35,6 +35,8 @@ export interface ClientTrouble {
   readonly error: BusError;
   readonly topic?: string;
   readonly group?: string;
+  /** Nothing is tried again by itself: the event had its last try. */
+  readonly givenUp?: true;
 }
 
 /** What differs between browsers and Node. */

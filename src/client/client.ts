@@ -10,6 +10,7 @@ import { systemClock } from "../model/clock.js";
 import { BusError, describeThrown, type ErrorCode } from "../model/errors.js";
 import type { PublishItem, PublishOptions } from "../model/event-bus.js";
 import { Numbered } from "../model/numbered.js";
+import { Seldom } from "../model/seldom.js";
 import { type TopicRef, topicName } from "../model/topic.js";
 import {
   type ClientOptions,
@@ -52,6 +53,9 @@ interface Feed extends Subscriber {
   left: boolean;
 }
 
+/** Of the failed tries of each group, one in so long is told. */
+const TELL_OF_TRIES_EVERY_MS = 60_000;
+
 const WAIT_AND_RETRY: ReadonlySet<string> = new Set([
   "RATE_LIMITED",
   "QUEUE_FULL",
@@ -77,6 +81,7 @@ export class PromClient {
   readonly #pending = new Numbered<Pending>();
   readonly #feeds = new Map<string, Feed>();
   readonly #listeners: StatusListeners;
+  readonly #toldOfTries = new Seldom(TELL_OF_TRIES_EVERY_MS);
   #deliveries: Deliveries;
   #corr = 0;
   #bufferedChars = 0;
@@ -102,7 +107,7 @@ export class PromClient {
       onUnreachable: (reason = unreachable(url)) => this.#options.onTrouble({ error: reason }),
       onWake: options.onWake ?? (() => () => undefined),
     });
-    this.#deliveries = new Deliveries(this.#connection, options.onTrouble);
+    this.#deliveries = this.#newDeliveries();
   }
 
   get status(): Status {
@@ -224,11 +229,15 @@ export class PromClient {
 
   /** Subscriptions first, then whatever was not answered, in its order. */
   #resume(): void {
-    this.#deliveries = new Deliveries(this.#connection, this.#options.onTrouble);
+    this.#deliveries = this.#newDeliveries();
     const pending = this.#pending.all();
     const asked = new Set<unknown>(pending.map(({ about }) => about));
     for (const [key, feed] of this.#feeds) if (!asked.has(key)) this.#comeBack(key, feed);
     for (const { text } of pending) this.#connection.sendText(text);
+  }
+
+  #newDeliveries(): Deliveries {
+    return new Deliveries(this.#connection, this.#options.onTrouble, this.#toldOfTries);
   }
 
   /** Nobody waits for it, and there is always room for it: a subscriber was promised that. */

@@ -2,9 +2,10 @@
 
 import { type ClientFrame, type EventFrame, type EventsFrame, MAX_EXTEND_MS } from "../hub/protocol.js";
 import { type CancelTimer, systemClock } from "../model/clock.js";
-import { BusError, describeThrown } from "../model/errors.js";
+import { BusError, describeThrown, inBrief } from "../model/errors.js";
 import type { EventRecord } from "../model/event.js";
 import { Numbered } from "../model/numbered.js";
+import { leftOutText, type Seldom } from "../model/seldom.js";
 import type { Leased, LeaseMark } from "./ack-run.js";
 import type { ClientTrouble } from "./client-options.js";
 import { eventAt } from "./runs.js";
@@ -51,10 +52,13 @@ export class Deliveries {
   #running: Delivery | null = null;
   #ended = false;
   readonly #tell: (trouble: ClientTrouble) => void;
+  readonly #toldOfTries: Seldom;
 
-  constructor(line: DeliveryLine, tell: (trouble: ClientTrouble) => void) {
+  /** `toldOfTries`: of which groups a failed try was told, on this connection or an earlier one. */
+  constructor(line: DeliveryLine, tell: (trouble: ClientTrouble) => void, toldOfTries: Seldom) {
     this.line = line;
     this.#tell = tell;
+    this.#toldOfTries = toldOfTries;
   }
 
   runAll(frame: DeliveringFrame, subscriber: Subscriber): void {
@@ -114,14 +118,19 @@ export class Deliveries {
     }
   }
 
-  /** There may be no other try: nobody would hear of it here. */
-  #failed({ id, topic }: EventRecord, delivery: Delivery, thrown: unknown): void {
+  /** Of each group few failed tries are told. The last one is: there may be no other, and nobody would hear of it here. */
+  #failed({ id, topic, key }: EventRecord, delivery: Delivery, thrown: unknown): void {
     const reason = describeThrown(thrown);
     delivery.nack(reason);
     const { group, attempt, maxAttempts } = delivery;
-    if (attempt < maxAttempts) return;
-    const said = `${group} failed on event ${id} of ${topic}, try ${attempt} of ${maxAttempts}: ${reason}`;
-    this.#tell({ error: new BusError("HANDLER_FAILED", said, { cause: thrown }), topic, group });
+    const isLast = attempt >= maxAttempts;
+    const leftOut = isLast ? 0 : this.#toldOfTries.admit(group, systemClock.steady());
+    if (leftOut === null) return;
+    const named = `event ${id}${key === undefined ? "" : ` (key ${JSON.stringify(inBrief(key))})`} of ${topic}`;
+    const next = isLast ? "" : `; the hub sends it again after a wait${leftOutText(leftOut)}`;
+    const said = `${group} failed on ${named}, try ${attempt} of ${maxAttempts}: ${reason}${next}`;
+    const error = new BusError("HANDLER_FAILED", said, { cause: thrown });
+    this.#tell({ error, topic, group, ...(isLast && { givenUp: true }) });
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * Whom a client tells of trouble. When nobody listens: of each kind of trouble one warning a minute, with how many were left out. A
- * listener that fails is warned of in the same way, and keeps nobody from going on.
+ * Whom a client tells of trouble. When nobody listens: of each kind of trouble one warning a minute, with how many were left out; of
+ * tries that failed few are told anyway. A listener that fails is warned of in the same way, and keeps nobody from going on.
  */
 import { systemClock } from "../model/clock.js";
 import { BusError, describeThrown } from "../model/errors.js";
@@ -28,8 +28,9 @@ export function troubleListener(given: Listener | undefined, warn: Warn): Listen
 
 function seldomWarning(warn: Warn): Listener {
   const seldom = new Seldom(WARN_EVERY_MS);
-  return ({ error }) => {
-    const leftOut = seldom.admit(error.code, systemClock.steady());
+  return ({ error, givenUp }) => {
+    const isTry = error.code === "HANDLER_FAILED" && !givenUp;
+    const leftOut = isTry ? 0 : seldom.admit(error.code, systemClock.steady());
     if (leftOut !== null) warn(`${error.message}${leftOutText(leftOut)}`, error.code);
   };
 }

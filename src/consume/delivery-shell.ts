@@ -18,6 +18,7 @@ import { begin, isCurrent } from "./delivery.js";
 import type { DeliveryEvent, Effect, Step } from "./delivery-events.js";
 import { createDelivery, type Delivery, floorOf, type GroupPolicy } from "./delivery-state.js";
 import type { Entry, HandlingPolicy } from "./entry.js";
+import type { FailedTry } from "./failed-try.js";
 import { GroupMeter } from "./group-meter.js";
 import { type Insisting, insist } from "./insist.js";
 import { Pauses } from "./pauses.js";
@@ -47,6 +48,8 @@ export interface ShellOptions {
   readonly bury: (givenUp: readonly GivenUp[], fence: Fence) => Promise<void>;
   /** A read or write failed and will be tried again. */
   readonly onTrouble: (error: BusError, ref: GroupPartition) => void;
+  /** A try failed, and there is another one. There may be thousands of them a second. */
+  readonly onFailedTry: (failed: FailedTry, ref: GroupPartition) => void;
   /** There is something to hand out. */
   readonly onReady: (shell: DeliveryShell) => void;
   readonly onStopped: (shell: DeliveryShell) => void;
@@ -173,12 +176,25 @@ export class DeliveryShell implements Source {
     const current = isCurrent(entry, attempt) && this.#state.phase !== "stopped";
     const random = clock.random();
     const nowMs = clock.steady();
+    const { lease } = entry;
     this.#send({ type: "failed", entry, attempt, error, detail, fatal, counts, random, nowMs });
     if (current) {
+      // What is only given back was no try.
+      if (counts || detail !== undefined) this.#tellOfTry({ entry, lease, error, thrown: detail });
       delivery.over();
       this.#meter.nacked(delivery);
     }
     return current;
+  }
+
+  /** Its last try is told of by the dead letter that it becomes. */
+  #tellOfTry(failed: FailedTry): void {
+    if (failed.entry.standing !== "burying") this.#options.onFailedTry(failed, this.ref);
+  }
+
+  #tellOfDeadline(entry: Entry): void {
+    const { lease, story } = entry;
+    this.#tellOfTry({ entry, lease, error: story.error ?? "", thrown: undefined });
   }
 
   #revoke(delivery: Delivered | null, why: "deadline" | "lost"): void {
@@ -290,6 +306,7 @@ export class DeliveryShell implements Source {
         throw new BusError("INTERNAL", "events are handed out on demand only");
       case "abort":
         this.#revoke(effect.entry.holder as Delivered | null, effect.why);
+        if (effect.why === "deadline") this.#tellOfDeadline(effect.entry);
         return;
       case "bury":
         this.#burials.add(effect.entry, givenUp(effect, this.ref.group, this.#options.clock.now()));

@@ -270,7 +270,8 @@ function shellOptions(
   onReady: ShellOptions["onReady"],
   onStopped: ShellOptions["onStopped"],
 ): ShellOptions {
-  const { clock, groups, tail, step, policy, pageSize, meters, holdsLeases, bury, onTrouble } = options;
+  const { clock, groups, tail, step, policy, pageSize, meters, holdsLeases, bury, onTrouble, onFailedTry } =
+    options;
   return {
     clock,
     groups,
@@ -282,6 +283,7 @@ function shellOptions(
     holdsLeases,
     bury,
     onTrouble,
+    onFailedTry,
     onReady,
     onStopped,
   };

@@ -13,6 +13,19 @@ it("tells the first at once, then one a span with how many were left out; kinds 
   expect(seldom.admit("A", 99_000)).toBe(0);
 });
 
+it("keeps so many kinds at most, and forgets the one that was told longest ago", () => {
+  const seldom = new Seldom(1_000, 2);
+  for (const [kind, nowMs] of [
+    ["A", 0],
+    ["B", 1],
+  ] as const)
+    expect(seldom.admit(kind, nowMs)).toBe(0);
+  expect(seldom.admit("A", 1_000)).toBe(0);
+  expect(seldom.admit("C", 1_001)).toBe(0);
+  expect(seldom.admit("A", 1_002)).toBeNull();
+  expect(seldom.admit("B", 1_003)).toBe(0);
+});
+
 it("says how many were left out, and nothing of none", () => {
   expect([leftOutText(0), leftOutText(7)]).toEqual(["", " (and 7 more like it)"]);
 });

@@ -1,0 +1,49 @@
+/** What those who listen to troubles are told of a try that failed, and that is not the last one of its event. */
+import { BusError, inBrief } from "../model/errors.js";
+import { leftOutText } from "../model/seldom.js";
+import type { GroupPartition } from "../ports/groups.js";
+import type { Entry, Lease } from "./entry.js";
+
+/** Of each group one in so long is told; the texts of the others are not even made. */
+export const TELL_OF_TRIES_EVERY_MS = 60_000;
+
+export interface FailedTry {
+  readonly entry: Entry;
+  /** As it was while the try was under way: the event may be handed out again by now. */
+  readonly lease: Lease | null;
+  readonly error: string;
+  /** What was thrown, where it is known. */
+  readonly thrown: unknown;
+}
+
+/** As of a dead letter, what the handler said stands in the cause alone. */
+export function failedTryTrouble(
+  { entry, lease, error, thrown }: FailedTry,
+  { topic, group }: GroupPartition,
+  leftOut: number,
+): BusError {
+  const { failures } = entry;
+  const { id = "", key } = entry.event ?? {};
+  const { policy, batchOf = 1 } = lease ?? {};
+  const named = `event ${id}${key === undefined ? "" : ` (key ${JSON.stringify(inBrief(key))})`} of ${topic}`;
+  // Where nothing is given up, or nothing may be for now, there is no last try.
+  const isCounted = policy?.deadLetter === true && failures < policy.maxAttempts;
+  const isBatch = batchOf > 1;
+  const what = isBatch
+    ? `a batch of ${batchOf} with ${named}; smaller ones are tried at once`
+    : `${named}, try ${failures}${isCounted ? ` of ${policy.maxAttempts}` : ""}; it is tried again in ${wait(entry.story.waitMs)}`;
+  return new BusError("HANDLER_FAILED", `${group} failed on ${what}${leftOutText(leftOut)}`, {
+    cause: thrown instanceof Error ? thrown : error,
+    details: {
+      id,
+      ...(key !== undefined && { key }),
+      ...(isBatch ? { batchOf } : { attempt: failures, retryInMs: Math.round(entry.story.waitMs) }),
+      ...(isCounted && !isBatch && { maxAttempts: policy.maxAttempts }),
+      ...(leftOut > 0 && { leftOut }),
+    },
+  });
+}
+
+function wait(ms: number): string {
+  return ms < 1_000 ? `${Math.round(ms)} ms` : `${(ms / 1_000).toFixed(1)} s`;
+}
