@@ -3,12 +3,13 @@
  * of drainers may run; claims with tokens keep them apart, and the outbox hands out each key in order.
  *
  * An entry that fails is tried again with backoff, and after `maxAttempts` is dead until a person requeues it; but not by an
- * outage, however long, which is no fault of its own. A crash between publish and mark publishes again under the same id,
+ * outage, however long, which is no fault of its own. One that is refused for what it says is tried once more, after the longest
+ * wait: a process with a newer schema may have come up by then. A crash between publish and mark publishes again under the same id,
  * which adds nothing (P3).
  */
 import { addToList } from "../model/add-to-list.js";
 import { type Clock, systemClock } from "../model/clock.js";
-import { BusError, describeThrown, inBrief } from "../model/errors.js";
+import { BusError, describeThrown, type ErrorCode, inBrief } from "../model/errors.js";
 import type { PublishItem, PublishOptions } from "../model/event-bus.js";
 import { checkOptionNames, namesOf } from "../model/known-options.js";
 import { backoffMs, DEFAULT_RETRY, type RetryPolicy } from "../model/retry.js";
@@ -26,7 +27,7 @@ export interface OutboxDrainerOptions {
   readonly everyMs?: number;
   /** How long a claim is held. Default 30,000. */
   readonly leaseMs?: number;
-  /** Failures after which an entry is dead, unless trying again may well help. Default 10. */
+  /** Failures after which an entry is dead, unless trying again may well help; of one that is refused for what it says, 2 at most. Default 10. */
   readonly maxAttempts?: number;
   readonly retry?: Partial<RetryPolicy>;
   /** Sent entries are removed after this long. Default one day. */
@@ -64,6 +65,16 @@ export interface Publisher {
 
 const PURGE_EVERY_MS = 60_000;
 const NONE: ReadonlySet<number> = new Set();
+
+/** It is the entry that is refused: only another schema, or other limits, would let it pass. */
+const REFUSED: ReadonlySet<ErrorCode> = new Set([
+  "INVALID_TOPIC",
+  "INVALID_OPTION",
+  "INVALID_PAYLOAD",
+  "PAYLOAD_TOO_LARGE",
+  "SCHEMA_VIOLATION",
+]);
+const TRIES_OF_REFUSED = 2;
 
 /** What a drainer needs of an outbox: the first verbs. One that tells nothing back is taken at its word. */
 export type DrainedOutbox = Pick<OutboxStore, "claimBatch" | "markSent" | "markError"> &
@@ -185,11 +196,14 @@ class Drainer {
   async #failed(claim: OutboxClaim, error: unknown): Promise<void> {
     const clock = this.#clock;
     const failures = claim.failures + 1;
-    const isOver = failures >= (this.#options.maxAttempts ?? 10) && !BusError.from(error).retryable;
+    const isRefused = BusError.is(error) && REFUSED.has(error.code);
+    const { maxAttempts = 10 } = this.#options;
+    const most = isRefused ? Math.min(TRIES_OF_REFUSED, maxAttempts) : maxAttempts;
+    const isOver = failures >= most && !BusError.from(error).retryable;
     const hopeless = isOver || BusError.is(error, "ID_CONFLICT");
     const held = await this.#outbox.markError(claim.id, claim.token, {
       error: describeThrown(error),
-      retryAfterMs: backoffMs(this.#retry, failures, clock.random()),
+      retryAfterMs: isRefused ? this.#retry.maxMs : backoffMs(this.#retry, failures, clock.random()),
       nowMs: clock.now(),
       ...(hopeless && { dead: true }),
     });

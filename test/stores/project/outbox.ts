@@ -89,6 +89,33 @@ export function describeOutboxDrainer(bench: ProjectBench): void {
       await bus.close();
     });
 
+    it("P10: an entry that breaks its schema is told of at once, tried once more, and goes out in order once it may", async () => {
+      const { store } = bench;
+      const topic = await bench.topic();
+      let strict = true;
+      const bus = bench.bus.with({
+        publish: (request, next) => {
+          if (strict && request.payload === "new") throw new BusError("SCHEMA_VIOLATION", "no new ones");
+          return next(request);
+        },
+      });
+      const sentBefore = (await store.outbox.stats()).sent;
+      for (const [n, payload] of ["new", "behind"].entries())
+        await store.outbox.add({ id: `${topic}-${n}`, topic, payload, key: topic });
+      const drainer = runOutboxDrainer(store.outbox, bus, { retry: { maxMs: 50 }, everyMs: 5 });
+      await expect.poll(() => drainer.stats(), { timeout: 30_000 }).toMatchObject({ failed: 1, dead: 1 });
+      const [dead, ...others] = await store.outbox.list({ status: "dead", limit: 5 });
+      expect(dead).toMatchObject({ id: `${topic}-0`, failures: 2, error: "no new ones" });
+      expect(others).toEqual([]);
+      strict = false;
+      expect(await store.outbox.requeueDead()).toBe(1);
+      await expect
+        .poll(() => store.outbox.stats(), { timeout: 30_000 })
+        .toMatchObject({ sent: sentBefore + 2 });
+      expect((await bench.events(topic)).map(({ payload }) => payload)).toEqual(["new", "behind"]);
+      await drainer.stop();
+    });
+
     it("P10, P15: an outage kills no entry, however long it lasts: all go out in order when it is over", async () => {
       const { store } = bench;
       const topic = await bench.topic();
