@@ -23,7 +23,8 @@ export interface ClientOptions {
   /**
    * Told of what nobody waits for: a subscription that the hub refuses after a reconnect, and that no hub answers, or no
    * token can be got (after five tries, once until one does), that a handler failed (HANDLER_FAILED: of each group one try a minute, and
-   * each last one, `givenUp`), and that a listener of `onStatus` failed. Default: a process warning, in browsers one of the console, once a minute for each code.
+   * each last one, `givenUp`), that a listener of `onStatus` failed, and
+   * of entries that an outbox drainer cannot publish through the client. Default: a process warning, in browsers one of the console, once a minute for each code.
    */
   readonly onTrouble?: (trouble: ClientTrouble) => void;
   /** For other WebSockets than the platform's. */
@@ -35,7 +36,7 @@ export interface ClientTrouble {
   readonly error: BusError;
   readonly topic?: string;
   readonly group?: string;
-  /** Nothing is tried again by itself: the event had its last try. */
+  /** Nothing is tried again by itself: the event had its last try, or the entry of an outbox is dead. */
   readonly givenUp?: true;
 }
 

@@ -15,6 +15,7 @@ import { type TopicRef, topicName } from "../model/topic.js";
 import {
   type ClientOptions,
   type ClientSubscribeOptions,
+  type ClientTrouble,
   checkClientOptions,
   checkSubscribeOptions,
   type Platform,
@@ -112,6 +113,11 @@ export class PromClient {
 
   get status(): Status {
     return this.#connection.status;
+  }
+
+  /** For what works through it and is not waited for, such as a drainer of an outbox: what it tells goes where the client's troubles go. */
+  get onTrouble(): (trouble: ClientTrouble) => void {
+    return this.#options.onTrouble;
   }
 
   /** Told of every change of status. Returns how to stop that. */

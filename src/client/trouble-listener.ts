@@ -31,6 +31,9 @@ function seldomWarning(warn: Warn): Listener {
   return ({ error, givenUp }) => {
     const isTry = error.code === "HANDLER_FAILED" && !givenUp;
     const leftOut = isTry ? 0 : seldom.admit(error.code, systemClock.steady());
-    if (leftOut !== null) warn(`${error.message}${leftOutText(leftOut)}`, error.code);
+    if (leftOut === null) return;
+    // What a handler threw stands in the message.
+    const why = givenUp && error.code !== "HANDLER_FAILED" ? `: ${describeThrown(error.cause)}` : "";
+    warn(`${error.message}${why}${leftOutText(leftOut)}`, error.code);
   };
 }

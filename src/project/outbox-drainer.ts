@@ -14,6 +14,7 @@ import type { PublishItem, PublishOptions } from "../model/event-bus.js";
 import { checkOptionNames, namesOf } from "../model/known-options.js";
 import { backoffMs, DEFAULT_RETRY, type RetryPolicy } from "../model/retry.js";
 import { type Handle, TaskBoard } from "../model/task.js";
+import type { Trouble } from "../model/trouble.js";
 import type { OutboxClaim, OutboxStore } from "../ports/outbox.js";
 import { checkRange } from "./option-checks.js";
 import { roundsTask } from "./running-task.js";
@@ -61,6 +62,8 @@ export interface Publisher {
   publishMany?(topic: string, items: readonly PublishItem[]): Promise<unknown>;
   readonly clock?: Clock;
   readonly tasks?: TaskBoard;
+  /** Told of entries that are refused or dead, where there is no task board. */
+  readonly onTrouble?: (trouble: Trouble) => void;
 }
 
 const PURGE_EVERY_MS = 60_000;
@@ -214,7 +217,7 @@ class Drainer {
     if (held !== false && isNews) this.#tell(claim, error, hopeless);
   }
 
-  /** Once when it is first refused, and once when it is dead: its key waits. Outages are told of by the bus. */
+  /** Once when it is first refused, and once when it is dead: its key waits. Outages are told of by whoever publishes. */
   #tell({ id, topic, key }: OutboxClaim, thrown: unknown, isDead: boolean): void {
     const { code, message } = BusError.from(thrown);
     const waits = key === undefined ? "" : `; entries of its key ("${inBrief(key)}") wait`;
@@ -223,7 +226,9 @@ class Drainer {
       cause: thrown,
       details: { id },
     });
-    this.#bus.tasks?.tell({ error, topic, ...(isDead && { givenUp: true }) });
+    const trouble: Trouble = { error, topic, ...(isDead && { givenUp: true }) };
+    if (this.#bus.tasks === undefined) this.#bus.onTrouble?.(trouble);
+    else this.#bus.tasks.tell(trouble);
   }
 
   /** It was not tried: the outbox hands it out again once the one before it is sent. */
