@@ -2,11 +2,15 @@
  * Removing a view that nobody needs any more: its documents in all builds, the groups that feed them, and what is written down of
  * it. Views that one transactional projector keeps go together, as they were made.
  *
- * What says that there is a view goes last: after a crash it can be removed again.
+ * What says that there is a view goes last: after a crash it can be removed again. A view that has the digests of a change feed is
+ * removed in its own way: see changefeed/feed-removal.ts.
  */
 import { BusError } from "../model/errors.js";
+import type { JsonObject } from "../model/json.js";
 import { checkOptionNames, namesOf } from "../model/known-options.js";
-import type { Registry } from "../ports/registry.js";
+import type { Registry, Token } from "../ports/registry.js";
+import { feedsOfView, forgetPublished, refuseRunning } from "./changefeed/feed-removal.js";
+import { FEED_PREFIX } from "./changefeed/running-feeds.js";
 import { groupOf } from "./changelog.js";
 import { isBuildOf } from "./feeders.js";
 import { refuseInUse } from "./group-in-use.js";
@@ -33,6 +37,8 @@ export interface RemovedView {
   readonly documents: number;
   /** Views that the same projector keeps: they go with it. */
   readonly others: readonly string[];
+  /** Change feeds that know by this view what they published: their next start scans the collection, and publishes all that is there anew. */
+  readonly feeds?: readonly string[];
 }
 
 /** Whatever feeds a view, as the store knows it. */
@@ -49,7 +55,7 @@ const OPTIONS = namesOf<RemoveViewOptions>({ dryRun: true, actor: true });
 
 /**
  * Removes a view with all that belongs to it. NOT_FOUND if no projector made it; WRITE_CONFLICT while its projector runs, or a
- * rebuild of it, in whatever process.
+ * rebuild of it, in whatever process. Of a change feed (`changefeed.<name>`) it removes what the feed knows of what it published.
  *
  * @example
  * await removeView(bus, "processes");
@@ -63,7 +69,9 @@ export async function removeView(
   checkViewName(view);
   checkObject("removeView", options);
   checkOptionNames("removeView", options, OPTIONS);
-  const { store, clock } = host;
+  const { store } = host;
+  const ofFeed = await digestsOf(host, view);
+  if (ofFeed !== null) return removeDigests(host, ofFeed, options);
   const feeder = await feederOf(store.registry, view);
   const groups = await groupsOf(host, feeder);
   const tables = (await store.documents.views()).filter((table) =>
@@ -75,10 +83,42 @@ export async function removeView(
   for (const group of groups) await removeGroup(store, { topic: feeder.topic, group });
   for (const table of tables) await store.documents.drop(table.view);
   await forget(store.registry, feeder);
-  const details = { documents, others: [...others], topic: feeder.topic };
-  const actor = options.actor ?? "bus";
-  await store.registry.audit({ atMs: clock.now(), actor, action: "view.remove", target: view, details });
+  await note(host, view, options, { documents, others: [...others], topic: feeder.topic });
   return { view, removed: true, documents, others };
+}
+
+async function note(
+  { store, clock }: Host,
+  view: string,
+  { actor = "bus" }: RemoveViewOptions,
+  details: JsonObject,
+): Promise<void> {
+  await store.registry.audit({ atMs: clock.now(), actor, action: "view.remove", target: view, details });
+}
+
+interface Digests {
+  readonly view: string;
+  readonly documents: number;
+  /** By their names in the registry. */
+  readonly feeds: ReadonlyMap<string, Token>;
+}
+
+/** Null if the view is none of a change feed's, or is gone already. */
+async function digestsOf({ store }: Host, view: string): Promise<Digests | null> {
+  const feeds = await feedsOfView(store.registry, view);
+  if (feeds.size === 0) return null;
+  const table = (await store.documents.views()).find((one) => one.view === view);
+  return table === undefined ? null : { view, documents: table.documents, feeds };
+}
+
+async function removeDigests(host: Host, ofFeed: Digests, options: RemoveViewOptions): Promise<RemovedView> {
+  const { view, documents } = ofFeed;
+  refuseRunning(ofFeed.feeds, host.clock.now());
+  const feeds = [...ofFeed.feeds.keys()].map((name) => name.slice(FEED_PREFIX.length));
+  if (options.dryRun) return { view, removed: false, documents, others: [], feeds };
+  await forgetPublished(host, view, ofFeed.feeds);
+  await note(host, view, options, { documents, feeds });
+  return { view, removed: true, documents, others: [], feeds };
 }
 
 async function feederOf(registry: Registry, view: string): Promise<Feeder> {

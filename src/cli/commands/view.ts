@@ -169,7 +169,7 @@ async function rollback(session: Session<ConsentOptions>, view: string): Promise
 function rmCommand(): Command {
   const command = newCommand(
     "rm",
-    "Removes a view whose projector does not run: its documents, and where its projector stands.",
+    "Removes a view whose projector does not run: its documents, and where its projector stands. That of a change feed has what the feed knows of what it published: without it, its next start scans the collection and publishes all that is there anew.",
     ["promethean view rm old-totals --dry-run", "promethean view rm old-totals --yes"],
   ).argument("<view>", "the view");
   return withConsent(withConnection(command)).action(perform<ConsentOptions, [string]>(remove));
@@ -183,7 +183,9 @@ function remove(session: Session<ConsentOptions>, view: string): Promise<void> {
   });
 }
 
-function lossOf({ view, others, documents }: RemovedView): string {
+function lossOf({ view, others, documents, feeds }: RemovedView): string {
+  if (feeds !== undefined)
+    return `${view}: ${counted(documents, "digest")}, by which the change feed ${feeds.join(", ")} knows what it has published. Its next start will scan the collection and publish all that is there anew; what was deleted meanwhile it will not tell.`;
   const along = others.length === 0 ? "" : `, with ${others.join(", ")} of the same projector`;
   return `${view}${along}: ${counted(documents, "document")}, in all builds.`;
 }

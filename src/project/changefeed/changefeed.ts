@@ -38,6 +38,7 @@ import {
 } from "./changefeed-options.js";
 import { entryOf, type FeedEntry, isRowChange, type Naming } from "./collection-change.js";
 import { type FeedPlace, FeedPoint } from "./feed-point.js";
+import { digestView } from "./feed-removal.js";
 import { PublishedStates } from "./published-states.js";
 import { reconcile } from "./reconciliation.js";
 
@@ -100,7 +101,7 @@ class Changefeed {
     checkRange("batchSize", options.batchSize, 1, 10_000);
     checkRange("takeOverMs", options.takeOverMs, 100);
     this.name = options.name ?? `${db.databaseName}.${collection}`;
-    const view = `changefeed.${this.name.toLowerCase()}`;
+    const view = digestView(this.name);
     checkViewName(view);
     this.#db = db;
     this.#bus = bus;
@@ -141,6 +142,7 @@ class Changefeed {
   async #begin(signal: AbortSignal): Promise<boolean> {
     this.stats.phase = "waiting";
     if (!(await this.#point.take())) return false;
+    if (this.#point.isForgotten) await this.#loseTrack(`${digestView(this.name)} was removed`);
     if (this.#point.place === null) {
       const at = await clusterTime(this.#db);
       await this.#point.move({ phase: "scanning", run: 1, at, reason: FIRST_START });

@@ -1,7 +1,7 @@
 /**
  * Where a feed stands, in one entry of the registry: what it does, from which token it goes on, and who runs it.
  *
- *   (none) --first start--> scanning --scan done--> following --place lost--> scanning (next run)
+ *   (none) --first start--> scanning --scan done--> following --place lost, or forgotten--> scanning (next run)
  *
  * Each write must find the revision that was read, so of two processes that believe they run the feed one learns that
  * it does not (P7). Whoever runs it says so now and then; only when that stops does another one take over.
@@ -39,6 +39,7 @@ export class FeedPoint {
   #revision = 0;
   #signedMs = Number.NEGATIVE_INFINITY;
   #place: FeedPlace | null = null;
+  #isForgotten = false;
 
   constructor(registry: Registry, clock: Clock, { name, topic, silentMs }: FeedPointOptions) {
     this.#registry = registry;
@@ -53,22 +54,30 @@ export class FeedPoint {
     return this.#place;
   }
 
+  /** What was published by this place was removed (feed-removal.ts): only a scan leads on from it. */
+  get isForgotten(): boolean {
+    return this.#isForgotten;
+  }
+
   /** Reads where the feed stands; false if another process runs it. */
   async take(): Promise<boolean> {
     const token = await this.#registry.token(this.#name);
     this.#revision = token?.revision ?? 0;
     this.#place = null;
+    this.#isForgotten = false;
     if (token === null) return true;
     const stored = token.value as unknown as StoredPlace;
     if (stored.owner !== this.#owner && isRunning(stored, this.#silentMs, this.#clock.now())) return false;
     this.#place = EJSON.parse(stored.place) as FeedPlace;
-    await this.move(this.#place);
+    this.#isForgotten = stored.isForgotten === true;
+    await this.#write(this.#place, this.#owner);
     return true;
   }
 
   /** WRITE_CONFLICT if another process runs the feed by now. */
   async move(place: FeedPlace): Promise<void> {
-    await this.#write(place, this.#owner);
+    await this.#write(place, this.#owner, false);
+    this.#isForgotten = false;
   }
 
   /** The token of a batch that brought nothing: kept now and then. */
@@ -79,7 +88,7 @@ export class FeedPoint {
 
   /** A sign of life in the middle of long work. */
   async sign(): Promise<void> {
-    if (this.#place !== null && this.#signIsDue) await this.move(this.#place);
+    if (this.#place !== null && this.#signIsDue) await this.#write(this.#place, this.#owner);
   }
 
   get #signIsDue(): boolean {
@@ -97,13 +106,14 @@ export class FeedPoint {
     }
   }
 
-  async #write(place: FeedPlace, owner: string | null): Promise<void> {
+  async #write(place: FeedPlace, owner: string | null, isForgotten = this.#isForgotten): Promise<void> {
     const stored: StoredPlace = {
       owner,
       aliveMs: this.#clock.now(),
       place: EJSON.stringify(place, { relaxed: false }),
       topic: this.#topic,
       silentMs: this.#silentMs,
+      ...(isForgotten && { isForgotten }),
     };
     this.#revision = await this.#registry.putToken(this.#name, stored as unknown as JsonObject, {
       expected: this.#revision,

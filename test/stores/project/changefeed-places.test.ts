@@ -2,6 +2,8 @@
 import { type Collection, type Document, Long, MongoClient } from "mongodb";
 import { describe, expect, it } from "vitest";
 import { startMongoChangefeed } from "../../../src/mongo.js";
+import { removeView } from "../../../src/project/view-removal.js";
+import { failure } from "../../support/failure.js";
 import { ChangefeedBench, following } from "../../support/mongo/changefeed-bench.js";
 import { ReplicaSet } from "../../support/mongo/replica-set.js";
 
@@ -48,6 +50,39 @@ describe("losing the place", () => {
       `insert ${gone}`,
       `delete ${gone}`,
     ]);
+  });
+
+  it("P12: once its view is removed, the next start publishes all that is there anew, and goes on from there", async () => {
+    await bench.orders.insertMany([1, 2, 3].map((_id) => ({ _id, n: 0 })));
+    const first = await bench.start();
+    await bench.orders.updateOne({ _id: 1 }, { $set: { n: 1 } });
+    await expect.poll(() => first.stats().published).toBe(1);
+    const view = bench.stateView;
+    expect(await failure(removeView(bench.bus, view, { dryRun: true }))).toMatchObject({
+      code: "WRITE_CONFLICT",
+      message: expect.stringMatching(/^the change feed .*\.orders runs; stop it first$/),
+    });
+    await first.stop();
+    const feeds = [view.slice("changefeed.".length)];
+    const means = { view, documents: 3, others: [], feeds };
+    expect(await removeView(bench.bus, view, { dryRun: true })).toEqual({ ...means, removed: false });
+    expect(await removeView(bench.bus, view)).toEqual({ ...means, removed: true });
+    const views = (await bench.bus.store.documents.views()).map((table) => table.view);
+    expect(views).not.toContain(view);
+    expect(await failure(removeView(bench.bus, view))).toMatchObject({ code: "NOT_FOUND" });
+    await bench.orders.updateOne({ _id: 2 }, { $set: { n: 2 } });
+    const second = await bench.start();
+    await expect.poll(() => second.stats().reconciliations).toBe(1);
+    expect(await bench.told()).toEqual(["update 1", "insert 1", "insert 2", "insert 3"]);
+    expect(await bench.reconciliations()).toMatchObject([
+      { reason: `${view} was removed`, added: 3, changed: 0, deleted: 0 },
+    ]);
+    await bench.orders.deleteOne({ _id: 3 });
+    await expect.poll(() => bench.told()).toContain("delete 3");
+    await second.stop();
+    const third = await bench.start();
+    expect(third.stats().reconciliations).toBe(0);
+    await third.stop();
   });
 
   it("P12: a place lost in the middle is made good, and nothing that was published is published again", async () => {
