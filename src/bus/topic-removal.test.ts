@@ -136,10 +136,32 @@ describe("a topic that is needed", () => {
     expect(await bus.admin.removeTopic("orders")).toMatchObject({ removed: true, groups });
   });
 
+  it("a dry run says how much would go, and all that stands in the way", async () => {
+    await giveUpAll();
+    const projector = await startChangelogProjector(bus, { topic: "orders", view: "totals" });
+    const stop = await other.subscribe("orders", "reader", async () => undefined);
+    const preview = await bus.admin.removeTopic("orders", { dryRun: true });
+    expect(preview).toEqual({
+      ...{ topic: "orders", removed: false, events: 10, deadLetters: 10, others: ["dlq.orders"] },
+      groups: ["changelog:totals", "mailer", "reader"],
+      obstacles: [
+        "orders feeds totals: remove the view first",
+        expect.stringMatching(
+          /^group changelog:totals is in use on orders, by \S+: stop its subscribers first$/,
+        ),
+        expect.stringMatching(/^group reader is in use on orders, by \S+: stop its subscribers first$/),
+      ],
+    });
+    await stop();
+    await projector.stop();
+    await removeView(bus, "totals");
+    expect(await bus.admin.removeTopic("orders", { dryRun: true })).not.toHaveProperty("obstacles");
+  });
+
   it("is not removed while it feeds a view, whether or not its projector runs", async () => {
     const projector = await startChangelogProjector(bus, { topic: "orders", view: "totals" });
     await projector.stop();
-    const refused = await failure(bus.admin.removeTopic("orders", { dryRun: true }));
+    const refused = await failure(bus.admin.removeTopic("orders"));
     expect(refused).toMatchObject({ code: "WRITE_CONFLICT", details: { views: ["totals"] } });
     await removeView(bus, "totals");
     expect(await bus.admin.removeTopic("orders")).toMatchObject({ removed: true, groups: [] });

@@ -19,7 +19,7 @@ import type { Registry } from "../ports/registry.js";
 import type { Store } from "../ports/store.js";
 import { runningFeeds } from "../project/changefeed/running-feeds.js";
 import { viewsFedBy } from "../project/feeders.js";
-import { refuseInUse } from "../project/group-in-use.js";
+import { refuseInUse, useOf } from "../project/group-in-use.js";
 import { removeGroup } from "../project/group-pause.js";
 import { outcomesView } from "../project/letter-reading.js";
 import { countOpenLetters } from "../project/open-letters.js";
@@ -53,6 +53,8 @@ export interface RemovedTopic {
   readonly groups: readonly string[];
   /** Topics that belong to it and go with it: its dead letters, its snapshot. */
   readonly others: readonly string[];
+  /** Of a dry run: who needs it, and what to do first. Absent if nothing stands in the way. */
+  readonly obstacles?: readonly string[];
 }
 
 /** Seqs that one request takes away at most. */
@@ -69,10 +71,13 @@ export async function removeTopic(
   const { dryRun = false, actor = "bus" } = options;
   const { store, clock } = core.settings;
   const family = await familyOf(store.registry, name);
-  for (const { name: topic } of family) await refuseNeeded(store, topic, clock.now());
+  if (!dryRun) for (const { name: topic } of family) await refuseNeeded(store, topic, clock.now());
   const others = family.map(({ name: topic }) => topic).filter((topic) => topic !== name);
   const counts = { ...(await countsOf(store, name)), groups: await groupsOf(store, family) };
-  if (dryRun) return { topic: name, removed: false, ...counts, others };
+  if (dryRun) {
+    const obstacles = await obstaclesOf(store, family, clock.now());
+    return { topic: name, removed: false, ...counts, others, ...(obstacles.length > 0 && { obstacles }) };
+  }
   let isFinished = false;
   try {
     await new Remover(core, family, options).run();
@@ -100,18 +105,35 @@ async function familyOf(registry: Registry, name: string): Promise<readonly Topi
   return [own];
 }
 
+/** All that stands in the way, in words. */
+async function obstaclesOf(store: Store, family: readonly TopicConfig[], nowMs: number): Promise<string[]> {
+  const found: string[] = [];
+  for (const { name } of family)
+    for await (const { message } of needs(store, name, nowMs)) found.push(message);
+  return found;
+}
+
 /** Throws if somebody needs it, in whatever process. */
 async function refuseNeeded(store: Store, topic: string, nowMs: number): Promise<void> {
+  for await (const need of needs(store, topic, nowMs)) throw need;
+}
+
+/** Why the topic cannot be removed: those who need it, in whatever process. */
+async function* needs(store: Store, topic: string, nowMs: number): AsyncGenerator<BusError> {
   const views = await viewsFedBy(store.registry, topic);
   if (views.length > 0)
-    throw needed(`${topic} feeds ${views.join(", ")}: remove the view first`, { topic, views });
+    yield needed(`${topic} feeds ${views.join(", ")}: remove the view first`, { topic, views });
   const feeds = await runningFeeds(store.registry, topic, nowMs);
   if (feeds.length > 0)
-    throw needed(`the change feed ${feeds.join(", ")} publishes to ${topic}: stop it first`, {
+    yield needed(`the change feed ${feeds.join(", ")} publishes to ${topic}: stop it first`, {
       topic,
       feeds,
     });
-  for (const ref of await store.groups.list(topic)) await refuseMembers(store, ref, nowMs);
+  for (const ref of await store.groups.list(topic)) {
+    const state = await store.groups.state(ref, { nowMs });
+    const inUse = state === null ? null : useOf(state);
+    if (inUse !== null) yield inUse;
+  }
 }
 
 async function refuseMembers({ groups }: Store, ref: GroupRef, nowMs: number): Promise<void> {

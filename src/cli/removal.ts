@@ -1,5 +1,6 @@
 /** Removing what cannot be got back: what goes with it is said first, and nothing happens unless that is agreed to. */
 import type { Job } from "../hub/jobs.js";
+import { BusError } from "../model/errors.js";
 import type { Backend } from "./backend.js";
 import { demandConsent } from "./consent.js";
 import { finishedWithBar } from "./jobs.js";
@@ -11,6 +12,8 @@ export interface Removal<R extends object> {
   readonly body?: object;
   /** What goes with it, in a sentence. */
   readonly loss: (removed: R) => string;
+  /** What stands in its way as things are. */
+  readonly obstacles?: (removed: R) => readonly string[] | undefined;
   /** What is said when it is gone. */
   readonly done: (removed: R) => string;
   /** It may take long: it is a job of the hub's, whose progress is shown under this title. */
@@ -22,10 +25,14 @@ export async function removeIfAgreed<R extends object>(
   removal: Removal<R>,
 ): Promise<void> {
   const { out, options, signal } = session;
-  const { path, body, loss, done, jobTitle } = removal;
+  const { path, body, loss, obstacles: obstaclesOf, done, jobTitle } = removal;
   const backend = await session.connect();
   const preview = await backend.post<R>(path, { ...body, dryRun: true });
-  if (options.dryRun) return out.value(preview, `${loss(preview)} Nothing was changed.`);
+  const obstacles = obstaclesOf?.(preview);
+  const refusal = obstacles === undefined ? "" : ` As it is it would be refused: ${obstacles.join("; ")}.`;
+  if (options.dryRun) return out.value(preview, `${loss(preview)}${refusal} Nothing was changed.`);
+  if (obstacles !== undefined)
+    throw new BusError("WRITE_CONFLICT", obstacles.join("; "), { retryable: false });
   await demandConsent(`${loss(preview)} Remove it?`, { yes: options.yes ?? false, signal });
   const removed =
     jobTitle === undefined

@@ -322,6 +322,13 @@ describe("promethean, before what cannot be taken back", () => {
   it("removes a topic for good, after telling what is in it, unless somebody needs it", async () => {
     const needed = await cli("topic", "rm", "orders.placed", "--yes");
     expect([needed.code, needed.err]).toEqual([1, expect.stringContaining("remove the view first")]);
+    const wouldBe = await cli("topic", "rm", "orders.placed", "--dry-run");
+    expect([wouldBe.code, wouldBe.out]).toEqual([
+      0,
+      expect.stringMatching(
+        /^orders\.placed.*events.* would be refused: .*remove the view first.* Nothing was changed\.$/m,
+      ),
+    ]);
     const rm = ["topic", "rm", "orders.old"];
     const preview = await cli(...rm, "--dry-run");
     expect(preview.out).toBe("orders.old: 1 event. Nothing was changed.\n");

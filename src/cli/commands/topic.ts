@@ -22,6 +22,7 @@ function remove(session: Session<ConsentOptions>, topic: string): Promise<void> 
     path: `/topics/${encodeURIComponent(topic)}/remove`,
     jobTitle: `remove ${topic}`,
     loss: lossOf,
+    obstacles: (preview) => preview.obstacles,
     done: (removed) => `${lossOf(removed)} It was removed.`,
   });
 }

@@ -104,7 +104,12 @@ describe("running a hub over HTTP", () => {
     const stop = await f.bus.subscribe("orders", "mailer", () => undefined, { from: "earliest" });
     const remove = (o: object = {}, init?: RequestInit): Promise<Response> =>
       f.post("/topics/orders/remove", o, init);
-    expect(await (await remove()).json()).toMatchObject({ status: 409, code: "WRITE_CONFLICT" });
+    for (const o of [{}, { background: true }])
+      expect(await (await remove(o)).json()).toMatchObject({ status: 409, code: "WRITE_CONFLICT" });
+    expect(await (await remove({ dryRun: true })).json()).toMatchObject({
+      ...{ removed: false, groups: ["mailer"] },
+      obstacles: [expect.stringContaining("group mailer is in use on orders")],
+    });
     await stop();
     await f.bus.publish("orders", 1);
     expect((await remove({}, as("reader"))).status).toBe(403);

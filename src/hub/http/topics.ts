@@ -1,5 +1,6 @@
 /** What there is: topics, partitions, the newest event of a key, schemas. */
 import { z } from "@hono/zod-openapi";
+import { BusError } from "../../model/errors.js";
 import type { TopicConfig } from "../../model/topic.js";
 import type { PartitionHead } from "../../ports/log.js";
 import type { HubContext } from "../context.js";
@@ -82,6 +83,9 @@ export function topicRoutes(app: HubApp, hub: HubContext): void {
       if (body.dryRun) return c.json(preview);
       const actor = c.get("caller").subject;
       if (!body.background) return c.json(await bus.admin.removeTopic(name, { actor, signal: hub.closing }));
+      // A job would only fail.
+      if (preview.obstacles !== undefined)
+        throw new BusError("WRITE_CONFLICT", preview.obstacles.join("; "), { retryable: false });
       const job = await hub.jobs.start({ kind: "remove", target: name, actor }, ({ signal, note }) =>
         bus.admin.removeTopic(name, { actor, signal, onProgress: note }),
       );

@@ -20,6 +20,7 @@ interface RemovedTopic {
   readonly deadLetters: number;
   readonly groups: readonly string[];
   readonly others: readonly string[];
+  readonly obstacles?: readonly string[];
 }
 
 export function RemoveDialog({ topic, onClose }: { readonly topic: string; readonly onClose: () => void }) {
@@ -35,7 +36,7 @@ export function RemoveDialog({ topic, onClose }: { readonly topic: string; reado
       title="Remove topic"
       verb={`Remove ${topic}`}
       kind="danger"
-      ready={preview.data !== undefined}
+      ready={preview.data !== undefined && preview.data.obstacles === undefined}
       act={remove}
       onClose={onClose}
       extra={<CopyCommand command={`promethean topic rm ${shellWord(topic)} --dry-run`} />}
@@ -78,7 +79,7 @@ function Preview(props: { readonly topic: string; readonly preview: DryRun<Remov
       </p>
     );
   if (data === undefined) return <p class="text-faint">Looking what goes with it …</p>;
-  const { events, deadLetters, groups, others } = data;
+  const { events, deadLetters, groups, others, obstacles = [] } = data;
   return (
     <>
       <p>
@@ -92,6 +93,11 @@ function Preview(props: { readonly topic: string; readonly preview: DryRun<Remov
           {deadLetters > 0 && `: ${plural(deadLetters, "dead letter")} that nobody has looked after`}.
         </p>
       )}
+      {obstacles.map((obstacle) => (
+        <p key={obstacle} role="alert" class="mt-2 text-bad">
+          {sentence(obstacle)}
+        </p>
+      ))}
       <p class="mt-2 text-soft">Whoever publishes to it again brings it back, empty.</p>
     </>
   );
