@@ -1,8 +1,22 @@
-/** Follows a topic outside any group: what is there after the given places, then what comes, until told to stop. */
+/**
+ * Follows a topic outside any group: what is there after the given places, partitions merged by time, then what comes, until told
+ * to stop. Of each partition one page is at hand, and all of these together are no more than one that is read alone may be.
+ */
 import type { Seq, StoredEvent } from "../model/event.js";
-import type { Tail } from "./tail.js";
+import type { Tail, TailReader } from "./tail.js";
 
 const PAGE = 200;
+
+interface Lane {
+  readonly partition: number;
+  readonly reader: TailReader;
+  /** There may be more in the log than was read. */
+  isBehind: boolean;
+  page: readonly StoredEvent[];
+  next: number;
+  /** What the page accounts for. */
+  through: Seq;
+}
 
 /** Each partition in its order; `floors` (index = partition) is moved along, so that it always says where to go on. */
 export async function* followTopic(
@@ -12,29 +26,65 @@ export async function* followTopic(
   signal: AbortSignal,
 ): AsyncGenerator<StoredEvent> {
   let wake: () => void = () => undefined;
-  const readers = floors.map((_, partition) => tail.listen(topic, partition, () => wake()));
+  const lanes = floors.map((through, partition): Lane => {
+    const heard = (): void => {
+      lane.isBehind = true;
+      wake();
+    };
+    const reader = tail.listen(topic, partition, heard);
+    const lane: Lane = { partition, reader, isBehind: true, page: [], next: 0, through };
+    return lane;
+  });
   const onAbort = (): void => wake();
   signal.addEventListener("abort", onAbort);
   try {
     while (!signal.aborted) {
-      const grown = new Promise<void>((resolve) => {
-        wake = resolve;
-      });
-      let idle = true;
-      for (const [partition, reader] of readers.entries()) {
-        const page = await tail.read(reader, floors[partition] as Seq, PAGE);
-        for (const event of page.events) {
-          if (signal.aborted) return;
-          floors[partition] = event.seq;
-          yield event;
-        }
-        floors[partition] = Math.max(floors[partition] as Seq, page.through);
-        if (!page.atHead) idle = false;
+      for (const lane of lanes) if (isEmpty(lane) && lane.isBehind) await turnPage(tail, lane, floors);
+      const event = takeEarliest(lanes);
+      if (signal.aborted) return;
+      if (event !== undefined) {
+        floors[event.partition] = event.seq;
+        yield event;
+      } else if (!lanes.some(({ isBehind }) => isBehind)) {
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
       }
-      if (idle && !signal.aborted) await grown;
     }
   } finally {
     signal.removeEventListener("abort", onAbort);
-    for (const reader of readers) reader.stop();
+    for (const { reader } of lanes) reader.stop();
   }
+}
+
+function isEmpty({ page, next }: Lane): boolean {
+  return next >= page.length;
+}
+
+async function turnPage(tail: Tail, lane: Lane, floors: Seq[]): Promise<void> {
+  // What is heard of while it is read may not be in it.
+  lane.isBehind = false;
+  const page = await tail.read(lane.reader, lane.through, PAGE, floors.length);
+  if (!page.atHead) lane.isBehind = true;
+  lane.page = page.events;
+  lane.next = 0;
+  lane.through = Math.max(lane.through, page.through);
+  if (isEmpty(lane)) floors[lane.partition] = lane.through;
+}
+
+/** Of events of the same time that of the first partition. */
+function takeEarliest(lanes: readonly Lane[]): StoredEvent | undefined {
+  let first: Lane | undefined;
+  let earliest: StoredEvent | undefined;
+  for (const lane of lanes) {
+    const event = lane.page[lane.next];
+    if (event === undefined || (earliest !== undefined && event.ts >= earliest.ts)) continue;
+    first = lane;
+    earliest = event;
+  }
+  if (first !== undefined && ++first.next === first.page.length) {
+    first.page = [];
+    first.next = 0;
+  }
+  return earliest;
 }

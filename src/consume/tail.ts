@@ -73,8 +73,8 @@ export class Tail {
     this.#limits = limits;
   }
 
-  /** Events after `after`, at once if they are kept, else from the log. */
-  read(reader: TailReader, after: Seq, limit: number): TailPage | Promise<TailPage> {
+  /** Events after `after`, at once if they are kept, else from the log: as many bytes as leave room for so many other pages. */
+  read(reader: TailReader, after: Seq, limit: number, pages = 1): TailPage | Promise<TailPage> {
     const { tail } = reader;
     reader.through = after;
     if (after >= tail.from && after < tail.through) {
@@ -88,7 +88,7 @@ export class Tail {
       return { events: [], through: after, atHead: true };
     let reading = tail.reading.get(after);
     if (reading === undefined) {
-      reading = this.#readLog(tail, after, limit).finally(() => tail.reading.delete(after));
+      reading = this.#readLog(tail, after, limit, pages).finally(() => tail.reading.delete(after));
       tail.reading.set(after, reading);
     }
     return reading;
@@ -142,9 +142,9 @@ export class Tail {
     for (const reader of tail.readers) reader.heard();
   }
 
-  async #readLog(tail: PartitionTail, after: Seq, limit: number): Promise<TailPage> {
+  async #readLog(tail: PartitionTail, after: Seq, limit: number, pages: number): Promise<TailPage> {
     const { doubts, head } = tail;
-    const maxBytes = this.#limits.maxBufferedBytes / 4;
+    const maxBytes = Math.ceil(this.#limits.maxBufferedBytes / 4 / pages);
     const page = await this.#log.read(tail.topic, tail.partition, { after, limit, maxBytes });
     // A page that is full says nothing of where the log ends.
     const reachesEnd = page.events.length < limit && sizeOf(page.events) < maxBytes;

@@ -21,11 +21,15 @@ interface TailOptions {
 const RECONNECT_MS = 1_000;
 
 export function tailCommand(): Command {
-  const command = newCommand("tail", "Follows a topic: prints its events as they come.", [
-    "promethean tail orders.placed",
-    "promethean tail orders.placed --from earliest --limit 2",
-    "promethean tail orders.placed --from -15m --key customer-42 --json",
-  ])
+  const command = newCommand(
+    "tail",
+    "Follows a topic: prints its events as they come. What is stored already comes first, partitions merged by time.",
+    [
+      "promethean tail orders.placed",
+      "promethean tail orders.placed --from earliest --limit 2",
+      "promethean tail orders.placed --from -15m --key customer-42 --json",
+    ],
+  )
     .argument("<topic>", "the topic")
     .option("--from <place>", `where to begin: ${PLACES}`, place, "latest" as Place)
     .option("-k, --key <key>", "only events of this key")
