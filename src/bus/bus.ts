@@ -24,6 +24,7 @@ import type {
   PublishWaiter,
   ReadPosition,
   Stop,
+  StoredItem,
   SubscribeOptions,
 } from "../model/event-bus.js";
 import type { JsonObject } from "../model/json.js";
@@ -148,6 +149,14 @@ export class Bus implements EventBus {
     if (!Array.isArray(items) || items.some((item) => typeof item !== "object" || item === null))
       throw new BusError("INVALID_OPTION", "publishMany takes an array of { payload, … }");
     return this.#layers.publishMany(topic, items);
+  }
+
+  /**
+   * As publishMany, of payloads as a log has them: for those who copy events. What nothing looks at is neither parsed nor written anew.
+   * Of each, whether it was there before.
+   */
+  async publishStored(topic: TopicRef, items: readonly StoredItem[]): Promise<readonly boolean[]> {
+    return this.#layers.publishStored(topic, items);
   }
 
   /**

@@ -10,6 +10,7 @@ import type {
   PublishItem,
   PublishOptions,
   PublishWaiter,
+  StoredItem,
 } from "../model/event-bus.js";
 import { valueOrRead } from "../model/json.js";
 import { type TopicRef, topicName } from "../model/topic.js";
@@ -52,6 +53,14 @@ export class Layers {
     return this.#stack.isEmpty
       ? (this.#publishing.publishMany(topic, items) as Promise<PublishedRecord<T>[]>)
       : this.#publishManyThrough(topic, items);
+  }
+
+  /** As publishMany; where a layer may look at it, of the payload's value. */
+  async publishStored(topic: TopicRef, items: readonly StoredItem[]): Promise<readonly boolean[]> {
+    if (this.#stack.isEmpty) return this.#publishing.publishStored(topic, items);
+    const read = items.map(({ body, options }) => ({ ...options, payload: body.value }));
+    const records = await this.#publishManyThrough(topic, read);
+    return records.map(({ duplicate }) => duplicate === true);
   }
 
   /** What handlers publish goes through the layers as well. */

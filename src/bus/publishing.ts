@@ -5,8 +5,8 @@
 import type { Clock } from "../model/clock.js";
 import { BusError } from "../model/errors.js";
 import type { StoredEvent } from "../model/event.js";
-import type { PublishedRecord, PublishItem, PublishOptions } from "../model/event-bus.js";
-import { valueOrRead } from "../model/json.js";
+import type { PublishedRecord, PublishItem, PublishOptions, StoredItem } from "../model/event-bus.js";
+import { JsonBody, valueOrRead } from "../model/json.js";
 import type { Limits } from "../model/limits.js";
 import {
   checkTopicName,
@@ -70,16 +70,32 @@ export class Publishing {
   }
 
   publishMany(topic: TopicRef, items: readonly PublishItem[]): Promise<PublishedRecord[]> {
-    return new Promise<PublishedRecord[]>((resolve, reject) => {
+    return this.#all(topic, items, (item) => this.#draft(topic, item.payload, item), published);
+  }
+
+  /** What nobody looks at stays in the form that the log had it in. Of each, whether it was there before. */
+  publishStored(topic: TopicRef, items: readonly StoredItem[]): Promise<boolean[]> {
+    const draft = ({ body, options }: StoredItem): Draft => this.#draft(topic, undefined, options, body);
+    return this.#all(topic, items, draft, (_, duplicate) => duplicate);
+  }
+
+  /** Drafts are made at once, whether or not the topic is known yet. */
+  #all<I extends PublishItem | StoredItem, R>(
+    topic: TopicRef,
+    items: readonly I[],
+    draftOf: (item: I) => Draft,
+    resultOf: (event: StoredEvent, duplicate: boolean) => R,
+  ): Promise<R[]> {
+    return new Promise<R[]>((resolve, reject) => {
       this.#options.checkOpen();
       const config = this.#arrivals.configNow(topic);
       if (config === undefined) checkTopicName(topicName(topic));
-      const drafts = items.map((item) => this.#draft(topic, item.payload, item));
-      const records = new PromisedRecords(drafts.length, resolve, reject);
-      if (config !== undefined) this.#addMany(config, items, drafts, records);
+      const drafts = items.map(draftOf);
+      const results = new PromisedResults(drafts.length, resultOf, resolve, reject);
+      if (config !== undefined) this.#addMany(config, items, drafts, results);
       else
         this.#arrivals.wait(topic, {
-          go: (found) => this.#addMany(found, items, drafts, records),
+          go: (found) => this.#addMany(found, items, drafts, results),
           fail: reject,
         });
     });
@@ -104,35 +120,41 @@ export class Publishing {
     this.#options.publisher.add(config, partition, draft, waiter);
   }
 
-  #addMany(
+  #addMany<R>(
     config: TopicConfig,
-    items: readonly PublishItem[],
+    items: readonly (PublishItem | StoredItem)[],
     drafts: readonly Draft[],
-    records: PromisedRecords,
+    results: PromisedResults<R>,
   ): void {
     const { publisher } = this.#options;
-    for (const item of items) checkPartition(config, item.partition);
+    for (const item of items) checkPartition(config, partitionOf(item));
     let bytes = 0;
     for (const draft of drafts) bytes += draft.bytes;
     publisher.admit(drafts.length, bytes);
     for (let i = 0; i < drafts.length; i++) {
-      publisher.add(config, items[i]?.partition, drafts[i] as Draft, records.waiter(i));
+      const partition = partitionOf(items[i] as PublishItem | StoredItem);
+      publisher.add(config, partition, drafts[i] as Draft, results.waiter(i));
     }
   }
 
   /** Taken from the caller's objects at once: what they change afterwards is theirs alone. */
-  #draft(topic: TopicRef, payload: unknown, options: PublishOptions, text?: string): Draft {
+  #draft(topic: TopicRef, payload: unknown, options: PublishOptions, json?: string | JsonBody): Draft {
     const { limits, clock, catalog } = this.#options;
     checkPublishOptions(options, limits);
     const definition = catalog.definition(topic);
     if (definition === undefined || !looksAtPayload(definition, options))
-      return makeDraft(payload, options, limits, clock, options.key, text);
-    const checked = checkPayload(definition, valueOrRead(payload, text));
+      return makeDraft(payload, options, limits, clock, options.key, json);
+    const value = json instanceof JsonBody ? json.value : valueOrRead(payload, json);
+    const checked = checkPayload(definition, value);
     if (options.key !== undefined) return makeDraft(checked.stored, options, limits, clock, options.key);
     const key = keyOf(definition, checked);
     if (key !== undefined) checkKey(key, limits);
     return makeDraft(checked.stored, options, limits, clock, key);
   }
+}
+
+function partitionOf(item: PublishItem | StoredItem): number | undefined {
+  return "options" in item ? item.options.partition : item.partition;
 }
 
 /** Whether a definition has anything to say about a payload or its key. */
@@ -169,29 +191,32 @@ function takeEnds(resolve: (record: PublishedRecord) => void, reject: (error: un
 }
 
 /** Resolves once all are there; rejects, once all are decided, if one failed. */
-class PromisedRecords {
-  readonly #records: PublishedRecord[];
+class PromisedResults<R> {
+  readonly #results: R[];
+  readonly #resultOf: (event: StoredEvent, duplicate: boolean) => R;
   readonly #failures: { index: number; error: BusError }[] = [];
-  readonly #resolve: (records: PublishedRecord[]) => void;
+  readonly #resolve: (results: R[]) => void;
   readonly #reject: (error: BusError) => void;
   #open: number;
 
   constructor(
     count: number,
-    resolve: (records: PublishedRecord[]) => void,
+    resultOf: (event: StoredEvent, duplicate: boolean) => R,
+    resolve: (results: R[]) => void,
     reject: (error: BusError) => void,
   ) {
-    this.#records = new Array<PublishedRecord>(count);
+    this.#results = new Array<R>(count);
+    this.#resultOf = resultOf;
     this.#resolve = resolve;
     this.#reject = reject;
     this.#open = count;
-    if (count === 0) resolve(this.#records);
+    if (count === 0) resolve(this.#results);
   }
 
   waiter(index: number): Waiter {
     return {
       done: (event, duplicate) => {
-        this.#records[index] = published(event, duplicate);
+        this.#results[index] = this.#resultOf(event, duplicate);
         this.#finish();
       },
       fail: (error) => {
@@ -203,8 +228,8 @@ class PromisedRecords {
 
   #finish(): void {
     if (--this.#open > 0) return;
-    if (this.#failures.length === 0) this.#resolve(this.#records);
-    else this.#reject(someFailed(this.#records.length, this.#failures));
+    if (this.#failures.length === 0) this.#resolve(this.#results);
+    else this.#reject(someFailed(this.#results.length, this.#failures));
   }
 }
 

@@ -1,5 +1,6 @@
 /** The bus as its users see it: what they call, and what a handler is given. */
 import type { EventRecord, Seq } from "./event.js";
+import type { JsonBody } from "./json.js";
 import type { RetryPolicy } from "./retry.js";
 import type { TopicDefinition, TopicRef } from "./topic.js";
 
@@ -26,6 +27,12 @@ export interface PublishOptions {
 /** One event of publishMany: its payload, and what a publisher may say beside it. */
 export interface PublishItem<T = unknown> extends PublishOptions {
   readonly payload: T;
+}
+
+/** An event to be published with a payload as a log has it. */
+export interface StoredItem {
+  readonly body: JsonBody;
+  readonly options: PublishOptions;
 }
 
 /** An event as published; `duplicate` if the id was there before and said the same. */

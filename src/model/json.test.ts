@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { BusError } from "./errors.js";
-import { canonicalText, freezeJson, JsonBody, jsonBody } from "./json.js";
+import { boundedBody, canonicalText, freezeJson, JsonBody, jsonBody } from "./json.js";
 
 const LIMITS = { maxBytes: 1_000_000, maxDepth: 64 };
 
@@ -285,5 +285,38 @@ describe("JsonBody", () => {
     expect(freezeJson(value)).toBe(value);
     expect(isDeepFrozen(value)).toBe(true);
     expect(freezeJson("x")).toBe("x");
+  });
+});
+
+describe("a body that a log has, within bounds", () => {
+  const limits = { maxBytes: 60, maxDepth: 2 };
+  const forms = (text: string): JsonBody[] => {
+    const padded = Buffer.from(`xx${text}yy`);
+    return [
+      JsonBody.ofText(text),
+      JsonBody.ofBytes(Buffer.from(text)),
+      JsonBody.ofSlice(padded, 2, padded.length - 2),
+    ];
+  };
+
+  it.each(['{"a":[1,2]}', "1.0", '[{},{},{"b":"[[[{{{"}]', '["\\"[[[","\\\\",[]]', '["ä",["é"]]'])(
+    "stays as it is: %s",
+    (text) => {
+      for (const body of forms(text)) {
+        const bounded = boundedBody(body, limits);
+        expect(bounded.text).toBe(text);
+        expect(bounded.source?.length).toBe(body.source === undefined ? undefined : Buffer.byteLength(text));
+      }
+    },
+  );
+
+  it.each([
+    ['[[["a"]]]', "INVALID_PAYLOAD"],
+    ['{"a":{"b":{}}}', "INVALID_PAYLOAD"],
+    ['["\\\\",[[]]]', "INVALID_PAYLOAD"],
+    [`"${"ä".repeat(40)}"`, "PAYLOAD_TOO_LARGE"],
+  ])("is refused: %s", (text, code) => {
+    for (const body of forms(text))
+      expect(() => boundedBody(body, limits)).toThrow(expect.objectContaining({ code }));
   });
 });

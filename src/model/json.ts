@@ -173,6 +173,46 @@ export function jsonBodyOf(value: unknown, text: string, limits: JsonLimits): Js
   return fits ? JsonBody.ofText(text) : jsonBody(valueOrRead(value, text), limits);
 }
 
+/** A body that a log has, within these bounds: its text or bytes are looked over, not parsed. Throws as jsonBody does. */
+export function boundedBody(body: JsonBody, limits: JsonLimits): JsonBody {
+  const isWritten = body.valueAlone === undefined;
+  const fits = isWritten && bytesOf(body) <= limits.maxBytes && nestedAtMost(body, limits.maxDepth);
+  return fits ? apart(body) : jsonBody(body.value, limits);
+}
+
+/** Kept by itself: a whole page of the log may be kept for its sake otherwise. */
+function apart(body: JsonBody): JsonBody {
+  const { source, from, to } = body;
+  if (source === undefined || source.length === to - from) return body;
+  return JsonBody.ofBytes(Buffer.from(source.subarray(from, to)));
+}
+
+function bytesOf(body: JsonBody): number {
+  return body.source === undefined ? Buffer.byteLength(body.text, "utf8") : body.to - body.from;
+}
+
+const [QUOTE, ESCAPE, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [34, 92, 91, 93, 123, 125];
+
+/** Of JSON: what stands in its texts is passed over. */
+function nestedAtMost(body: JsonBody, maxDepth: number): boolean {
+  const { source } = body;
+  const text = source === undefined ? body.text : "";
+  const end = source === undefined ? text.length : body.to;
+  let depth = 0;
+  let isText = false;
+  for (let i = source === undefined ? 0 : body.from; i < end; i++) {
+    const code = source === undefined ? text.charCodeAt(i) : source[i];
+    if (isText) {
+      if (code === ESCAPE) i++;
+      else if (code === QUOTE) isText = false;
+    } else if (code === QUOTE) isText = true;
+    else if (code === OPEN_LIST || code === OPEN_OBJECT) {
+      if (++depth > maxDepth) return false;
+    } else if (code === CLOSE_LIST || code === CLOSE_OBJECT) depth--;
+  }
+  return true;
+}
+
 /** JSON text with members in sorted order: equal for equal values. */
 export function canonicalText(value: unknown): string {
   if (value === null || typeof value !== "object") return JSON.stringify(value) ?? "null";

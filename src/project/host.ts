@@ -11,6 +11,7 @@ import type {
   PublishOptions,
   ReadPosition,
   Stop,
+  StoredItem,
   SubscribeOptions,
 } from "../model/event-bus.js";
 import type { TaskBoard } from "../model/task.js";
@@ -27,6 +28,8 @@ export interface Host {
     topic: TopicRef<T>,
     items: readonly PublishItem<NoInfer<T>>[],
   ): Promise<PublishedRecord<T>[]>;
+  /** As publishMany, of payloads that nobody needs to look at. Of each, whether it was there before. */
+  publishStored(topic: TopicRef, items: readonly StoredItem[]): Promise<readonly boolean[]>;
   subscribe<T = unknown>(
     topic: TopicRef<T>,
     group: string,

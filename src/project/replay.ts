@@ -9,8 +9,8 @@
 
 import { derivedId } from "../model/derived-id.js";
 import { BusError } from "../model/errors.js";
-import type { EventRecord, Seq } from "../model/event.js";
-import type { PublishItem } from "../model/event-bus.js";
+import type { EventRecord, Seq, StoredEvent } from "../model/event.js";
+import type { PublishItem, PublishOptions, StoredItem } from "../model/event-bus.js";
 import { checkOptionNames, namesOf } from "../model/known-options.js";
 import type { Mutable } from "../model/mutable.js";
 import { withoutRedrive } from "../model/redrive.js";
@@ -164,7 +164,9 @@ class Copier<T> {
   readonly #options: CopyOptions<T>;
   readonly #source: TopicConfig;
   #floors: readonly Seq[];
-  readonly #batch: PublishItem[] = [];
+  /** What waits to be published: as it is, or in place of it. One of the two is empty. */
+  readonly #copies: StoredItem[] = [];
+  readonly #mapped: PublishItem[] = [];
   readonly counts = { read: 0, events: 0, duplicates: 0, passedOver: 0 };
   #complete = false;
 
@@ -201,10 +203,10 @@ class Copier<T> {
         if (signal.aborted) break;
         this.counts.read++;
         if (isRepeat(stored, this.#source)) this.#passOver();
-        else this.#take(stored.record as EventRecord<T>);
+        else this.#take(stored);
         reached[stored.partition] = stored.seq;
         const isDue = ++unsaved >= SAVE_EVERY_EVENTS;
-        if (this.#batch.length < batchSize && !isDue) continue;
+        if (this.#waiting < batchSize && !isDue) continue;
         await sending;
         if (signal.aborted) break;
         sending = send(isDue);
@@ -227,44 +229,57 @@ class Copier<T> {
     this.counts.passedOver++;
   }
 
-  #take(event: EventRecord<T>): void {
+  /** Its payload is looked at by those alone who were given to look at it. */
+  #take(event: StoredEvent): void {
     const { filter, map, to } = this.#options;
-    const changed = (filter?.(event) ?? true) ? (map === undefined ? undefined : map(event)) : null;
-    if (changed === null) {
+    if (filter !== undefined && !filter(event.record as EventRecord<T>)) {
       this.#passOver();
       return;
     }
     const id = derivedId("replay", event.id, topicName(to));
-    const copy = copyOf(event, id);
-    this.#batch.push(changed === undefined ? copy : given({ ...copy, ...changed, id }));
+    if (map === undefined) {
+      this.#copies.push({ body: event.body, options: optionsOf(event, id) });
+      return;
+    }
+    const changed = map(event.record as EventRecord<T>);
+    if (changed === null) this.#passOver();
+    else this.#mapped.push(given({ payload: event.record.payload, ...optionsOf(event, id), ...changed, id }));
+  }
+
+  get #waiting(): number {
+    return this.#copies.length + this.#mapped.length;
   }
 
   /** `reached`: of each partition, what has been read by now. */
   async #flush(reached: readonly Seq[]): Promise<number> {
-    const items = this.#batch.splice(0);
+    const [copies, mapped] = [this.#copies.splice(0), this.#mapped.splice(0)];
+    const count = copies.length + mapped.length;
     const floors = [...reached];
-    if (items.length > 0 && !this.#options.dryRun) {
-      const published = await this.#host.publishMany(this.#options.to, items);
-      this.counts.duplicates += published.filter(({ duplicate }) => duplicate === true).length;
-    }
+    if (count > 0 && !this.#options.dryRun) this.counts.duplicates += await this.#publish(copies, mapped);
     this.#floors = floors;
-    this.counts.events += items.length;
-    if (items.length > 0) this.#options.onProgress?.(this.result);
-    return items.length;
+    this.counts.events += count;
+    if (count > 0) this.#options.onProgress?.(this.result);
+    return count;
+  }
+
+  /** How many were there before. */
+  async #publish(copies: readonly StoredItem[], mapped: readonly PublishItem[]): Promise<number> {
+    const { to } = this.#options;
+    if (mapped.length === 0)
+      return (await this.#host.publishStored(to, copies)).filter((isDuplicate) => isDuplicate).length;
+    const published = await this.#host.publishMany(to, mapped);
+    return published.filter(({ duplicate }) => duplicate === true).length;
   }
 }
 
 /** With the members that it has, one by one: this is done for every event. */
-function copyOf(
-  { id: original, payload, ts, key, headers, tags, sid }: EventRecord,
-  id: string,
-): PublishItem {
-  const copy: Mutable<PublishItem> = { payload, ts, id, caused_by: [original] };
-  if (key !== undefined) copy.key = key;
-  if (headers !== undefined) copy.headers = withoutRedrive(headers);
-  if (tags !== undefined) copy.tags = tags;
-  if (sid !== undefined) copy.sid = sid;
-  return copy;
+function optionsOf({ id: original, ts, key, meta }: StoredEvent, id: string): PublishOptions {
+  const options: Mutable<PublishOptions> = { ts, id, caused_by: [original] };
+  if (key !== undefined) options.key = key;
+  if (meta?.headers !== undefined) options.headers = withoutRedrive(meta.headers);
+  if (meta?.tags !== undefined) options.tags = meta.tags;
+  if (meta?.sid !== undefined) options.sid = meta.sid;
+  return options;
 }
 
 /** Without what is said to be undefined; a payload may be. */

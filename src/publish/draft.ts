@@ -3,7 +3,7 @@ import type { Clock } from "../model/clock.js";
 import { BusError } from "../model/errors.js";
 import type { EventDraft, EventMeta, StoredEvent } from "../model/event.js";
 import type { PublishOptions } from "../model/event-bus.js";
-import { type JsonBody, jsonBody, jsonBodyOf } from "../model/json.js";
+import { boundedBody, JsonBody, type JsonLimits, jsonBody, jsonBodyOf } from "../model/json.js";
 import type { Limits } from "../model/limits.js";
 import { REDRIVE_GROUP_HEADER } from "../model/topic.js";
 
@@ -16,14 +16,14 @@ const REDRIVE_CHARS = 4_096;
 const FEW_CAUSES = 2;
 const CAUSES_CHARS = 1_024;
 
-/** From options that were checked; `key` may come from elsewhere; `text` is the payload's JSON, if it is at hand. */
+/** From options that were checked; `key` may come from elsewhere; `json` is the payload's JSON, if it is at hand. */
 export function makeDraft(
   payload: unknown,
   options: PublishOptions,
   limits: Limits,
   clock: Clock,
   key = options.key,
-  text?: string,
+  json?: string | JsonBody,
 ): Draft {
   const bounds = { maxBytes: limits.maxPayloadBytes, maxDepth: limits.maxPayloadDepth };
   const nowMs = clock.now();
@@ -32,9 +32,14 @@ export function makeDraft(
     options.ts ?? nowMs,
     key,
     metaOf(options, limits),
-    text === undefined ? jsonBody(payload, bounds) : jsonBodyOf(payload, text, bounds),
+    bodyOf(payload, json, bounds),
     options.id === undefined,
   );
+}
+
+function bodyOf(payload: unknown, json: string | JsonBody | undefined, bounds: JsonLimits): JsonBody {
+  if (json === undefined) return jsonBody(payload, bounds);
+  return json instanceof JsonBody ? boundedBody(json, bounds) : jsonBodyOf(payload, json, bounds);
 }
 
 /** Who waits for a draft. Exactly one of the two is called, once. */

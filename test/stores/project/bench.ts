@@ -79,6 +79,7 @@ export class ProjectBench {
       tasks: bus.tasks,
       publish: (topic, payload, options) => bus.publish(topic, payload, options),
       publishMany: (topic, items) => bus.publishMany(topic, items),
+      publishStored: (topic, items) => bus.publishStored(topic, items),
       subscribe: (topic, group, handler, options) => bus.subscribe(topic, group, handler, options),
       subscribeBatch: (topic, group, handler, options) => bus.subscribeBatch(topic, group, handler, options),
       read: (topic, position) => bus.read(topic, position),

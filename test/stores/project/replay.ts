@@ -138,7 +138,7 @@ export function describeReplay(bench: ProjectBench): void {
           const member = Reflect.get(bus, name, bus) as unknown;
           if (typeof member !== "function") return member;
           return (...args: unknown[]) => {
-            if (name === "publishMany" && ++batches === 2)
+            if (name === "publishStored" && ++batches === 2)
               return Promise.reject(new BusError("STORE_UNAVAILABLE", "not now"));
             return member.apply(bus, args) as unknown;
           };
