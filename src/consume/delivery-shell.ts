@@ -180,7 +180,7 @@ export class DeliveryShell implements Source {
     this.#send({ type: "failed", entry, attempt, error, detail, fatal, counts, random, nowMs });
     if (current) {
       // What is only given back was no try.
-      if (counts || detail !== undefined) this.#tellOfTry({ entry, lease, error, thrown: detail });
+      if (counts || detail !== undefined) this.#tellOfTry({ entry, lease, error, thrown: detail, counts });
       delivery.over();
       this.#meter.nacked(delivery);
     }
@@ -194,7 +194,8 @@ export class DeliveryShell implements Source {
 
   #tellOfDeadline(entry: Entry): void {
     const { lease, story } = entry;
-    this.#tellOfTry({ entry, lease, error: story.error ?? "", thrown: undefined });
+    const counts = lease?.batchOf === 1;
+    this.#tellOfTry({ entry, lease, error: story.error ?? "", thrown: undefined, counts });
   }
 
   #revoke(delivery: Delivered | null, why: "deadline" | "lost"): void {

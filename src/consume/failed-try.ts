@@ -14,11 +14,13 @@ export interface FailedTry {
   readonly error: string;
   /** What was thrown, where it is known. */
   readonly thrown: unknown;
+  /** False if it was in a batch, of which another event may be at fault. */
+  readonly counts: boolean;
 }
 
 /** As of a dead letter, what the handler said stands in the cause alone. */
 export function failedTryTrouble(
-  { entry, lease, error, thrown }: FailedTry,
+  { entry, lease, error, thrown, counts }: FailedTry,
   { topic, group }: GroupPartition,
   leftOut: number,
 ): BusError {
@@ -28,17 +30,17 @@ export function failedTryTrouble(
   const named = `event ${id}${key === undefined ? "" : ` (key ${JSON.stringify(inBrief(key))})`} of ${topic}`;
   // Where nothing is given up, or nothing may be for now, there is no last try.
   const isCounted = policy?.deadLetter === true && failures < policy.maxAttempts;
-  const isBatch = batchOf > 1;
-  const what = isBatch
-    ? `a batch of ${batchOf} with ${named}; smaller ones are tried at once`
-    : `${named}, try ${failures}${isCounted ? ` of ${policy.maxAttempts}` : ""}; it is tried again in ${wait(entry.story.waitMs)}`;
+  const tries = `try ${failures}${isCounted ? ` of ${policy.maxAttempts}` : ""}`;
+  const what = counts
+    ? `${named}, ${tries}, to be tried again in ${wait(entry.story.waitMs)}`
+    : `a batch of ${batchOf} with ${named}, to be tried again in halves`;
   return new BusError("HANDLER_FAILED", `${group} failed on ${what}${leftOutText(leftOut)}`, {
     cause: thrown instanceof Error ? thrown : error,
     details: {
       id,
       ...(key !== undefined && { key }),
-      ...(isBatch ? { batchOf } : { attempt: failures, retryInMs: Math.round(entry.story.waitMs) }),
-      ...(isCounted && !isBatch && { maxAttempts: policy.maxAttempts }),
+      ...(counts ? { attempt: failures, retryInMs: Math.round(entry.story.waitMs) } : { batchOf }),
+      ...(isCounted && counts && { maxAttempts: policy.maxAttempts }),
       ...(leftOut > 0 && { leftOut }),
     },
   });
