@@ -254,6 +254,7 @@ describe("the pages", () => {
     const dialog = page.getByRole("dialog");
     await page.getByRole("button", { name: "Remove", exact: true }).click();
     await sees(page, /is in use on orders\.placed|first\.$/);
+    expect(await dialog.textContent()).toContain("away for good");
     expect(await dialog.getByRole("button", { name: "Remove orders.placed" }).isDisabled()).toBe(true);
     await page.keyboard.press("Escape");
     for (let i = 0; i < 3; i++) await shop.bus.publish("old.events", { i });
