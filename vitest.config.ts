@@ -29,6 +29,8 @@ export default defineConfig({
     maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
     restoreMocks: true,
+    // Events are given up by the hundred, on purpose. Tests that are about warnings listen to the process.
+    execArgv: ["--disable-warning=PrometheanWarning"],
     // Conditions are waited for, not times: a deadline only has to tell "slow" from "never", on a busy machine too.
     expect: { poll: { timeout: 30_000 } },
     coverage: {
