@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
 import { useBench } from "../../test/support/bus-bench.js";
+import { BusError } from "../model/errors.js";
 import { defineTopic } from "../model/topic.js";
 
 const bench = useBench();
@@ -34,5 +35,36 @@ describe("following a topic", () => {
     expect(floors[late.partition]).toBeGreaterThanOrEqual(late.seq);
     const most = Math.max(...read.mock.calls.map(([, , { maxBytes = Number.NaN }]) => maxBytes));
     expect(most * PARTITIONS).toBeLessThan(16 * 1_048_576 * 0.26);
+  });
+
+  it("P14: gives out what the other partitions have before it ends with the error of a damaged one", async () => {
+    const bus = await bench().bus({ topics: [defineTopic("t.p", { partitions: PARTITIONS })] });
+    for (let n = 0; n < 900; n++) await bus.publish("t.p", n, { partition: n % PARTITIONS, ts: n });
+    const read = bus.store.log.read.bind(bus.store.log);
+    vi.spyOn(bus.store.log, "read").mockImplementation((topic, partition, o) =>
+      partition === 1 && o.after >= 200
+        ? Promise.reject(new BusError("STORE_DAMAGED", "what comes next is damaged"))
+        : read(topic, partition, o),
+    );
+    const floors = new Array<number>(PARTITIONS).fill(0);
+    const seen: number[] = [];
+    const following = (async () => {
+      for await (const { record } of bus.follow("t.p", floors, new AbortController().signal))
+        seen.push(record.payload as number);
+    })();
+    await expect(following).rejects.toMatchObject({ code: "STORE_DAMAGED" });
+    expect(seen).toHaveLength(800);
+    expect(floors).toEqual([300, 200, 300]);
+    expect(seen).toEqual(seen.toSorted((a, b) => a - b));
+  });
+
+  it("ends at once with the error of a store that is away", async () => {
+    const bus = await bench().bus({ topics: [defineTopic("t.p", { partitions: PARTITIONS })] });
+    await bus.publish("t.p", 1, { partition: 2 });
+    const away = new BusError("STORE_UNAVAILABLE", "not now");
+    const read = vi.spyOn(bus.store.log, "read").mockRejectedValue(away);
+    const following = bus.follow("t.p", new Array<number>(PARTITIONS).fill(0), new AbortController().signal);
+    await expect(following.next()).rejects.toBe(away);
+    expect(read).toHaveBeenCalledOnce();
   });
 });

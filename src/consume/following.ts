@@ -1,9 +1,13 @@
 /**
  * Follows a topic outside any group: what is there after the given places, partitions merged by time, then what comes, until told
- * to stop. Of each partition one page is at hand, and all of these together are no more than one that is read alone may be.
+ * to stop. Of each partition one page is at hand, and all of these together are no more than one that is read alone may be, or one
+ * event of each partition.
+ *
+ * A damaged partition stops by itself (P14): what the others have is given out first, and then its error.
  */
+import { BusError } from "../model/errors.js";
 import type { Seq, StoredEvent } from "../model/event.js";
-import type { Tail, TailReader } from "./tail.js";
+import type { Tail, TailPage, TailReader } from "./tail.js";
 
 const PAGE = 200;
 
@@ -16,6 +20,7 @@ interface Lane {
   next: number;
   /** What the page accounts for. */
   through: Seq;
+  damage: BusError | null;
 }
 
 /** Each partition in its order; `floors` (index = partition) is moved along, so that it always says where to go on. */
@@ -32,20 +37,21 @@ export async function* followTopic(
       wake();
     };
     const reader = tail.listen(topic, partition, heard);
-    const lane: Lane = { partition, reader, isBehind: true, page: [], next: 0, through };
+    const lane: Lane = { partition, reader, isBehind: true, page: [], next: 0, through, damage: null };
     return lane;
   });
   const onAbort = (): void => wake();
   signal.addEventListener("abort", onAbort);
   try {
     while (!signal.aborted) {
-      for (const lane of lanes) if (isEmpty(lane) && lane.isBehind) await turnPage(tail, lane, floors);
+      for (const lane of lanes) if (wantsPage(lane)) await turnPage(tail, lane, floors);
       const event = takeEarliest(lanes);
       if (signal.aborted) return;
       if (event !== undefined) {
         floors[event.partition] = event.seq;
         yield event;
-      } else if (!lanes.some(({ isBehind }) => isBehind)) {
+      } else if (!lanes.some(wantsPage)) {
+        throwDamage(lanes);
         await new Promise<void>((resolve) => {
           wake = resolve;
         });
@@ -61,15 +67,35 @@ function isEmpty({ page, next }: Lane): boolean {
   return next >= page.length;
 }
 
+function wantsPage(lane: Lane): boolean {
+  return lane.isBehind && isEmpty(lane) && lane.damage === null;
+}
+
+function throwDamage(lanes: readonly Lane[]): void {
+  for (const { damage } of lanes) if (damage !== null) throw damage;
+}
+
 async function turnPage(tail: Tail, lane: Lane, floors: Seq[]): Promise<void> {
   // What is heard of while it is read may not be in it.
   lane.isBehind = false;
-  const page = await tail.read(lane.reader, lane.through, PAGE, floors.length);
+  const page = await readPage(tail, lane, floors.length);
+  if (page === null) return;
   if (!page.atHead) lane.isBehind = true;
   lane.page = page.events;
   lane.next = 0;
   lane.through = Math.max(lane.through, page.through);
   if (isEmpty(lane)) floors[lane.partition] = lane.through;
+}
+
+/** Null if what comes next is damaged. */
+async function readPage(tail: Tail, lane: Lane, pages: number): Promise<TailPage | null> {
+  try {
+    return await tail.read(lane.reader, lane.through, PAGE, pages);
+  } catch (error) {
+    if (!BusError.is(error, "STORE_DAMAGED")) throw error;
+    lane.damage = error;
+    return null;
+  }
 }
 
 /** Of events of the same time that of the first partition. */

@@ -74,6 +74,20 @@ describe("reading", () => {
     }
   });
 
+  it("P13: a page of what is kept has no more bytes than one of the log, and a reader goes on behind it", async () => {
+    const bench = new TailBench({ maxBufferedBytes: 12 * (draft("x", "x").body.size + 121) });
+    await bench.publish(10);
+    const seen: number[][] = [];
+    for (let after = 0, atHead = false; !atHead; ) {
+      const page = await bench.readNow(after, 100);
+      seen.push(page.events.map(({ seq }) => seq));
+      ({ through: after, atHead } = page);
+    }
+    expect(seen.flat()).toEqual(range(1, 10));
+    expect(Math.max(...seen.map(({ length }) => length))).toBeLessThanOrEqual(4);
+    expect(bench.reads).toBe(0);
+  });
+
   it("P2: pages tell how far they reach over what was removed", async () => {
     const bench = new TailBench();
     await bench.append(9);

@@ -73,12 +73,13 @@ export class Tail {
     this.#limits = limits;
   }
 
-  /** Events after `after`, at once if they are kept, else from the log: as many bytes as leave room for so many other pages. */
+  /** Events after `after`, at once if they are kept, else from the log: so many bytes that there is room for `pages` such pages. */
   read(reader: TailReader, after: Seq, limit: number, pages = 1): TailPage | Promise<TailPage> {
     const { tail } = reader;
+    const maxBytes = Math.ceil(this.#limits.maxBufferedBytes / 4 / pages);
     reader.through = after;
     if (after >= tail.from && after < tail.through) {
-      const page = keptPage(tail, after, Math.min(limit, KEPT_PAGE));
+      const page = keptPage(tail, after, Math.min(limit, KEPT_PAGE), maxBytes);
       reader.through = page.through;
       // At once: a partition that falls silent now would keep its last events until it grows again.
       if (page.through === tail.through) this.#letGoOfRead(tail);
@@ -88,7 +89,7 @@ export class Tail {
       return { events: [], through: after, atHead: true };
     let reading = tail.reading.get(after);
     if (reading === undefined) {
-      reading = this.#readLog(tail, after, limit, pages).finally(() => tail.reading.delete(after));
+      reading = this.#readLog(tail, after, limit, maxBytes).finally(() => tail.reading.delete(after));
       tail.reading.set(after, reading);
     }
     return reading;
@@ -142,9 +143,8 @@ export class Tail {
     for (const reader of tail.readers) reader.heard();
   }
 
-  async #readLog(tail: PartitionTail, after: Seq, limit: number, pages: number): Promise<TailPage> {
+  async #readLog(tail: PartitionTail, after: Seq, limit: number, maxBytes: number): Promise<TailPage> {
     const { doubts, head } = tail;
-    const maxBytes = Math.ceil(this.#limits.maxBufferedBytes / 4 / pages);
     const page = await this.#log.read(tail.topic, tail.partition, { after, limit, maxBytes });
     // A page that is full says nothing of where the log ends.
     const reachesEnd = page.events.length < limit && sizeOf(page.events) < maxBytes;
@@ -258,12 +258,25 @@ export class Tail {
   }
 }
 
-function keptPage(tail: PartitionTail, after: Seq, limit: number): TailPage {
+function keptPage(tail: PartitionTail, after: Seq, limit: number, maxBytes: number): TailPage {
   const start = firstAfter(tail.events, after);
-  const events = tail.events.slice(start, start + limit);
-  const whole = start + limit >= tail.events.length;
+  // Nearly always all that is kept is little.
+  const end = start + (tail.bytes <= maxBytes ? limit : countWithin(tail.events, start, limit, maxBytes));
+  const events = tail.events.slice(start, end);
+  const whole = end >= tail.events.length;
   const through = whole ? tail.through : (events.at(-1) as StoredEvent).seq;
   return { events, through, atHead: whole && through >= tail.head && !isDoubtful(tail) };
+}
+
+/** How many from `start` on it takes to have so many bytes, `limit` at most. */
+function countWithin(events: readonly StoredEvent[], start: number, limit: number, maxBytes: number): number {
+  let count = 0;
+  for (let bytes = 0; count < limit && bytes < maxBytes; count++) {
+    const event = events[start + count];
+    if (event === undefined) break;
+    bytes += event.size;
+  }
+  return count;
 }
 
 function sizeOf(events: readonly StoredEvent[]): number {
