@@ -56,6 +56,7 @@ interface Feed extends Subscriber {
 
 /** Of the failed tries of each group, one in so long is told. */
 const TELL_OF_TRIES_EVERY_MS = 60_000;
+const GROUPS_TOLD_OF = 1_000;
 
 const WAIT_AND_RETRY: ReadonlySet<string> = new Set([
   "RATE_LIMITED",
@@ -82,7 +83,7 @@ export class PromClient {
   readonly #pending = new Numbered<Pending>();
   readonly #feeds = new Map<string, Feed>();
   readonly #listeners: StatusListeners;
-  readonly #toldOfTries = new Seldom(TELL_OF_TRIES_EVERY_MS);
+  readonly #toldOfTries = new Seldom(TELL_OF_TRIES_EVERY_MS, GROUPS_TOLD_OF);
   #deliveries: Deliveries;
   #corr = 0;
   #bufferedChars = 0;
@@ -177,7 +178,8 @@ export class PromClient {
     if (this.status === "closed") throw closed();
     if (this.#feeds.has(key))
       throw new BusError("INVALID_OPTION", `this client has a subscription of ${name} for ${group}`);
-    this.#feeds.set(key, { frame, handler: handler as ClientHandler, manualAck, left: false });
+    const givesUp = options.deadLetter !== false;
+    this.#feeds.set(key, { frame, handler: handler as ClientHandler, manualAck, givesUp, left: false });
     try {
       await this.#request((corr) => JSON.stringify({ ...frame, corr }), key);
     } catch (error) {

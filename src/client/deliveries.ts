@@ -39,6 +39,8 @@ export interface DeliveryLine {
 export interface Subscriber {
   readonly handler: ClientHandler;
   readonly manualAck: boolean;
+  /** Its events have a last try. */
+  readonly givesUp: boolean;
   readonly left: boolean;
 }
 
@@ -86,14 +88,14 @@ export class Deliveries {
     if (delivery.number > 0) this.#open.take(delivery.number);
   }
 
-  #run(event: EventRecord, delivery: Delivery, { handler, manualAck }: Subscriber): void {
+  #run(event: EventRecord, delivery: Delivery, subscriber: Subscriber): void {
     this.#running = delivery;
     try {
-      const result = handler(event, delivery);
-      if (isThenable(result)) void this.#wait(result, event, delivery, manualAck);
-      else if (!manualAck) delivery.ack();
+      const result = subscriber.handler(event, delivery);
+      if (isThenable(result)) void this.#wait(result, event, delivery, subscriber);
+      else if (!subscriber.manualAck) delivery.ack();
     } catch (thrown) {
-      this.#failed(event, delivery, thrown);
+      this.#failed(event, delivery, subscriber, thrown);
     }
     this.#running = null;
     if (!delivery.isDone) this.#keepOpen(delivery);
@@ -108,28 +110,35 @@ export class Deliveries {
     result: PromiseLike<unknown>,
     event: EventRecord,
     delivery: Delivery,
-    manualAck: boolean,
+    subscriber: Subscriber,
   ): Promise<void> {
     try {
       await result;
-      if (!manualAck) delivery.ack();
+      if (!subscriber.manualAck) delivery.ack();
     } catch (thrown) {
-      this.#failed(event, delivery, thrown);
+      this.#failed(event, delivery, subscriber, thrown);
     }
   }
 
-  /** Of each group few failed tries are told. The last one is: there may be no other, and nobody would hear of it here. */
-  #failed({ id, topic, key }: EventRecord, delivery: Delivery, thrown: unknown): void {
+  /**
+   * Of each group few failed tries are told. The last one is: there may be no other, and nobody would hear of it here. What was
+   * settled before, or went back to the hub with its connection, was no try that failed.
+   */
+  #failed(event: EventRecord, delivery: Delivery, { givesUp }: Subscriber, thrown: unknown): void {
+    if (delivery.isDone) return;
     const reason = describeThrown(thrown);
     delivery.nack(reason);
     const { group, attempt, maxAttempts } = delivery;
-    const isLast = attempt >= maxAttempts;
+    const isLast = givesUp && attempt >= maxAttempts;
     const leftOut = isLast ? 0 : this.#toldOfTries.admit(group, systemClock.steady());
     if (leftOut === null) return;
+    const { id, topic, key } = event;
     const named = `event ${id}${key === undefined ? "" : ` (key ${JSON.stringify(inBrief(key))})`} of ${topic}`;
+    const tries = `try ${attempt}${givesUp ? ` of ${maxAttempts}` : ""}`;
     const next = isLast ? "" : `; the hub sends it again after a wait${leftOutText(leftOut)}`;
-    const said = `${group} failed on ${named}, try ${attempt} of ${maxAttempts}: ${reason}${next}`;
-    const error = new BusError("HANDLER_FAILED", said, { cause: thrown });
+    const error = new BusError("HANDLER_FAILED", `${group} failed on ${named}, ${tries}: ${reason}${next}`, {
+      cause: thrown,
+    });
     this.#tell({ error, topic, group, ...(isLast && { givenUp: true }) });
   }
 }

@@ -1,36 +1,90 @@
-import { expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { Bus } from "../bus/bus.js";
 import { createBus } from "../bus/create-bus.js";
 import { startHub } from "../hub/server.js";
 import { memoryStore } from "../stores/memory/index.js";
 import type { ClientTrouble } from "./client-options.js";
 import { PromClient } from "./index.js";
 
-it("P8: a handler that fails is told of, whether it throws or rejects: of its group once a minute, and at each last try", async () => {
-  const bus = await createBus({ store: memoryStore(), onTrouble: () => undefined });
-  const hub = await startHub({ bus, auth: { tokens: { t: { scopes: ["*:*"] } } } });
-  const troubles: ClientTrouble[] = [];
-  const client = new PromClient(hub.url, { token: "t", onTrouble: (trouble) => troubles.push(trouble) });
+const RETRY = { baseMs: 1, maxMs: 1 };
+
+let bus: Bus;
+let hub: Awaited<ReturnType<typeof startHub>>;
+let client: PromClient;
+let troubles: ClientTrouble[];
+
+beforeEach(async () => {
+  bus = await createBus({ store: memoryStore(), onTrouble: () => undefined });
+  hub = await startHub({ bus, auth: { tokens: { t: { scopes: ["*:*"] } } } });
+  troubles = [];
+  client = new PromClient(hub.url, { token: "t", onTrouble: (trouble) => troubles.push(trouble) });
   await client.connect();
-  const thrown = new TypeError("no items");
-  const handler = ({ payload }: { payload: unknown }): Promise<never> => {
-    if (payload === "throw") throw thrown;
-    return Promise.reject(thrown);
-  };
-  await client.subscribe("t.a", "mailer", handler, { maxAttempts: 2, retry: { baseMs: 1, maxMs: 1 } });
-  for (const payload of ["throw", "reject"]) {
-    const { id } = await client.publish("t.a", payload);
-    const last = `mailer failed on event ${id} of t.a, try 2 of 2: no items`;
-    await expect.poll(() => troubles.at(-1)?.error.message, { timeout: 10_000 }).toBe(last);
-    const told = { topic: "t.a", group: "mailer", error: { cause: thrown } };
-    expect(troubles.pop()).toMatchObject({ ...told, givenUp: true });
-    if (payload === "reject") continue;
-    expect(troubles[0]?.error.message).toBe(
-      `mailer failed on event ${id} of t.a, try 1 of 2: no items; the hub sends it again after a wait`,
-    );
-    expect(troubles.pop()).toMatchObject(told);
-  }
-  expect(troubles).toEqual([]);
+});
+
+afterEach(async () => {
   await client.close();
   await hub.close();
   await bus.close();
+});
+
+describe("a handler that fails", () => {
+  it("P8: is told of, whether it throws or rejects: of its group once a minute, and at each last try", async () => {
+    const thrown = new TypeError("no items");
+    const handler = ({ payload }: { payload: unknown }): Promise<never> => {
+      if (payload === "throw") throw thrown;
+      return Promise.reject(thrown);
+    };
+    await client.subscribe("t.a", "mailer", handler, { maxAttempts: 2, retry: RETRY });
+    for (const payload of ["throw", "reject"]) {
+      const { id } = await client.publish("t.a", payload);
+      const last = `mailer failed on event ${id} of t.a, try 2 of 2: no items`;
+      await expect.poll(() => troubles.at(-1)?.error.message, { timeout: 10_000 }).toBe(last);
+      const told = { topic: "t.a", group: "mailer", error: { cause: thrown } };
+      expect(troubles.pop()).toMatchObject({ ...told, givenUp: true });
+      if (payload === "reject") continue;
+      expect(troubles[0]?.error.message).toBe(
+        `mailer failed on event ${id} of t.a, try 1 of 2: no items; the hub sends it again after a wait`,
+      );
+      expect(troubles.pop()).toMatchObject(told);
+    }
+    expect(troubles).toEqual([]);
+  });
+
+  it("is told of once a minute where events have no last try, however often it fails", async () => {
+    let tries = 0;
+    const handler = (): never => {
+      tries++;
+      throw new Error("boom");
+    };
+    await client.subscribe("t.a", "g", handler, { maxAttempts: 2, deadLetter: false, retry: RETRY });
+    const { id } = await client.publish("t.a", 1);
+    await expect.poll(() => tries, { timeout: 10_000 }).toBeGreaterThan(4);
+    expect(troubles.map(({ error }) => error.message)).toEqual([
+      `g failed on event ${id} of t.a, try 1: boom; the hub sends it again after a wait`,
+    ]);
+    expect(troubles[0]).not.toHaveProperty("givenUp");
+  });
+
+  it("P5: is not told of if the event has gone back to the hub by then, or was settled", async () => {
+    const seen: unknown[] = [];
+    await client.subscribe<string>(
+      "t.a",
+      "g",
+      async ({ payload }, ctx) => {
+        seen.push(payload);
+        if (payload === "acked") ctx.ack();
+        else await new Promise((resolve) => ctx.signal.addEventListener("abort", resolve));
+        seen.push("over");
+        throw new Error(`${payload}: too late`);
+      },
+      { maxAttempts: 1 },
+    );
+    for (const payload of ["acked", "cut"]) await client.publish("t.a", payload);
+    await expect
+      .poll(() => seen, { timeout: 10_000 })
+      .toEqual(expect.arrayContaining(["acked", "over", "cut"]));
+    await client.close();
+    await expect.poll(() => seen.length, { timeout: 10_000 }).toBe(4);
+    expect(troubles).toEqual([]);
+  });
 });
