@@ -26,6 +26,16 @@ it("keeps so many kinds at most, and forgets the one that was told longest ago",
   expect(seldom.admit("B", 1_003)).toBe(0);
 });
 
+it("tells of more kinds than it keeps no more often than of one of them", () => {
+  const seldom = new Seldom(1_000, 3);
+  const told: string[] = [];
+  for (let n = 0; n < 30_000; n++)
+    if (seldom.admit(`group ${n % 50}`, n / 10) !== null) told.push(`${n % 50}`);
+  expect(told.slice(0, 4)).toEqual(["0", "1", "2", "3"]);
+  // Three that it keeps and the others together, in each of three spans.
+  expect(told).toHaveLength(12);
+});
+
 it("says how many were left out, and nothing of none", () => {
   expect([leftOutText(0), leftOutText(7)]).toEqual(["", " (and 7 more like it)"]);
 });
