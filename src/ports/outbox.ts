@@ -31,6 +31,8 @@ export interface OutboxClaim extends OutboxEntry {
   readonly token: string;
   /** Failed tries so far. */
   readonly failures: number;
+  /** What was said of the last one that failed. */
+  readonly error?: string;
 }
 
 export interface OutboxStats {

@@ -4,7 +4,7 @@
  *
  * An entry that fails is tried again with backoff, and after `maxAttempts` is dead until a person requeues it; but not by an
  * outage, however long, which is no fault of its own. One that is refused for what it says is tried once more, after the longest
- * wait: a process with a newer schema may have come up by then. A crash between publish and mark publishes again under the same id,
+ * wait: a process with a newer schema may have come up by then. Refused for the same reason again, it is dead. A crash between publish and mark publishes again under the same id,
  * which adds nothing (P3).
  */
 import { addToList } from "../model/add-to-list.js";
@@ -28,7 +28,7 @@ export interface OutboxDrainerOptions {
   readonly everyMs?: number;
   /** How long a claim is held. Default 30,000. */
   readonly leaseMs?: number;
-  /** Failures after which an entry is dead, unless trying again may well help; of one that is refused for what it says, 2 at most. Default 10. */
+  /** Failures after which an entry is dead, unless trying again may well help; of one that is refused for what it says, once it is so for the same reason again. Default 10. */
   readonly maxAttempts?: number;
   readonly retry?: Partial<RetryPolicy>;
   /** Sent entries are removed after this long. Default one day. */
@@ -77,7 +77,6 @@ const REFUSED: ReadonlySet<ErrorCode> = new Set([
   "PAYLOAD_TOO_LARGE",
   "SCHEMA_VIOLATION",
 ]);
-const TRIES_OF_REFUSED = 2;
 
 /** What a drainer needs of an outbox: the first verbs. One that tells nothing back is taken at its word. */
 export type DrainedOutbox = Pick<OutboxStore, "claimBatch" | "markSent" | "markError"> &
@@ -199,13 +198,16 @@ class Drainer {
   async #failed(claim: OutboxClaim, error: unknown): Promise<void> {
     const clock = this.#clock;
     const failures = claim.failures + 1;
+    const said = describeThrown(error);
     const isRefused = BusError.is(error) && REFUSED.has(error.code);
+    const isAgain = claim.failures > 0 && (claim.error ?? said) === said;
     const { maxAttempts = 10 } = this.#options;
-    const most = isRefused ? Math.min(TRIES_OF_REFUSED, maxAttempts) : maxAttempts;
-    const isOver = failures >= most && !BusError.from(error).retryable;
-    const hopeless = isOver || BusError.is(error, "ID_CONFLICT");
+    // Its failures may all have been an outage's.
+    const isOver = isRefused ? isAgain || maxAttempts === 1 : failures >= maxAttempts;
+    const { retryable } = BusError.from(error);
+    const hopeless = (isOver && !retryable) || BusError.is(error, "ID_CONFLICT");
     const held = await this.#outbox.markError(claim.id, claim.token, {
-      error: describeThrown(error),
+      error: said,
       retryAfterMs: isRefused ? this.#retry.maxMs : backoffMs(this.#retry, failures, clock.random()),
       nowMs: clock.now(),
       ...(hopeless && { dead: true }),
@@ -213,7 +215,7 @@ class Drainer {
     if (held === false) this.stats.lost++;
     else if (hopeless) this.stats.dead++;
     else this.stats.failed++;
-    const isNews = hopeless || (failures === 1 && !BusError.from(error).retryable);
+    const isNews = hopeless || (!isAgain && !retryable);
     if (held !== false && isNews) this.#tell(claim, error, hopeless);
   }
 
@@ -247,7 +249,7 @@ class Drainer {
 }
 
 function toItem(claim: OutboxClaim): PublishItem {
-  const { topic: _topic, token: _token, failures: _failures, ...item } = claim;
+  const { topic: _topic, token: _token, failures: _failures, error: _error, ...item } = claim;
   return item;
 }
 

@@ -107,7 +107,7 @@ export class OutboxTable {
            WHERE e.status <> 'sent' AND e.key IS NOT NULL AND e.key = o.key AND e.number < o.number
            AND NOT (e.status = 'pending' AND ${isOver("e")}))
          ORDER BY o.number LIMIT ?)
-       RETURNING number, entry, failures, token`,
+       RETURNING number, entry, failures, token, error`,
       [
         `${bounded(o.leaseMs)}/${claim}`,
         bounded(o.nowMs + o.leaseMs),
@@ -118,10 +118,11 @@ export class OutboxTable {
     );
     return [...rows]
       .sort((a, b) => Number(a[0]) - Number(b[0]))
-      .map(([, entry, failures, token]) => ({
+      .map(([, entry, failures, token, error]) => ({
         ...entryOf(entry),
         token: String(token),
         failures: Number(failures),
+        ...(error !== null && { error: String(error) }),
       }));
   }
 

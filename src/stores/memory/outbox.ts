@@ -188,7 +188,8 @@ export class MemoryOutbox implements OutboxStore {
     row.token = token;
     row.atMs = o.nowMs + o.leaseMs;
     row.lengthMs = o.leaseMs;
-    return { ...row.entry, token, failures: row.failures };
+    const { entry, failures, error } = row;
+    return { ...entry, token, failures, ...(error !== undefined && { error }) };
   }
 
   #claimed(id: string, token: string): Row | undefined {

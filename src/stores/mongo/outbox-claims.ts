@@ -51,6 +51,7 @@ export class OutboxClaims {
       ...entryOf(document),
       token: `${token} ${plainText(document._id)}`,
       failures: document.failures,
+      ...(document.error !== undefined && { error: document.error }),
     }));
   }
 

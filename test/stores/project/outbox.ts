@@ -116,6 +116,36 @@ export function describeOutboxDrainer(bench: ProjectBench): void {
       await drainer.stop();
     });
 
+    it("P10, P15: one that is refused after an outage is told of and tried once more, as if there had been none", async () => {
+      const { store } = bench;
+      const topic = await bench.topic();
+      const troubles: Trouble[] = [];
+      const bus = await createBus({ store, onTrouble: (trouble) => troubles.push(trouble) });
+      let isAway = true;
+      bus.use({
+        publish: () => {
+          if (isAway) throw new BusError("STORE_UNAVAILABLE", "not now");
+          throw new BusError("SCHEMA_VIOLATION", "no new ones");
+        },
+      });
+      await store.outbox.add({ id: `${topic}-1`, topic, payload: "new", key: topic });
+      const options = { maxAttempts: 3, retry: { baseMs: 1, maxMs: 2 }, everyMs: 5 };
+      const drainer = runOutboxDrainer(store.outbox, bus, options);
+      await expect.poll(() => drainer.stats().failed, { timeout: 30_000 }).toBeGreaterThan(3);
+      isAway = false;
+      await expect.poll(() => drainer.stats().dead, { timeout: 30_000 }).toBe(1);
+      await drainer.stop();
+      const [dead] = await store.outbox.list({ status: "dead", limit: 5 });
+      expect(dead).toMatchObject({ id: `${topic}-1`, failures: drainer.stats().failed + 1 });
+      const told = troubles.filter((trouble) => trouble.topic === topic);
+      expect(told.map(({ error, givenUp }) => [error.message, givenUp])).toEqual([
+        [expect.stringContaining("is refused: no new ones"), undefined],
+        [expect.stringContaining("is dead"), true],
+      ]);
+      await store.outbox.discardDead([`${topic}-1`]);
+      await bus.close();
+    });
+
     it("P10, P15: an outage kills no entry, however long it lasts: all go out in order when it is over", async () => {
       const { store } = bench;
       const topic = await bench.topic();
