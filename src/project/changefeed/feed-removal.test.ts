@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { useBench } from "../../../test/support/bus-bench.js";
 import type { Bus } from "../../bus/bus.js";
 import { removeView } from "../view-removal.js";
@@ -61,6 +61,30 @@ describe("what a change feed has published, removed", () => {
     await expect(starting.move(PLACE)).rejects.toMatchObject({ code: "WRITE_CONFLICT" });
     expect(await starting.take()).toBe(true);
     expect(starting.isForgotten).toBe(true);
+  });
+
+  it("P12: has to be scanned for too by one that is at work by then, and writes its place as it is marked", async () => {
+    const { documents, registry } = bus.store;
+    const working = point();
+    const drop = documents.drop.bind(documents);
+    vi.spyOn(documents, "drop").mockImplementation(async (view) => {
+      await working.take();
+      isAtWork = true;
+      await drop(view);
+    });
+    const put = registry.putToken.bind(registry);
+    let isAtWork = false;
+    let batches = 0;
+    vi.spyOn(registry, "putToken").mockImplementation(async (name, value, o) => {
+      const isMark = (value as { isForgotten?: true }).isForgotten === true;
+      if (isAtWork && isMark && batches < 3) await working.move({ ...PLACE, run: 8 + batches++ });
+      return put(name, value, o);
+    });
+    expect(await removeView(bus, VIEW)).toMatchObject({ removed: true });
+    expect(batches).toBe(3);
+    await expect(working.move(PLACE)).rejects.toMatchObject({ code: "WRITE_CONFLICT" });
+    await working.take();
+    expect(working.isForgotten).toBe(true);
   });
 
   it("is not removed while the feed runs", async () => {

@@ -48,9 +48,20 @@ export async function forgetPublished(
   const marked = new Map<string, number>();
   for (const [name, token] of feeds) marked.set(name, await mark(registry, name, token));
   await documents.drop(view);
-  for (const [name, revision] of marked) {
+  for (const [name, revision] of marked) await markIfMoved(registry, name, revision);
+}
+
+/** A feed that runs writes its place with every batch, and may do so just now. */
+async function markIfMoved(registry: Registry, name: string, since: number): Promise<void> {
+  for (;;) {
     const token = await registry.token(name);
-    if (token !== null && token.revision !== revision) await mark(registry, name, token);
+    if (token === null || token.revision === since) return;
+    try {
+      await mark(registry, name, token);
+      return;
+    } catch (error) {
+      if (!BusError.is(error, "WRITE_CONFLICT")) throw error;
+    }
   }
 }
 
