@@ -2,9 +2,11 @@
 import { describe, expect, it } from "vitest";
 import { BusError, Fatal } from "../../../src/model/errors.js";
 import type { EventRecord } from "../../../src/model/event.js";
+import { JsonBody } from "../../../src/model/json.js";
 import { redrive } from "../../../src/project/redrive.js";
 import { replay } from "../../../src/project/replay.js";
 import type { Position } from "../../../src/project/topic-position.js";
+import { draft } from "../../support/stored-events.js";
 import type { ProjectBench } from "./bench.js";
 import { traffic } from "./traffic.js";
 
@@ -39,6 +41,33 @@ export function describeReplay(bench: ProjectBench): void {
       const again = await replay(bench.bus, { from: { topic: from }, to });
       expect(again).toMatchObject({ events: 1_201, duplicates: 1_201 });
       expect(await bench.events(to)).toHaveLength(1_201);
+    });
+
+    it("P3: passes payloads on in their very text, however odd; copied as a value before, they are the same", async () => {
+      const [from, to, before] = [await bench.topic(), await bench.topic(), await bench.topic()];
+      const deep = `${"[".repeat(64)}1${"]".repeat(64)}`;
+      const texts = [
+        ...["null", '""', "0", "-0", "1.0", "1E2", "12345678901234567890", "[]", "{}", "false"],
+        ...['{"a":1,"a":2}', '{"__proto__":{"x":1},"b":2}', '{"b":1,"a":[ 1,\t2 ]}\n', '"\\ud800"'],
+        ...['"\\u00e4ä𝄞\\ud834\\udd1e"', '{"\\u0061":"\\"]]}"}', '["\\\\",["\\/"]]', deep],
+        JSON.stringify("ä".repeat(200_000)),
+      ];
+      const drafts = texts.map((text, n) =>
+        draft(`${from}/${n}`, null, { body: JsonBody.ofText(text), key: `k${n}`, ts: n }),
+      );
+      await bench.store.log.append(from, 0, drafts);
+      const textsOf = async (topic: string): Promise<string[]> =>
+        (await bench.store.log.read(topic, 0, { after: 0, limit: 100 })).events.map(({ body }) => body.text);
+      expect(await replay(bench.bus, { from, to })).toMatchObject({ events: texts.length, duplicates: 0 });
+      expect(await textsOf(to)).toEqual(texts);
+      const none = { events: texts.length, duplicates: texts.length };
+      for (const map of [undefined, () => ({})])
+        expect(await replay(bench.bus, { from, to, ...(map && { map }) })).toMatchObject(none);
+      await replay(bench.bus, { from, to: before, map: () => ({}) });
+      expect(await replay(bench.bus, { from, to: before })).toMatchObject(none);
+      const payloads = async (topic: string): Promise<unknown[]> =>
+        (await bench.events(topic)).map(({ payload }) => payload);
+      expect(await payloads(to)).toEqual(await payloads(from));
     });
 
     it("copies an event once, although it came back for a group that had given it up", async () => {
