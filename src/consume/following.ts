@@ -7,9 +7,12 @@
  */
 import { BusError } from "../model/errors.js";
 import type { Seq, StoredEvent } from "../model/event.js";
+import { mapAtMost } from "../model/map-at-most.js";
 import type { Tail, TailPage, TailReader } from "./tail.js";
 
 const PAGE = 200;
+/** Nothing can be given out before the first page of each partition is there. */
+const PAGES_AT_ONCE = 16;
 
 interface Lane {
   readonly partition: number;
@@ -44,7 +47,8 @@ export async function* followTopic(
   signal.addEventListener("abort", onAbort);
   try {
     while (!signal.aborted) {
-      for (const lane of lanes) if (wantsPage(lane)) await turnPage(tail, lane, floors);
+      if (lanes.some(wantsPage))
+        await mapAtMost(PAGES_AT_ONCE, lanes.filter(wantsPage), (lane) => turnPage(tail, lane, floors));
       const event = takeEarliest(lanes);
       if (signal.aborted) return;
       if (event !== undefined) {
