@@ -1,9 +1,17 @@
+import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import { useBench } from "../../test/support/bus-bench.js";
+import { settled } from "../../test/support/eventually.js";
 import { BusError } from "../model/errors.js";
 import { defineTopic } from "../model/topic.js";
 
 const bench = useBench();
+const STEP = fc.record({
+  kind: fc.constantFrom("here", "elsewhere", "remove", "stop"),
+  partition: fc.nat(2),
+  count: fc.integer({ min: 1, max: 30 }),
+});
+let topics = 0;
 const PARTITIONS = 3;
 /** Several pages of each partition. */
 const EVENTS = 2_000;
@@ -56,6 +64,56 @@ describe("following a topic", () => {
     expect(seen).toHaveLength(800);
     expect(floors).toEqual([300, 200, 300]);
     expect(seen).toEqual(seen.toSorted((a, b) => a - b));
+  });
+
+  it("P2: whoever stops anywhere and goes on from the floors sees each event once, in order, also while events are removed", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(STEP, { minLength: 5, maxLength: 40 }), async (steps) => {
+        const topic = `t.r${++topics}`;
+        const here = await bench().bus();
+        const elsewhere = await bench().bus({ topics: [defineTopic(topic, { partitions: PARTITIONS })] });
+        const floors = new Array<number>(PARTITIONS).fill(0);
+        const seen = floors.map((): number[] => []);
+        const kept = floors.map(() => new Set<number>());
+        const follow = async (most: number): Promise<void> => {
+          const end = new AbortController();
+          let count = 0;
+          const events = here.follow(topic, floors, end.signal);
+          const following = (async () => {
+            for await (const { partition, seq } of events) {
+              expect(floors[partition]).toBe(seq);
+              seen[partition]?.push(seq);
+              if (++count === most) end.abort();
+            }
+          })();
+          await settled();
+          end.abort();
+          await following;
+        };
+        for (const { kind, partition, count } of steps) {
+          if (kind === "stop") await follow(count);
+          else if (kind === "remove") {
+            const gone = [...(kept[partition] ?? [])].filter((seq) => seq % 3 !== 0).slice(-count);
+            await here.store.log.remove(topic, partition, gone);
+            for (const seq of gone) kept[partition]?.delete(seq);
+          } else
+            for (let n = 0; n < count; n++) {
+              const bus = kind === "here" ? here : elsewhere;
+              const { seq } = await bus.publish(topic, n, { partition, ts: (n * 7919) % 100 });
+              kept[partition]?.add(seq);
+            }
+        }
+        await bench().advance(10_000);
+        await follow(Number.POSITIVE_INFINITY);
+        for (const [partition, seqs] of seen.entries()) {
+          expect(seqs).toEqual([...new Set(seqs)].sort((a, b) => a - b));
+          expect([...(kept[partition] ?? [])].filter((seq) => !seqs.includes(seq))).toEqual([]);
+        }
+        await here.close();
+        await elsewhere.close();
+      }),
+      { numRuns: 40 },
+    );
   });
 
   it("ends at once with the error of a store that is away", async () => {
