@@ -83,6 +83,25 @@ describe("a try that fails", () => {
     ]);
   });
 
+  it("counts a batch that fails as one, however many events are in it", async () => {
+    const bus = await bench().bus();
+    await bus.publishMany(
+      "t.a",
+      [1, 2, 3, 4].map((payload) => ({ payload })),
+    );
+    let calls = 0;
+    const handler = (): never => {
+      calls++;
+      return fail();
+    };
+    await bus.subscribeBatch("t.a", "g", handler, { from: "earliest", batchSize: 4, retry: RETRY });
+    await settled();
+    expect(calls).toBe(1 + 2 + 4);
+    await bench().advance(3_600_500);
+    expect(bench().troubles).toHaveLength(2);
+    expect(bench().troubles[1]?.error.details).toMatchObject({ attempt: 3, leftOut: 2 + 4 + 4 });
+  });
+
   it("is none if an event is only given back, since its subscriber leaves", async () => {
     const bus = await bench().bus({ drainMs: 100 });
     const stop = await bus.subscribe("t.a", "g", forever);

@@ -17,7 +17,7 @@ import { type GivenUp, givenUp } from "./dead-letter.js";
 import { begin, isCurrent } from "./delivery.js";
 import type { DeliveryEvent, Effect, Step } from "./delivery-events.js";
 import { createDelivery, type Delivery, floorOf, type GroupPolicy } from "./delivery-state.js";
-import type { Entry, HandlingPolicy } from "./entry.js";
+import type { Entry, HandlingPolicy, Lease } from "./entry.js";
 import type { FailedTry } from "./failed-try.js";
 import { GroupMeter } from "./group-meter.js";
 import { type Insisting, insist } from "./insist.js";
@@ -72,6 +72,8 @@ export class DeliveryShell implements Source {
   readonly #burials: Burials;
   #cancelWake: CancelTimer | null = null;
   #failedReads = 0;
+  /** What the events of the last batch that failed as a whole have in common. */
+  #failedBatch: Lease | null = null;
   readonly #turns: CursorTurns;
   readonly stopped: Promise<void>;
   #resolveStopped: () => void = () => undefined;
@@ -187,9 +189,14 @@ export class DeliveryShell implements Source {
     return current;
   }
 
-  /** Its last try is told of by the dead letter that it becomes. */
+  /** Its last try is told of by the dead letter that it becomes. Of a batch that fails as a whole it is the first event that is told. */
   #tellOfTry(failed: FailedTry): void {
-    if (failed.entry.standing !== "burying") this.#options.onFailedTry(failed, this.ref);
+    if (failed.entry.standing === "burying") return;
+    if (!failed.counts) {
+      if (failed.lease === this.#failedBatch) return;
+      this.#failedBatch = failed.lease;
+    }
+    this.#options.onFailedTry(failed, this.ref);
   }
 
   #tellOfDeadline(entry: Entry): void {
