@@ -180,8 +180,8 @@ export function boundedBody(body: JsonBody, limits: JsonLimits): JsonBody {
   return fits ? apart(body) : jsonBody(body.value, limits);
 }
 
-/** Kept by itself: a whole page of the log may be kept for its sake otherwise. */
-function apart(body: JsonBody): JsonBody {
+/** The body by itself: a whole page of the log may be kept for its sake otherwise. */
+export function apart(body: JsonBody): JsonBody {
   const { source, from, to } = body;
   if (source === undefined || source.length === to - from) return body;
   return JsonBody.ofBytes(Buffer.from(source.subarray(from, to)));

@@ -3,6 +3,8 @@ import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { useBench } from "../../test/support/bus-bench.js";
 import type { Bus } from "../bus/bus.js";
+import { StoredEvent } from "../model/event.js";
+import { JsonBody } from "../model/json.js";
 import { defineTopic } from "../model/topic.js";
 import { replay } from "./replay.js";
 
@@ -55,6 +57,28 @@ describe("a replay", () => {
     expect(await replay(layered, options)).toMatchObject({ events: 1, duplicates: 0 });
     expect(await replay(layered, options)).toMatchObject({ duplicates: 1 });
     expect(await textsOf(bus, "t.to")).toEqual(['{"was":{"n":1,"deep":{"list":[1,2]}}}']);
+  });
+
+  it("P13: keeps no pages of the log for the few payloads in them that wait to be published", async () => {
+    const bus = await bench().bus({ topics: [{ name: "t.from", partitions: 1 }] });
+    for (let n = 0; n < 10; n++) await bus.publish("t.from", n);
+    const read = bus.store.log.read.bind(bus.store.log);
+    vi.spyOn(bus.store.log, "read").mockImplementation(async (topic, partition, o) => {
+      const { events, through } = await read(topic, partition, o);
+      const page = Buffer.from(JSON.stringify(events.map(({ seq }) => seq % 10)));
+      const inPage = events.map(({ id, ts, key, meta, seq }, n) => {
+        const body = JsonBody.ofSlice(page, 1 + 2 * n, 2 + 2 * n);
+        return new StoredEvent(topic, partition, seq, { id, ts, key, meta, body });
+      });
+      return { events: inPage, through };
+    });
+    const publish = vi.spyOn(bus, "publishStored");
+    await replay<number>(bus, { from: "t.from", to: "t.to", filter: ({ payload }) => payload % 5 === 0 });
+    const [, items = []] = publish.mock.calls[0] ?? [];
+    expect(items.map(({ body }) => [body.value, body.source?.length])).toEqual([
+      [5, 1],
+      [0, 1],
+    ]);
   });
 
   it("P13: refuses what is nested deeper, or larger, than this bus takes", async () => {

@@ -11,6 +11,7 @@ import { derivedId } from "../model/derived-id.js";
 import { BusError } from "../model/errors.js";
 import type { EventRecord, Seq, StoredEvent } from "../model/event.js";
 import type { PublishItem, PublishOptions, StoredItem } from "../model/event-bus.js";
+import { apart } from "../model/json.js";
 import { checkOptionNames, namesOf } from "../model/known-options.js";
 import type { Mutable } from "../model/mutable.js";
 import { withoutRedrive } from "../model/redrive.js";
@@ -238,7 +239,8 @@ class Copier<T> {
     }
     const id = derivedId("replay", event.id, topicName(to));
     if (map === undefined) {
-      this.#copies.push({ body: event.body, options: optionsOf(event, id) });
+      // Of those that a filter lets pass each may be all that is wanted of its page.
+      this.#copies.push({ body: apart(event.body), options: optionsOf(event, id) });
       return;
     }
     const changed = map(event.record as EventRecord<T>);
