@@ -79,8 +79,8 @@ export class Connection {
   #isFlushDue = false;
   /** The last of what goes out, if that is acks: more of them may join it. */
   #acks: AckRun | null = null;
-  /** The hub has said that it takes many acks in one frame. */
-  #takesIds = false;
+  /** What the hub has said that it takes beyond the first version of the protocol. */
+  #hubTakes: readonly unknown[] = [];
   /** There is a token to greet the hub with; without one, the hub must need none, or know the client by its upgrade request. */
   #hasToken = false;
   /** The hub has recognised the token that it was greeted with. */
@@ -116,6 +116,11 @@ export class Connection {
     this.#push(frame);
   }
 
+  /** Whether the hub has said that it takes this beyond the first version of the protocol. */
+  takes(name: string): boolean {
+    return this.#hubTakes.includes(name);
+  }
+
   /** From now on fewer frames go together. */
   shrinkMessages(): void {
     this.#messageChars = Math.floor(this.#messageChars / 8);
@@ -128,7 +133,7 @@ export class Connection {
 
   /** Settles one event: acks that follow each other go in one frame, if the hub takes that. */
   ack(leased: Leased, mark: LeaseMark): void {
-    const joins = typeof mark === "number" || this.#takesIds;
+    const joins = typeof mark === "number" || this.takes("ids");
     if (joins && this.#acks?.add(leased, mark)) return;
     this.#endAcks();
     this.#acks = new AckRun(leased, mark);
@@ -243,7 +248,7 @@ export class Connection {
 
   #greeted(hub: unknown): void {
     const { takes } = (hub ?? {}) as { readonly takes?: unknown };
-    this.#takesIds = Array.isArray(takes) && takes.includes("ids");
+    this.#hubTakes = Array.isArray(takes) ? takes : [];
     this.#isRecognised = this.#hasToken;
     this.#online();
   }
@@ -299,7 +304,7 @@ export class Connection {
     this.#outgoing = [];
     this.#outgoingChars = 0;
     this.#acks = null;
-    this.#takesIds = false;
+    this.#hubTakes = [];
     const ranOut = this.#isRecognised && code === CloseCode.auth;
     this.#isRecognised = false;
     this.#options.onOffline();

@@ -1,11 +1,13 @@
 /** Messages off the wire become frames, or one clear complaint. */
-import { type ClientFrame, type Corr, MAX_ACKED, MAX_EXTEND_MS, MAX_TAKES } from "./protocol.js";
+import { type ClientFrame, type Corr, MAX_ACKED, MAX_EXTEND_MS, MAX_MANY, MAX_TAKES } from "./protocol.js";
 
 const MAX_CORR_CHARS = 200;
 
 type Check = (frame: Record<string, unknown>) => string | null;
 
 const isText = (value: unknown): boolean => typeof value === "string" && value !== "";
+const isObject = (value: unknown): value is object =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
 const optional =
   (test: (value: unknown) => boolean) =>
   (value: unknown): boolean =>
@@ -16,10 +18,11 @@ const CHECKS: { readonly [T in ClientFrame["type"]]: Check } = {
   AUTH: (f) => (isText(f.token) ? takes(f) : "AUTH needs a token"),
   PUBLISH: (f) =>
     !isText(f.topic) ? "PUBLISH needs a topic" : !("payload" in f) ? "PUBLISH needs a payload" : null,
+  PUBLISH_MANY: (f) => (isText(f.topic) ? events(f.events) : "PUBLISH_MANY needs a topic"),
   SUBSCRIBE: (f) =>
     !(isText(f.topic) && isText(f.group))
       ? "SUBSCRIBE needs topic and group"
-      : optional((v) => typeof v === "object" && v !== null && !Array.isArray(v))(f.opts)
+      : optional(isObject)(f.opts)
         ? null
         : "opts must be an object",
   UNSUBSCRIBE: (f) => (isText(f.topic) && isText(f.group) ? null : "UNSUBSCRIBE needs topic and group"),
@@ -38,6 +41,13 @@ const CHECKS: { readonly [T in ClientFrame["type"]]: Check } = {
       : "RESUME takes topic and group, or neither",
   PING: (f) => takes(f),
 };
+
+function events(given: unknown): string | null {
+  const isList = Array.isArray(given) && given.length > 0 && given.length <= MAX_MANY;
+  return isList && given.every((one) => isObject(one) && "payload" in one)
+    ? null
+    : `events are objects with a payload, 1 to ${MAX_MANY}`;
+}
 
 function takes(f: Record<string, unknown>): string | null {
   const names = f.takes;

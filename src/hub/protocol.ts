@@ -4,7 +4,7 @@
  * tells the whole story.
  */
 import type { EventMeta } from "../model/event.js";
-import type { PublishOptions, SubscribeOptions } from "../model/event-bus.js";
+import type { PublishItem, PublishOptions, SubscribeOptions } from "../model/event-bus.js";
 
 /** Any JSON value that fits in a few bytes; comes back in the answer. */
 export type Corr = string | number;
@@ -30,6 +30,13 @@ export interface PublishFrame extends Request, PublishOptions {
   readonly type: "PUBLISH";
   readonly topic: string;
   readonly payload: unknown;
+}
+
+/** Several of one topic as one ordered request, to a hub whose greeting says that it takes `many`. */
+export interface PublishManyFrame extends Request {
+  readonly type: "PUBLISH_MANY";
+  readonly topic: string;
+  readonly events: readonly PublishItem[];
 }
 
 export interface SubscribeFrame extends Request {
@@ -113,6 +120,7 @@ export interface PingFrame extends Taking {
 export type ClientFrame =
   | AuthFrame
   | PublishFrame
+  | PublishManyFrame
   | SubscribeFrame
   | UnsubscribeFrame
   | AckFrame
@@ -126,7 +134,7 @@ export type ClientFrame =
 export interface OkFrame {
   readonly type: "OK";
   readonly corr?: Corr;
-  /** PUBLISH: where the event stands. AUTH: who was recognised, until when, and what the hub takes. */
+  /** PUBLISH: where the event stands; PUBLISH_MANY: a list of that. AUTH: who was recognised, until when, and what the hub takes. */
   readonly result?: unknown;
 }
 
@@ -146,6 +154,8 @@ export interface ErrFrame {
   readonly msg: string;
   readonly corr?: Corr;
   readonly retry_after_ms?: number;
+  /** PUBLISH_MANY: the others are in the log. Absent if none of them is. */
+  readonly failed?: readonly { readonly index: number; readonly code: string }[];
 }
 
 interface Delivering {
@@ -199,13 +209,15 @@ export interface PongFrame {
 export type ServerFrame = OkFrame | PlacedFrame | ErrFrame | EventFrame | EventsFrame | PongFrame;
 
 /** What this hub takes beyond the first version of the protocol: told to those who greet it. */
-export const TAKES: readonly string[] = ["ids"];
+export const TAKES: readonly string[] = ["ids", "many"];
 /** What our client takes beyond it: told to every hub. Whoever takes `events` also takes arrays of frames. */
 export const CLIENT_TAKES: readonly string[] = ["events", "placed"];
 /** Names in a `takes`. */
 export const MAX_TAKES = 20;
 /** Answers in one PLACED. */
 export const MAX_PLACED = 1_000;
+/** Events in one PUBLISH_MANY. */
+export const MAX_MANY = 1_000;
 /** Events in one ACK. */
 export const MAX_ACKED = 1_000;
 

@@ -1,5 +1,5 @@
 /** PUBLISH frames: what of them is for the bus, and the text of their answers. */
-import type { Place, PublishOptions } from "../model/event-bus.js";
+import type { Place, PublishedRecord, PublishOptions } from "../model/event-bus.js";
 import { type Corr, MAX_PLACED, type PublishFrame } from "./protocol.js";
 
 /** All of the frame but what is not for the bus: it refuses what it does not know. */
@@ -21,6 +21,14 @@ export function placedText(corr: Corr | undefined, topic: string, place: Place, 
   const to = corr === undefined ? "" : `"corr":${JSON.stringify(corr)},`;
   const again = duplicate ? ',"duplicate":true' : "";
   return `{"type":"OK",${to}"result":{"id":${JSON.stringify(id)},"topic":"${topic}","partition":${partition},"seq":${seq}${again}}}`;
+}
+
+/** The answer to a PUBLISH_MANY: what the answers to a publish of each would say. */
+export function placedManyText(corr: Corr | undefined, records: readonly PublishedRecord[]): string {
+  const result = records.map(({ id, topic, partition, seq, duplicate }) => {
+    return { id, topic, partition, seq, ...(duplicate && { duplicate }) };
+  });
+  return JSON.stringify({ type: "OK", ...(corr !== undefined && { corr }), result });
 }
 
 /** What a run of one answer says. */

@@ -2,8 +2,8 @@
 import type { Bus } from "../bus/bus.js";
 import type { Place, PublishOptions, PublishWaiter } from "../model/event-bus.js";
 import type { Outgoing } from "./outgoing.js";
-import type { Corr, PublishFrame } from "./protocol.js";
-import { placedText } from "./publish-frame.js";
+import type { Corr, PublishFrame, PublishManyFrame } from "./protocol.js";
+import { placedManyText, placedText } from "./publish-frame.js";
 
 export interface PublishesOptions {
   readonly bus: Bus;
@@ -35,6 +35,18 @@ export class Publishes {
     this.#isAwaited = true;
     this.hand(frame, options, text, true);
     this.#isAwaited = false;
+  }
+
+  /** All of them in their order, or none that stands behind one which the bus refuses; one answer. */
+  handMany({ topic, events, corr }: PublishManyFrame): void {
+    this.#count++;
+    this.#options.bus.publishMany(topic, events).then(
+      (records) => {
+        this.#options.out.send(placedManyText(corr, records));
+        this.#ended();
+      },
+      (error: unknown) => this.failed(corr, error),
+    );
   }
 
   /** When all of them are answered. */

@@ -9,6 +9,7 @@ import type {
   ModackFrame,
   NackFrame,
   PublishFrame,
+  PublishManyFrame,
   SubscribeFrame,
 } from "./protocol.js";
 
@@ -21,6 +22,7 @@ export type SessionEffect =
   | { readonly type: "authenticate"; readonly token: string; readonly corr?: Corr }
   | { readonly type: "expireAt"; readonly atMs: number }
   | { readonly type: "publish"; readonly frame: PublishFrame; readonly text?: string | undefined }
+  | { readonly type: "publishMany"; readonly frame: PublishManyFrame }
   | { readonly type: "subscribe"; readonly key: string; readonly frame: SubscribeFrame }
   | { readonly type: "unsubscribe"; readonly key: string; readonly corr?: Corr }
   | { readonly type: "settle"; readonly key: string; readonly frame: SettleFrame }

@@ -177,6 +177,9 @@ export class SessionShell {
       case "publish":
         this.#publishes.hand(effect.frame, publishOptions(effect.frame), effect.text);
         return;
+      case "publishMany":
+        this.#publishes.handMany(effect.frame);
+        return;
       case "subscribe":
         void this.#feeds.subscribe(effect.key, effect.frame);
         return;
@@ -257,12 +260,16 @@ export class SessionShell {
   }
 
   #complain(error: unknown, corr: Corr | undefined): void {
-    const { code, detail } = problemOf(error);
+    const { code, detail, failed } = problemOf(error);
     const seconds = retryAfterSeconds(error);
     const effect = err(code, detail, corr) as { frame: object };
     this.#perform({
       type: "send",
-      frame: { ...effect.frame, ...(seconds !== undefined && { retry_after_ms: seconds * 1_000 }) },
+      frame: {
+        ...effect.frame,
+        ...(seconds !== undefined && { retry_after_ms: seconds * 1_000 }),
+        ...(Array.isArray(failed) && { failed }),
+      },
     });
   }
 

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Acl } from "./acl.js";
 import type { Caller } from "./auth.js";
+import { checkFrame } from "./frames.js";
 import { DEFAULT_HUB_LIMITS, type HubLimits } from "./limits.js";
 import type { ClientFrame, PublishFrame } from "./protocol.js";
 import { createSession, type Session, type SessionEvent, stepSession, stopPublish } from "./session.js";
@@ -78,7 +79,7 @@ describe("a session that has not said who it is", () => {
       expect(stepSession(session, frame({ ...PUBLISH, payload: n }))).toEqual([]);
     const effects = stepSession(session, { type: "authenticated", caller: everything, corr: 1, nowMs: 0 });
     expect(effects.slice(0, 2)).toEqual([
-      { type: "send", frame: { type: "OK", corr: 1, result: { subject: "ada", takes: ["ids"] } } },
+      { type: "send", frame: { type: "OK", corr: 1, result: { subject: "ada", takes: ["ids", "many"] } } },
       { type: "expireAt", atMs: Number.POSITIVE_INFINITY },
     ]);
     const published = effects.flatMap((effect) => (effect.type === "publish" ? [effect.frame.payload] : []));
@@ -126,6 +127,20 @@ describe("a session", () => {
     stepSession(session, { type: "authenticated", caller: everything, nowMs: 0 });
     stepSession(session, frame({ type: "PING", takes: [] }));
     expect([...session.takes]).toEqual([]);
+  });
+
+  it("P13: asks the bus for many of a topic at once if its caller may publish there, and counts each of them", () => {
+    const session = known(caller(["publish:a"]), { framesPerSecond: 10, publishesPerSecondPerTopic: 5 });
+    const many = (topic: string, count: number): object => {
+      return { type: "PUBLISH_MANY", topic, events: Array.from({ length: count }, () => ({ payload: 1 })) };
+    };
+    expect(codes(stepSession(session, frame(many("b", 1))))).toEqual(["FORBIDDEN"]);
+    expect(codes(stepSession(session, frame(many("a", 7))))).toEqual(["publishMany"]);
+    expect(codes(stepSession(session, frame(many("a", 4))))).toEqual(["RATE_LIMITED"]);
+    expect(codes(stepSession(session, frame(many("a", 3))))).toEqual(["publishMany"]);
+    expect(codes(stepSession(known(), frame(many("a", 1_000))))).toEqual(["publishMany"]);
+    for (const events of [undefined, [], [1], [{}], Array.from({ length: 1_001 }, () => ({ payload: 1 }))])
+      expect(checkFrame({ type: "PUBLISH_MANY", topic: "a", events })).toHaveProperty("complaint");
   });
 
   it("hands on the text of a payload with its publish", () => {
@@ -214,7 +229,7 @@ describe("a session", () => {
     expect(stepSession(session, { type: "authenticated", caller: later, corr: 2, nowMs: 0 })).toEqual([
       {
         type: "send",
-        frame: { type: "OK", corr: 2, result: { subject: "ada", expires_ms: 5_000, takes: ["ids"] } },
+        frame: { type: "OK", corr: 2, result: { subject: "ada", expires_ms: 5_000, takes: ["ids", "many"] } },
       },
       { type: "expireAt", atMs: 5_000 },
     ]);

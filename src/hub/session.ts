@@ -18,6 +18,7 @@ import {
   CloseCode,
   type Corr,
   type PublishFrame,
+  type PublishManyFrame,
   type SubscribeFrame,
   TAKES,
 } from "./protocol.js";
@@ -205,6 +206,10 @@ function onFrame(
   if (session.caller === null) return authFirst(session, frame.corr);
   if (frame.type === "PUBLISH")
     return refusePublish(session, session.caller, frame, nowMs) ?? [{ type: "publish", frame, text }];
+  if (frame.type === "PUBLISH_MANY") {
+    const refused = refusePublish(session, session.caller, frame, nowMs, frame.events.length);
+    return refused ?? [{ type: "publishMany", frame }];
+  }
   return onRequest(session, session.caller, frame);
 }
 
@@ -239,7 +244,7 @@ function authFirst(session: Session, corr: Corr | undefined): readonly SessionEf
 function onRequest(
   session: Session,
   caller: Caller,
-  frame: Exclude<ClientFrame, { type: "AUTH" | "PING" | "PUBLISH" }>,
+  frame: Exclude<ClientFrame, { type: "AUTH" | "PING" | "PUBLISH" | "PUBLISH_MANY" }>,
 ): readonly SessionEffect[] {
   switch (frame.type) {
     case "SUBSCRIBE":
@@ -275,15 +280,17 @@ function onRequest(
 function refusePublish(
   session: Session,
   caller: Caller,
-  frame: PublishFrame,
+  frame: PublishFrame | PublishManyFrame,
   nowMs: number,
+  events = 1,
 ): readonly SessionEffect[] | null {
   if (session.leaving) return [goingDown(frame.corr)];
   if (!caller.acl.allows("publish", frame.topic)) return [forbidden("publish to", frame.topic, frame.corr)];
   // The bus says what is wrong with it.
   if (frame.topic.length > MAX_NAME_CHARS) return null;
   const bucket = session.publishes.get(frame.topic) ?? addBucket(session, frame.topic, nowMs);
-  const waitMs = bucket.take(1, nowMs);
+  // What is more than a burst can ever be counts as a whole burst.
+  const waitMs = bucket.take(Math.min(events, session.limits.publishesPerSecondPerTopic * 2), nowMs);
   return waitMs > 0 ? tooFast(session, frame.corr, waitMs) : null;
 }
 

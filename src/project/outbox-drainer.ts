@@ -58,8 +58,10 @@ export interface OutboxDrainerStats {
 /** A bus; or whatever else publishes, such as the client of a hub: then its drainer is on no bus's task board. */
 export interface Publisher {
   publish(topic: string, payload: unknown, options: PublishOptions): Promise<unknown>;
-  /** Used of a bus only. */
+  /** Used of a bus only: it lets none of a key pass one that it refused. Others may not. */
   publishMany?(topic: string, items: readonly PublishItem[]): Promise<unknown>;
+  /** As `publishMany` of a bus; rejects, with nothing published, if it cannot keep that. */
+  publishTogether?(topic: string, items: readonly PublishItem[]): Promise<unknown>;
   readonly clock?: Clock;
   readonly tasks?: TaskBoard;
   /** Told of entries that are refused or dead, where there is no task board. */
@@ -157,10 +159,11 @@ class Drainer {
   async #publish(topic: string, claims: readonly OutboxClaim[]): Promise<void> {
     let failed: ReadonlySet<number> = NONE;
     try {
-      // A bus lets none of a key pass one that it refused. Others may: the client of a hub hands out each by itself.
-      if (this.#bus.publishMany === undefined || this.#bus.tasks === undefined)
-        failed = new Set(claims.keys());
-      else await this.#bus.publishMany(topic, claims.map(toItem));
+      if (this.#bus.tasks !== undefined && this.#bus.publishMany !== undefined)
+        await this.#bus.publishMany(topic, claims.map(toItem));
+      else if (this.#bus.publishTogether !== undefined && claims.length > 1)
+        await this.#bus.publishTogether(topic, claims.map(toItem));
+      else failed = new Set(claims.keys());
     } catch (error) {
       failed = failedIndexes(error) ?? new Set(claims.keys());
     }

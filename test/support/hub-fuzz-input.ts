@@ -30,6 +30,7 @@ const WORDS = [
 const TYPES = [
   "AUTH",
   "PUBLISH",
+  "PUBLISH_MANY",
   "SUBSCRIBE",
   "UNSUBSCRIBE",
   "ACK",
@@ -46,6 +47,7 @@ const MEMBERS = [
   "topic",
   "group",
   "payload",
+  "events",
   "key",
   "id",
   "headers",

@@ -1,6 +1,6 @@
 /** AsyncAPI 3.0 of a hub: the WebSocket with its frames, and a channel for each topic. Pure. */
 import type { SchemaEntry } from "../../ports/registry.js";
-import { MAX_ACKED, MAX_EXTEND_MS, MAX_PLACED, MAX_TAKES } from "../protocol.js";
+import { MAX_ACKED, MAX_EXTEND_MS, MAX_MANY, MAX_PLACED, MAX_TAKES } from "../protocol.js";
 
 export interface AsyncApiInput {
   readonly title: string;
@@ -53,25 +53,40 @@ const delivering = {
   },
 };
 
+/** What a publish says of its event. */
+const published = {
+  payload: {},
+  key: text,
+  id: text,
+  headers: { type: "object", additionalProperties: text },
+  tags: { type: "array", items: text },
+  caused_by: { type: "array", items: text },
+  ts: { type: "number" },
+  sid: text,
+  partition: whole,
+};
+
 /** Each frame's members, and those it must have. */
 const FRAMES: Readonly<Record<string, { by: "client" | "hub"; properties: Json; required: string[] }>> = {
   AUTH: { by: "client", properties: { token: text, takes, corr }, required: ["token"] },
   PUBLISH: {
     by: "client",
+    properties: { topic: text, ...published, corr },
+    required: ["topic", "payload"],
+  },
+  PUBLISH_MANY: {
+    by: "client",
     properties: {
       topic: text,
-      payload: {},
-      key: text,
-      id: text,
-      headers: { type: "object", additionalProperties: text },
-      tags: { type: "array", items: text },
-      caused_by: { type: "array", items: text },
-      ts: { type: "number" },
-      sid: text,
-      partition: whole,
+      events: {
+        type: "array",
+        items: { type: "object", properties: published, required: ["payload"] },
+        minItems: 1,
+        maxItems: MAX_MANY,
+      },
       corr,
     },
-    required: ["topic", "payload"],
+    required: ["topic", "events"],
   },
   SUBSCRIBE: {
     by: "client",
@@ -110,7 +125,17 @@ const FRAMES: Readonly<Record<string, { by: "client" | "hub"; properties: Json; 
   },
   ERR: {
     by: "hub",
-    properties: { code: text, msg: text, corr, retry_after_ms: { type: "number" } },
+    properties: {
+      code: text,
+      msg: text,
+      corr,
+      retry_after_ms: { type: "number" },
+      failed: {
+        type: "array",
+        items: { type: "object", properties: { index: whole, code: text }, required: ["index", "code"] },
+        description: "PUBLISH_MANY: the others are in the log. Absent if none of them is",
+      },
+    },
     required: ["code", "msg"],
   },
   EVENT: {

@@ -242,6 +242,7 @@ export const frames: Kind = {
       type: noise.pick([
         "AUTH",
         "PUBLISH",
+        "PUBLISH_MANY",
         "SUBSCRIBE",
         "ACK",
         "NACK",
