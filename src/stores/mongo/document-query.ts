@@ -30,6 +30,8 @@ export interface Stretch {
   readonly rank: Rank;
   readonly filter: RowFilter;
   readonly sort: Record<string, 1 | -1>;
+  /** Of a rank that has lists in it: the same for a view that has none at this path, by an index. */
+  readonly withoutLists?: { readonly path: string; readonly filter: RowFilter };
 }
 
 /** The queries that together answer `query`, in order. */
@@ -48,11 +50,13 @@ export function stretchesOf(query: DocumentQuery): Stretch[] {
   const path = storedPath(field);
   return rest.map((rank) => {
     const bounds = after?.rank === rank ? [beyond(after, path, descending)] : [];
+    const all = (ranked: RowFilter): RowFilter => ({ $and: [where, ranked, ...bounds] });
     const sorted = rank === "bool" || rank === "number" || rank === "string";
     return {
       rank,
-      filter: { $and: [where, ofRank(rank, field), ...bounds] },
+      filter: all(ofRank(rank, field)),
       sort: sorted ? { [path]: direction, _id: direction } : { _id: direction },
+      ...(rank === "other" && { withoutLists: { path, filter: all(ofOtherWithoutLists(field)) } }),
     };
   });
 }
@@ -116,6 +120,14 @@ function ofRank(rank: Rank, field: string): RowFilter {
     case "other":
       return { $expr: { $in: [type, ["object", "array", "binData"]] } };
   }
+}
+
+function ofOtherWithoutLists(field: string): RowFilter {
+  const types = ["object", "binData"] as const;
+  return {
+    [storedPath(field)]: { $type: types },
+    $expr: { $in: [{ $type: exactValue(field) }, types] },
+  } as RowFilter;
 }
 
 function conditionsOf(where: NonNullable<DocumentQuery["where"]>): RowFilter[] {

@@ -22,10 +22,11 @@ import type { Connection } from "./connection.js";
 import { commitCursor } from "./cursor-document.js";
 import { duplicateValues, writeEach } from "./document-each.js";
 import { type FoldedWrite, foldWrites } from "./document-fold.js";
-import { stretchesOf, tokenAfter } from "./document-query.js";
+import { type Stretch, stretchesOf, tokenAfter } from "./document-query.js";
 import { operatorsFor, updateFor } from "./document-write.js";
 import { isMongo } from "./driver-kinds.js";
 import { duplicateIndex, isDuplicateKey, isTransient } from "./errors.js";
+import { mayHoldLists } from "./list-fields.js";
 
 const TOMBSTONES = "tombstones";
 const MAX_TRIES = 20;
@@ -152,12 +153,13 @@ export class MongoDocuments implements Documents {
     return this.#connection.gate.read(async () => {
       const collection = this.#connection.collections.view(view);
       const found: { row: ViewRow; rank: Parameters<typeof tokenAfter>[1] }[] = [];
-      for (const { rank, filter, sort } of stretchesOf(query)) {
+      for (const stretch of stretchesOf(query)) {
         // One more than asked tells whether there is another page.
         const wanted = query.limit + 1 - found.length;
         if (wanted <= 0) break;
-        const rows = await collection.find(filter).sort(sort).limit(wanted).toArray();
-        found.push(...rows.map((row) => ({ row, rank })));
+        const filter = await filterFor(collection, stretch);
+        const rows = await collection.find(filter).sort(stretch.sort).limit(wanted).toArray();
+        found.push(...rows.map((row) => ({ row, rank: stretch.rank })));
       }
       const page = found.slice(0, query.limit);
       const last = page.at(-1);
@@ -215,6 +217,14 @@ export class MongoDocuments implements Documents {
     }
     return rows;
   }
+}
+
+async function filterFor(
+  rows: Collection<ViewRow>,
+  { filter, withoutLists }: Stretch,
+): Promise<Stretch["filter"]> {
+  if (withoutLists === undefined || (await mayHoldLists(rows, withoutLists.path))) return filter;
+  return withoutLists.filter;
 }
 
 /** How writes of a transaction become updates. */

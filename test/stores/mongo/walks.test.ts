@@ -1,5 +1,6 @@
 /** However much a store holds, the server looks at about as much of it as a question is about. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { JsonObject } from "../../../src/model/json.js";
 import { START_CURSOR } from "../../../src/ports/groups.js";
 import type { Store } from "../../../src/ports/store.js";
 import { T0 } from "../../../src/testing/conformance/samples.js";
@@ -28,7 +29,7 @@ async function mostExamined(
 ): Promise<number> {
   const plans = (await plansOf(where, work)).filter((plan) => plan.collection === collection);
   expect(plans).not.toEqual([]);
-  return Math.max(...plans.map(({ examined }) => examined));
+  return Math.max(...plans.map(({ examined, keys }) => Math.max(examined, keys)));
 }
 
 describe("a view", () => {
@@ -61,6 +62,53 @@ describe("a view", () => {
     ]);
     expect(await mostExamined(`view.${VIEW}`, keys)).toBeLessThan(FEW);
     expect(await keys()).toEqual(["z", "n", "k0"]);
+  });
+});
+
+describe("a view that is read from the other end of an index", () => {
+  const VIEW = "readings";
+
+  beforeEach(async () => {
+    await store.documents.define(VIEW, [{ keys: { at: 1 } }, { keys: { "place.room": 1 } }]);
+    const fields = (i: number): JsonObject => ({ at: i, place: { room: `r${i % 7}` } });
+    const all = Array.from({ length: MANY }, (_, i) => ({ key: `k${i}`, ts: T0, fields: fields(i) }));
+    await store.documents.write(
+      VIEW,
+      all.map((one) => ({ op: "upsert", ...one })),
+    );
+  });
+
+  /** Of the first two pages, and the most that the server looked at for a command. */
+  async function twoPages(field: string): Promise<{ keys: string[]; most: number }> {
+    const order = { field, descending: true };
+    const keys: string[] = [];
+    const most = await mostExamined(`view.${VIEW}`, async () => {
+      const first = await store.documents.find(VIEW, { limit: 3, order });
+      const after = first.next as string;
+      const second = await store.documents.find(VIEW, { limit: 3, order, after });
+      keys.push(...[...first.documents, ...second.documents].map(({ key }) => key));
+    });
+    return { keys, most };
+  }
+
+  it("is not walked through for what is no single value", async () => {
+    const newest = await twoPages("at");
+    expect(newest.keys).toEqual(["k399", "k398", "k397", "k396", "k395", "k394"]);
+    expect(newest.most).toBeLessThan(FEW);
+    expect((await twoPages("place.room")).most).toBeLessThan(FEW);
+    const odd = { o: { at: {} }, half: { at: "\ud800" }, z: { at: "z" } };
+    for (const [key, fields] of Object.entries(odd))
+      await store.documents.write(VIEW, [{ op: "upsert", key, ts: T0, fields }]);
+    const { keys, most } = await twoPages("at");
+    expect(keys).toEqual(["o", "half", "z", "k399", "k398", "k397"]);
+    expect(most).toBeLessThan(FEW);
+  });
+
+  it("shows lists all the same", async () => {
+    for (const [key, at] of Object.entries({ empty: [], nested: [[1]], one: [7] }))
+      await store.documents.write(VIEW, [{ op: "upsert", key, ts: T0, fields: { at } }]);
+    const { keys } = await twoPages("at");
+    expect(keys).toEqual(["one", "nested", "empty", "k399", "k398", "k397"]);
   });
 });
 

@@ -7,6 +7,8 @@ export interface Plan {
   readonly plan: string;
   /** Documents that were looked at. */
   readonly examined: number;
+  /** Entries of indexes that were looked at. */
+  readonly keys: number;
 }
 
 /** Of all that `work` asks of the database. */
@@ -17,9 +19,10 @@ export async function plansOf({ db, name }: TestDatabase, work: () => Promise<un
   const profile = db.collection("system.profile");
   const asked = await profile.find<Document>({ planSummary: { $exists: true } }).toArray();
   await profile.drop();
-  return asked.map(({ ns, planSummary, docsExamined }) => ({
+  return asked.map(({ ns, planSummary, docsExamined, keysExamined }) => ({
     collection: ns.slice(name.length + 1),
     plan: planSummary,
     examined: docsExamined ?? 0,
+    keys: keysExamined ?? 0,
   }));
 }
