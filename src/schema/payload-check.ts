@@ -27,9 +27,13 @@ export type CheckedPayload =
 
 export type PayloadCheck = (payload: unknown) => CheckedPayload;
 
-/** `tree`: the schema's, if it is at hand. Everything that can be made once is made here. */
-export function payloadCheck(schema: SchemaInput, tree: Node = normalize(schema)): PayloadCheck {
-  const check = checkBy(parserOf(schema), tree);
+/** `tree`, `parse`: the schema's, if they are at hand. Everything that can be made once is made here. */
+export function payloadCheck(
+  schema: SchemaInput,
+  tree: Node = normalize(schema),
+  parse: Parse = parserOf(schema),
+): PayloadCheck {
+  const check = checkBy(parse, tree);
   const readsAsGiven = !isZodSchema(schema) || !(changesValue(schema) || hasRivals(schema));
   return readsAsGiven ? quickBefore(check, tree) : check;
 }

@@ -15,7 +15,7 @@ import { formsOf } from "./rewrite.js";
 import { checkSchemaInput, type SchemaInput } from "./schema-input.js";
 import { type Compat, isCompat, SchemaVersion } from "./schema-version.js";
 import type { Node } from "./tree.js";
-import { checkUsable } from "./validator.js";
+import { readyParserOf } from "./validator.js";
 import { MAX_VERSION } from "./versioned-topic.js";
 
 export interface NamedTopic {
@@ -94,8 +94,8 @@ function versionOf(wanted: TopicSchema): SchemaVersion {
     throw new BusError("INVALID_OPTION", "waive says in words why the version is compatible");
   }
   checkSchemaInput(schema);
-  checkUsable(schema);
-  return new SchemaVersion({ topic, version, compat, schema, waive, declared: true });
+  const parse = readyParserOf(schema);
+  return new SchemaVersion({ topic, version, compat, schema, waive, declared: true, parse });
 }
 
 function modeOf(compat: Compat): CompatMode {

@@ -1,10 +1,11 @@
-import { describe, expect, it } from "vitest";
+import { createRequire } from "node:module";
+import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { BusError } from "../model/errors.js";
 import { toJsonSchema } from "./normalize.js";
 import type { TopicSchema } from "./registration.js";
 import { SchemaRegistry } from "./registry.js";
-import type { Compat } from "./schema-version.js";
+import { type Compat, SchemaVersion } from "./schema-version.js";
 
 const topic = "orders.placed";
 const V1 = z.object({ order: z.number() });
@@ -35,6 +36,31 @@ describe("a registry in memory", () => {
     expect(registry.get(topic, 2)).toBeUndefined();
     expect(registry.latest("other.topic")).toBeUndefined();
     expect(registry.topics()).toEqual([topic]);
+  });
+
+  it("has Ajv compile a JSON Schema once, and what is found in a store with its first odd payload", () => {
+    const { Ajv2020 } = createRequire(import.meta.url)(
+      "ajv/dist/2020.js",
+    ) as typeof import("ajv/dist/2020.js");
+    const compile = vi.spyOn(Ajv2020.prototype, "compile");
+    const schema = toJsonSchema(V1);
+    const registry = registered({ version: 1, schema });
+    for (const order of ["seven", 7, "eight"])
+      expect(registry.get(topic, 1)?.check({ order }).fits).toBe(order === 7);
+    expect(compile).toHaveBeenCalledTimes(1);
+    registered({ version: 1, schema });
+    expect(compile).toHaveBeenCalledTimes(2);
+    const found = SchemaVersion.fromEntry({
+      topic,
+      version: 1,
+      compat: "full",
+      document: { schema } as never,
+      createdMs: 0,
+    });
+    expect(found.check({ order: 7 }).fits).toBe(true);
+    expect(compile).toHaveBeenCalledTimes(2);
+    for (const order of ["seven", "eight"]) expect(found.check({ order }).fits).toBe(false);
+    expect(compile).toHaveBeenCalledTimes(3);
   });
 
   it("refuses a version that breaks its compat, says why, and is as it was", () => {

@@ -7,6 +7,7 @@ import { withoutLocalKeys } from "./opaque-mark.js";
 import { type PayloadCheck, payloadCheck } from "./payload-check.js";
 import { isJsonSchema, type JsonSchema, type SchemaInput } from "./schema-input.js";
 import type { Node } from "./tree.js";
+import type { Parse } from "./validator.js";
 
 const MODES = [
   "none",
@@ -32,6 +33,8 @@ export interface SchemaVersionParts {
   readonly schema: SchemaInput;
   readonly waive: string | undefined;
   readonly declared: boolean;
+  /** The schema's, if it is at hand. */
+  readonly parse?: Parse;
 }
 
 /** One version of a topic's schema: what it takes, and what it makes of it. */
@@ -60,7 +63,7 @@ export class SchemaVersion {
     const exported = toJsonSchema(o.schema);
     this.tree = normalize(exported);
     this.jsonSchema = typeof exported === "boolean" ? exported : withoutLocalKeys(exported);
-    this.check = payloadCheck(o.schema, this.tree);
+    this.check = payloadCheck(o.schema, this.tree, o.parse);
   }
 
   /** As found in a store. STORE_INCOMPATIBLE if a newer release wrote it in a way that is not understood. */

@@ -73,8 +73,7 @@ function stepOf(step: PropertyKey): string | number {
 }
 
 /** Ajv is loaded when the first schema needs it. */
-function jsonParser(schema: JsonSchema): Parse {
-  let compiled: ValidateFunction | undefined;
+function jsonParser(schema: JsonSchema, compiled?: ValidateFunction): Parse {
   return (payload) => {
     compiled ??= compile(schema);
     try {
@@ -158,9 +157,9 @@ function isAsynchronous(schema: JsonSchema): boolean {
   return typeof schema === "object" && schema.$async === true;
 }
 
-/** Throws INVALID_OPTION for a JSON Schema that no payload could be held against. */
-export function checkUsable(schema: SchemaInput): void {
-  if (!isZodSchema(schema)) compile(schema);
+/** As `parserOf`, made ready at once: throws INVALID_OPTION for a JSON Schema that no payload could be held against. */
+export function readyParserOf(schema: SchemaInput): Parse {
+  return isZodSchema(schema) ? zodParser(schema) : jsonParser(schema, compile(schema));
 }
 
 function pointerSteps(pointer: string): string[] {
