@@ -18,12 +18,12 @@ export interface HubContext {
   readonly auth: Authenticator;
   readonly visitors: Visitors;
   readonly limits: HubLimits;
-  readonly metrics: HubMetrics;
+  readonly metrics: () => Promise<HubMetrics>;
   readonly live: LiveStats;
   readonly watch: Watch;
   readonly jobs: Jobs;
   readonly roll: HubRoll;
-  readonly log: Logger;
+  readonly log: Pick<Logger, "error">;
   /** Of requests that failed in ways nobody foresaw, which ones go into the log. */
   readonly failures: Seldom;
   readonly startedMs: number;

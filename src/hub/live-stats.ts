@@ -11,6 +11,7 @@ import { type GroupRef, groupKey } from "../ports/groups.js";
 import { Buckets } from "./buckets.js";
 import { bucketOf, DurationSketch } from "./duration-sketch.js";
 import { SchemaSeries } from "./schema-series.js";
+import type { Watch } from "./watch.js";
 
 const SAMPLE_MS = 1_000;
 /** Rates are taken over this many samples. */
@@ -341,4 +342,10 @@ function groupStats(series: GroupSeries): GroupStats {
     handlerP50Ms: durations.quantile(0.5),
     handlerP99Ms: durations.quantile(0.99),
   };
+}
+
+/** If the store is away nobody can tell. */
+export async function forgetRemovedTopics(live: LiveStats, watch: Watch): Promise<void> {
+  const there = await watch.topics().catch(() => null);
+  if (there !== null) live.keepTopics(there);
 }

@@ -1,11 +1,17 @@
 /**
  * The hub's metrics as Prometheus reads them: what is measured is decided here and counted in live-stats.ts, how it is told
- * is prom-client's. Nothing is done for it but when a scraper asks.
+ * is prom-client's. Nothing is done for it but when a scraper asks; it is loaded when the first one does.
  */
 import { Counter, collectDefaultMetrics, Gauge, type Metric, Registry } from "prom-client";
 import type { GroupLag } from "../bus/admin.js";
 import type { Buckets } from "./buckets.js";
-import type { Counts, GroupSeries, LiveStats, TopicSeries } from "./live-stats.js";
+import {
+  type Counts,
+  forgetRemovedTopics,
+  type GroupSeries,
+  type LiveStats,
+  type TopicSeries,
+} from "./live-stats.js";
 import { addSchemaCounters } from "./schema-metrics.js";
 import type { Watch } from "./watch.js";
 
@@ -90,12 +96,6 @@ export function createMetrics({ live, connections, cutOff, watch }: Measured): H
   addLagGauges(registers, watch, live);
   addSchemaCounters(registers, live.schemas);
   return { text: () => registry.metrics(), contentType: registry.contentType };
-}
-
-/** If the store is away nobody can tell. */
-export async function forgetRemovedTopics(live: LiveStats, watch: Watch): Promise<void> {
-  const there = await watch.topics().catch(() => null);
-  if (there !== null) live.keepTopics(there);
 }
 
 function addHistograms(registry: Registry, live: LiveStats): void {

@@ -6,7 +6,7 @@
 import { setMaxListeners } from "node:events";
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import { type Logger, pino } from "pino";
+import type { Logger } from "pino";
 import { WebSocketServer } from "ws";
 import type { Bus } from "../bus/bus.js";
 import { loadTracing, type Tracing } from "../bus/tracing.js";
@@ -26,7 +26,7 @@ import { HubRoll } from "./hub-roll.js";
 import { Jobs } from "./jobs.js";
 import { DEFAULT_HUB_LIMITS, type HubLimits } from "./limits.js";
 import { LiveStats } from "./live-stats.js";
-import { createMetrics } from "./metrics.js";
+import type { HubMetrics } from "./metrics.js";
 import { SessionShell } from "./session-shell.js";
 import { Visitors } from "./visitors.js";
 import { Watch } from "./watch.js";
@@ -92,6 +92,9 @@ export async function startHub(options: HubOptions): Promise<Hub> {
   return { url, port, close: () => gateway.close() };
 }
 
+/** The log of a hub that was given none. */
+const SILENT: HubContext["log"] = { error: () => undefined };
+
 class Gateway {
   readonly #context: HubContext;
   readonly #server: Server;
@@ -108,6 +111,7 @@ class Gateway {
   #url = "";
   #cutOff = 0;
   #closing: Promise<void> | null = null;
+  #metrics: Promise<HubMetrics> | undefined;
 
   constructor(options: HubOptions, auth: Authenticator, tracing: Tracing | undefined) {
     this.#tracing = tracing;
@@ -127,12 +131,12 @@ class Gateway {
       auth,
       visitors: new Visitors(auth.open, options.origins ?? []),
       limits,
-      metrics: createMetrics({ live: this.#live, connections, cutOff: () => this.#cutOff, watch }),
+      metrics: () => (this.#metrics ??= this.#loadMetrics(watch)),
       live: this.#live,
       watch,
       jobs: new Jobs(bus),
       roll: new HubRoll(bus, () => ({ name, url: this.#url, startedMs, connections: connections() })),
-      log: options.log ?? pino({ level: "silent" }),
+      log: options.log ?? SILENT,
       failures: new Seldom(LOG_EVERY_MS),
       startedMs,
       accepting: () => !this.#goingDown.signal.aborted,
@@ -186,6 +190,12 @@ class Gateway {
     const leftOut = failures.admit(`accept ${error.code}`, bus.clock.steady());
     if (leftOut !== null)
       log.error({ err: error, ...(leftOut > 0 && { leftOut }) }, "a connection was not taken on");
+  }
+
+  async #loadMetrics(watch: Watch): Promise<HubMetrics> {
+    const { createMetrics } = await import("./metrics.js");
+    const { live, connections } = this.#context;
+    return createMetrics({ live, connections, cutOff: () => this.#cutOff, watch });
   }
 
   #stopWatching(): void {

@@ -48,7 +48,8 @@ export function healthRoutes(app: HubApp, hub: HubContext): void {
     },
     async (c) => {
       demand(c, "ops", "metrics");
-      return c.body(await hub.metrics.text(), 200, { "Content-Type": hub.metrics.contentType });
+      const metrics = await hub.metrics();
+      return c.body(await metrics.text(), 200, { "Content-Type": metrics.contentType });
     },
   );
 }
