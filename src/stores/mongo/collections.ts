@@ -164,6 +164,8 @@ export interface TokenDocument {
   readonly _id: string;
   readonly value: string;
   readonly revision: number;
+  /** Of the write that replaced it last (token-writes.ts). */
+  readonly mark?: string;
 }
 
 export interface AuditDocument {

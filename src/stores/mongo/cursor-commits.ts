@@ -10,7 +10,7 @@ import { type Told, tellApart } from "./told-apart.js";
  * A read behind a write sees at least what that saw. After a change of primaries, the new one may for a while not know that the grant
  * which kept a write out is a majority's: without this it would tell the old owner that it owns the partition still (P7).
  */
-const SEES_ITS_WRITES = { causalConsistency: true } as const;
+export const SEES_ITS_WRITES = { causalConsistency: true } as const;
 
 export interface PlainCommit {
   readonly ref: GroupPartition;

@@ -1,4 +1,5 @@
 /** Topics, schemas, tokens and audit in MongoDB. Every compare-and-set is one conditional write or one unique index. */
+import { randomUUID } from "node:crypto";
 import { BusError } from "../../model/errors.js";
 import type { Seq } from "../../model/event.js";
 import { freezeJson, type JsonValue } from "../../model/json.js";
@@ -6,11 +7,14 @@ import { asksForKeys, type TopicConfig, type TopicLayout } from "../../model/top
 import type { Log } from "../../ports/log.js";
 import type { AuditEntry, Registry, SchemaEntry, Token } from "../../ports/registry.js";
 import type { Signal } from "../../ports/store.js";
+import { AskedTogether } from "./asked-together.js";
 import type { AuditDocument, SchemaDocument, TopicDocument } from "./collections.js";
 import type { Connection } from "./connection.js";
 import { isDuplicateKey } from "./errors.js";
 import { Leftovers } from "./leftovers.js";
 import { RemovedTopics, sumOf } from "./removed-topics.js";
+import { replaceTokens, type TokenOutcome, type TokenWrite } from "./token-writes.js";
+import { answerOf, type Told } from "./told-apart.js";
 
 /** The most audit entries that one call looks at to forget them. */
 const AUDITS_AT_ONCE = 1_000;
@@ -20,12 +24,14 @@ export class MongoRegistry implements Registry {
   readonly #signal: (signal: Signal) => void;
   readonly #removed: RemovedTopics;
   readonly #leftovers: Leftovers;
+  readonly #replacements: AskedTogether<TokenWrite, Told<TokenOutcome>>;
 
   constructor(connection: Connection, signal: (signal: Signal) => void, log: Pick<Log, "headsOf" | "trim">) {
     this.#connection = connection;
     this.#signal = signal;
     this.#removed = new RemovedTopics(connection, log);
     this.#leftovers = new Leftovers(connection, log);
+    this.#replacements = new AskedTogether((writes) => replaceTokens(connection.collections.tokens, writes));
   }
 
   defineTopic(config: TopicConfig, o: { ifAbsent?: boolean } = {}): Promise<TopicConfig> {
@@ -188,11 +194,10 @@ export class MongoRegistry implements Registry {
         const { deletedCount } = await tokens.deleteOne({ _id: name, revision: o.expected });
         if (deletedCount === 1) return revision;
       } else if (o.expected > 0) {
-        const { matchedCount } = await tokens.updateOne(
-          { _id: name, revision: o.expected },
-          { $set: { value: JSON.stringify(value), revision } },
-        );
-        if (matchedCount === 1) return revision;
+        const write = { name, value: JSON.stringify(value), expected: o.expected, mark: randomUUID() };
+        const outcome = answerOf(await this.#replacements.ask(write));
+        if (outcome.isWritten) return revision;
+        throw replacedByOthers(name, outcome.revision, o.expected);
       } else {
         try {
           await tokens.insertOne({ _id: name, value: JSON.stringify(value), revision });
@@ -204,13 +209,7 @@ export class MongoRegistry implements Registry {
       const present = (await tokens.findOne({ _id: name }))?.revision ?? 0;
       // Removing what is absent, expecting it absent, is no conflict.
       if (value === null && present === 0 && o.expected === 0) return revision;
-      throw new BusError(
-        "WRITE_CONFLICT",
-        `token "${name}" is at revision ${present}, not at ${o.expected}`,
-        {
-          details: { token: name, revision: present },
-        },
-      );
+      throw replacedByOthers(name, present, o.expected);
     });
   }
 
@@ -325,4 +324,10 @@ function schemaConflict(entry: SchemaEntry, expected: number, latest: number): B
     `version ${entry.version} of "${entry.topic}" was to follow version ${expected}, but the newest is ${latest}`,
     { details: { topic: entry.topic, latest } },
   );
+}
+
+function replacedByOthers(name: string, revision: number, expected: number): BusError {
+  return new BusError("WRITE_CONFLICT", `token "${name}" is at revision ${revision}, not at ${expected}`, {
+    details: { token: name, revision },
+  });
 }
