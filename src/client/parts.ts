@@ -40,7 +40,7 @@ function partFrom(events: readonly string[], from: number, maxChars: number): re
 }
 
 function notAll(error: BusError, from: number, length: number, count: number): BusError {
-  const told = error.details?.["failed"] as readonly Failed[] | undefined;
+  const told = error.details?.failed as readonly Failed[] | undefined;
   const inPart = told ?? Array.from({ length }, (_, index) => ({ index, code: error.code }));
   const failed = inPart.map(({ index, code }) => ({ index: from + index, code }));
   for (let index = from + length; index < count; index++) failed.push({ index, code: "ABORTED" });
