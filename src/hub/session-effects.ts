@@ -32,6 +32,8 @@ export type SessionEffect =
       readonly keys: readonly string[];
       readonly paused: boolean;
       readonly corr?: Corr;
+      /** Of the answer. */
+      readonly result?: object;
     }
   | { readonly type: "close"; readonly code: number; readonly reason: string };
 

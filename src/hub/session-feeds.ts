@@ -137,14 +137,14 @@ export class SessionFeeds {
     this.#options.answer(ok(corr));
   }
 
-  pause(keys: readonly string[], paused: boolean, corr: Corr | undefined): void {
+  pause({ keys, paused, corr, result }: Extract<SessionEffect, { type: "pause" }>): void {
     for (const key of keys) {
       const feed = this.#feeds.get(key);
       if (feed === undefined) continue;
       feed.paused = paused;
       this.#applyPause(feed);
     }
-    this.#options.answer(ok(corr));
+    this.#options.answer(ok(corr, result));
   }
 
   #applyPause(feed: Feed): void {

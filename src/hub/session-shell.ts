@@ -193,7 +193,7 @@ export class SessionShell {
         this.#feeds.extend(effect.key, effect.frame);
         return;
       case "pause":
-        this.#feeds.pause(effect.keys, effect.paused, effect.corr);
+        this.#feeds.pause(effect);
         return;
       case "close":
         this.#out.flush();

@@ -263,8 +263,13 @@ function onRequest(
     case "PAUSE":
     case "RESUME": {
       const paused = frame.type === "PAUSE";
-      if (frame.topic === undefined)
-        return [{ type: "pause", keys: [...session.subscriptions], paused, ...withCorr(frame.corr) }];
+      if (frame.topic === undefined) {
+        // A client without a token asks by it whether it is let in.
+        const result = paused ? undefined : { result: { takes: TAKES } };
+        return [
+          { type: "pause", keys: [...session.subscriptions], paused, ...withCorr(frame.corr), ...result },
+        ];
+      }
       const named = { topic: frame.topic, group: frame.group ?? "", corr: frame.corr };
       return forSubscription(session, named, (key) => ({
         type: "pause",

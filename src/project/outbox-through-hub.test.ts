@@ -74,6 +74,18 @@ describe("an outbox that is drained through a hub", () => {
     await close();
   });
 
+  it("P10: does so without a token, too, where none is needed", async () => {
+    const { hub, bus, close } = await hubFixture({ auth: "none" });
+    const types: string[] = [];
+    const shop = await shopWith((n) => n);
+    const client = new PromClient(hub.url, { makeSocket: listened(types) });
+    await drained(shop.outbox, client, { sent: ENTRIES, pending: 0 });
+    expect(types).toEqual(["PING", "RESUME", "PUBLISH_MANY"]);
+    expect(await idsInLog(bus)).toEqual(range(ENTRIES));
+    await shop.close();
+    await close();
+  });
+
   it("P10: does so in several, one after the other, where they are large", async () => {
     const { hub, bus, close } = await hubFixture();
     const types: string[] = [];
