@@ -1,8 +1,11 @@
 import { createParser } from "eventsource-parser";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { holdTrim } from "../../../test/support/held-trim.js";
 import { as, type HubFixture, hubFixture } from "../../../test/support/hub-fixture.js";
 import { defineTopic } from "../../model/topic.js";
 import { startChangelogProjector } from "../../project/changelog.js";
+import { drafts } from "../../testing/conformance/samples.js";
+import { startHub } from "../server.js";
 
 interface Job {
   id: string;
@@ -135,6 +138,52 @@ describe("running a hub over HTTP", () => {
     expect((await f.get("/topics/orders")).status).toBe(404);
     expect((await f.post("/topics/orders/remove", { background: true })).status).toBe(404);
   });
+
+  it.each(["the hub that does it", "another hub"])(
+    "a removal in the background is stopped through %s, and taken up again",
+    async (through) => {
+      const { log, registry } = f.bus.store;
+      await log.append("orders", 0, drafts(3));
+      await log.append("orders", 1, drafts(2));
+      const other = await startHub({ bus: f.bus, auth: { tokens: { all: { scopes: ["*:*"] } } } });
+      const held = holdTrim(f.bus.store);
+      const asked = await f.post("/topics/orders/remove", { background: true });
+      const { job } = (await asked.json()) as { job: Job };
+      await held.reached;
+      const path = `/jobs/${job.id}/stop`;
+      expect((await f.post(path, {}, as("reader"))).status).toBe(403);
+      const stop = { method: "POST", body: "{}", headers: { "content-type": "application/json" } };
+      const url = through === "another hub" ? other.url : f.hub.url;
+      const asker = { ...stop, headers: { ...stop.headers, authorization: "Bearer all" } };
+      expect(await (await fetch(url + path, asker)).json()).toMatchObject({
+        state: "running",
+        stopping: true,
+      });
+      // Whoever runs it has seen that once it has noted something since.
+      const { revision } = (await registry.token(`hub-job:${job.id}`)) as { revision: number };
+      await expect
+        .poll(async () => (await registry.token(`hub-job:${job.id}`))?.revision)
+        .toBeGreaterThan(revision);
+      held.letGo();
+      expect(await ended(job.id)).toMatchObject({
+        ...{ state: "stopped", progress: { events: 3, total: 5 } },
+        error: { code: "ABORTED", detail: expect.stringContaining("stopped after 3 events") as string },
+      });
+      expect(await json("/partitions?topic=orders")).toMatchObject({ items: [{ events: 0 }, { events: 2 }] });
+      expect(await json("/audit")).toMatchObject({
+        items: [{ action: "topic.remove", details: { unfinished: true } }],
+      });
+      const again = (await (await f.post("/topics/orders/remove", { background: true })).json()) as {
+        job: Job;
+      };
+      expect(await ended(again.job.id)).toMatchObject({
+        ...{ state: "done", progress: { events: 2, total: 2 } },
+        result: { removed: true, events: 2 },
+      });
+      expect((await f.get("/topics/orders")).status).toBe(404);
+      await other.close();
+    },
+  );
 
   it("P8: redrives in the background, and tells how that goes", async () => {
     for (let n = 0; n < 5; n++) await f.bus.publish("orders", n, { key: `k${n}` });
