@@ -1,7 +1,8 @@
 /**
  * Power loss on the embedded store (P1): a process publishes under strace; from its write log, disks are made as they may
  * be found after the power went at any moment (write-log.ts). Each must open, hold every event that was acknowledged
- * by then where it was acknowledged, without a gap (P2), with a view that is what its log says (P9), and take new events.
+ * by then where it was acknowledged, without a gap (P2), with a view that is what its log says (P9), and take new events. A topic that
+ * was removed is gone, or can be removed, and gives no seq twice (P2).
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -9,11 +10,14 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import type { Bus } from "../../src/bus/bus.js";
+import { createBus } from "../../src/bus/create-bus.js";
 import { BusError } from "../../src/model/errors.js";
 import { seededRandom } from "../../src/model/manual-clock.js";
 import { embeddedStore } from "../../src/stores/embedded/index.js";
 import { judgeDisk } from "./disk-judge.js";
-import { type AckLine, TOPIC } from "./disk-names.js";
+import { type DiskLine, isAck, linesIn, TOPIC } from "./disk-names.js";
+import { judgePassing } from "./passing-judge.js";
 import { goesOn, type PartOptions, type PartReport, Tally } from "./report.js";
 import { Disk, type FileOp, parseTrace } from "./write-log.js";
 
@@ -28,6 +32,9 @@ export interface DiskOptions extends PartOptions {
 
 /** Calls that change files or sync them; SQLite uses no others. */
 const WATCHED = "pwrite64,write,ftruncate,fsync,fdatasync,unlink,openat";
+
+/** Of this share of the images the whole file is checked, which takes as long as all the rest. */
+const THOROUGH = 0.2;
 
 export async function runPowerLoss(options: DiskOptions): Promise<PartReport> {
   const tally = new Tally();
@@ -98,41 +105,36 @@ async function cutOften({ ops, folder, root, share, random, tally }: Cuts): Prom
     (a, b) => a - b,
   );
   const disk = new Disk(folder);
-  const acked: AckLine[] = [];
+  const lines: DiskLine[] = [];
   let at = 0;
   for (const moment of moments) {
     for (; at <= moment; at++) {
       const op = ops[at] as FileOp;
-      if (op.type === "write" && op.file === ackFile) acked.push(...acksIn(op.bytes));
+      if (op.type === "write" && op.file === ackFile) lines.push(...linesIn(op.bytes.toString()));
       else disk.apply(op);
     }
     tally.fault("power loss");
     tally.fault("sectors not synced", disk.loose);
     const place = await mkdtemp(join(root, "image-"));
-    await judgeImage(place, disk.image(random), acked, tally);
+    await judgeImage(place, disk.image(random), lines, tally, random() < THOROUGH);
     await rm(place, { recursive: true, force: true });
   }
   return share;
 }
 
-function acksIn(bytes: Buffer): AckLine[] {
-  const lines = bytes
-    .toString()
-    .split("\n")
-    .filter((line) => line !== "");
-  return lines.map((line) => JSON.parse(line) as AckLine).filter(({ seq }) => seq !== undefined);
-}
-
 async function judgeImage(
   place: string,
   image: ReadonlyMap<string, Buffer>,
-  acked: readonly AckLine[],
+  lines: readonly DiskLine[],
   tally: Tally,
+  isThorough: boolean,
 ): Promise<void> {
+  const acked = lines.filter(isAck);
   for (const [file, bytes] of image) await writeFile(join(place, basename(file)), bytes);
   const store = embeddedStore({ path: join(place, "bus.db"), onWarning: () => undefined });
+  let bus: Bus;
   try {
-    await store.open();
+    bus = await createBus({ store, onTrouble: () => undefined });
   } catch (error) {
     const { code, message } = BusError.from(error);
     tally.anomaly("does-not-open", `with ${acked.length} acknowledged events: ${code} ${message}`);
@@ -143,7 +145,10 @@ async function judgeImage(
     tally.checked("acknowledged events looked for", acked.length);
     if (acked.length === 0 && (await store.registry.topic(TOPIC)) === null) return;
     for (const anomaly of await judgeDisk(store, acked)) tally.anomaly(anomaly.class, anomaly.says);
+    await judgePassing(bus, lines, tally);
+    if (isThorough)
+      for (const problem of (await store.check()).problems) tally.anomaly("unsound", JSON.stringify(problem));
   } finally {
-    await store.close();
+    await bus.close();
   }
 }

@@ -9,11 +9,13 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { createBus } from "../../src/bus/create-bus.js";
 import { BusError } from "../../src/model/errors.js";
 import { seededRandom } from "../../src/model/manual-clock.js";
 import { embeddedStore } from "../../src/stores/embedded/index.js";
 import { judgeDisk } from "./disk-judge.js";
-import { type AckLine, TOPIC } from "./disk-names.js";
+import { type DiskLine, isAck, linesIn, TOPIC } from "./disk-names.js";
+import { judgePassing } from "./passing-judge.js";
 import { type DiskOptions, useOf } from "./power-loss.js";
 import { goesOn, type PartReport, Tally } from "./report.js";
 
@@ -29,8 +31,6 @@ interface Blow {
   /** How many in a row. */
   readonly times: number;
 }
-
-type Line = AckLine | { readonly failed: string; readonly id: string };
 
 export async function runWriteErrors(options: DiskOptions): Promise<PartReport> {
   const tally = new Tally();
@@ -76,43 +76,54 @@ async function strike(
   const [code] = (await once(child, "close")) as [number | null];
   const struck = (await readFile(join(folder, "trace"), "latin1")).split("(INJECTED)").length - 1;
   tally.fault(`${call}: ${error}`, struck);
-  const lines = await linesOf(acks);
+  const lines = linesIn(await readFile(acks, "utf8").catch(() => ""));
   // A store that cannot even be made may say so and end; one that was open lives on.
-  const began = lines.length > 0;
+  const began = lines.some((line) => !("passing" in line) || line.passing !== "asked");
   if (code !== 0 && (began || !/STORE_|OUTCOME_UNKNOWN/.test(errors)))
     tally.anomaly("process-ended", `${says}: ended with ${code}: ${errors.slice(-400)}`);
   await judgeAfter(path, lines, says, tally);
 }
 
-async function linesOf(acks: string): Promise<Line[]> {
-  const text = await readFile(acks, "utf8").catch(() => "");
-  return text
-    .split("\n")
-    .filter((line) => line !== "")
-    .map((line) => JSON.parse(line) as Line);
-}
-
-async function judgeAfter(path: string, lines: readonly Line[], says: string, tally: Tally): Promise<void> {
-  const acked = lines.filter((line): line is AckLine => !("failed" in line));
+async function judgeAfter(
+  path: string,
+  lines: readonly DiskLine[],
+  says: string,
+  tally: Tally,
+): Promise<void> {
+  const acked = lines.filter(isAck);
+  const failed = lines.filter((line) => "failed" in line);
+  const kept = lines.filter((line) => "code" in line);
   tally.checked("acknowledged events looked for", acked.length);
-  tally.checked("publishes refused, honestly", lines.length - acked.length);
-  const odd = lines.filter((line) => "failed" in line && !HONEST.test(line.failed));
+  tally.checked("publishes refused, honestly", failed.length);
+  tally.checked("removals that failed, honestly", kept.filter(({ code }) => HONEST.test(code)).length);
+  const odd = [
+    ...failed.filter((line) => !HONEST.test(line.failed)),
+    ...kept.filter(({ code }) => !HONEST.test(code) && !EXPECTED.test(code)),
+  ];
   if (odd.length > 0) tally.anomaly("wrong-error", `${says}: ${JSON.stringify(odd[0])}`);
   // The device is well again: a process that lived on has tried until its last publish went through.
   const last = lines.at(-1);
   if (last !== undefined && "failed" in last)
     tally.anomaly("stalled", `${says}: nothing went through any more: ${JSON.stringify(last)}`);
   const store = embeddedStore({ path, onWarning: () => undefined });
+  const found = new Tally();
   try {
-    await store.open();
-    if (acked.length === 0 && (await store.registry.topic(TOPIC)) === null) return;
-    for (const { class: name, says: what } of await judgeDisk(store, acked))
-      tally.anomaly(name, `${says}: ${what}`);
+    const bus = await createBus({ store, onTrouble: () => undefined });
+    try {
+      if (acked.length === 0 && (await store.registry.topic(TOPIC)) === null) return;
+      for (const { class: name, says: what } of await judgeDisk(store, acked)) found.anomaly(name, what);
+      await judgePassing(bus, lines, found);
+      for (const problem of (await store.check()).problems) found.anomaly("unsound", JSON.stringify(problem));
+    } finally {
+      await bus.close();
+    }
   } catch (error) {
-    tally.anomaly("does-not-open", `${says}: ${BusError.from(error).message}`);
-  } finally {
-    await store.close();
+    found.anomaly("does-not-open", BusError.from(error).message);
   }
+  const { anomalies, ...rest } = found.report();
+  tally.add({ ...rest, anomalies: anomalies.map((one) => ({ ...one, says: `${says}: ${one.says}` })) });
 }
 
 const HONEST = /^(STORE_UNAVAILABLE|STORE_FULL|OUTCOME_UNKNOWN|STORE_LOCKED|CLOSED)$/;
+/** Of a removal that was stopped, or had a publish beside it. */
+const EXPECTED = /^(ABORTED|WRITE_CONFLICT)$/;

@@ -95,8 +95,8 @@ export class Checker {
   /** What the partition says of itself against what is there. */
   #totals(part: number): string[] {
     const said = this.#connection
-      .sql("SELECT head, events, bytes FROM part WHERE id = ?")
-      .get<[head: number, events: number, bytes: number]>(part);
+      .sql("SELECT head, events, bytes, low FROM part WHERE id = ?")
+      .get<[head: number, events: number, bytes: number, low: number]>(part);
     const found = this.#connection
       .sql(
         `SELECT coalesce(max(last_seq), 0), coalesce(sum(count), 0), coalesce(sum(bytes), 0),
@@ -121,6 +121,9 @@ export class Checker {
       problems.push(
         `${name} says head ${said[0]}, ${said[1]} events, ${said[2]} bytes; found are ${head}, ${events}, ${bytes}`,
       );
+    // Of a removed topic this is all there is to tell that an end was higher (P2).
+    if (said[1] > said[0] - said[3] + 1)
+      problems.push(`${name} says ${said[1]} events, which do not fit between ${said[3]} and ${said[0]}`);
     return problems;
   }
 

@@ -5,6 +5,9 @@ import type { KeyIndexWriter } from "./key-index-writer.js";
 import type { AnswerOf, ArgumentOf, Operations } from "./protocol.js";
 import type { Connection } from "./sqlite.js";
 import {
+  CONFIG_COLUMNS,
+  type ConfigColumns,
+  configOf,
   demandNoTopic,
   IS_THERE,
   KEYS_NONE,
@@ -66,9 +69,15 @@ export class RegistryWriter implements RegistryOperations {
 
   #row(name: string): { config: TopicConfig; isThere: boolean; written: number } | undefined {
     const row = this.#connection
-      .sql(`SELECT config, ${IS_THERE}, ${WRITTEN} FROM topic WHERE name = ?`)
-      .get<[string, number, number]>(name);
-    return row && { config: JSON.parse(row[0]) as TopicConfig, isThere: row[1] === 1, written: row[2] };
+      .sql(`SELECT ${CONFIG_COLUMNS}, ${IS_THERE}, ${WRITTEN} FROM topic WHERE name = ?`)
+      .get<[...ConfigColumns, isThere: number, written: number]>(name);
+    if (row === undefined) return undefined;
+    const [config, found, partitions, isThere, written] = row;
+    return {
+      config: configOf(this.#connection, [config, found, partitions]),
+      isThere: isThere === 1,
+      written,
+    };
   }
 
   keysFilled({ topic, filling }: ArgumentOf<"keysFilled">): void {

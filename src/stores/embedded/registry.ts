@@ -5,7 +5,7 @@ import type { TopicConfig } from "../../model/topic.js";
 import type { AuditEntry, Registry, SchemaEntry, Token } from "../../ports/registry.js";
 import type { Access } from "./access.js";
 import { jsonCopy, jsonText, parseFrozen } from "./json-copy.js";
-import { demandNoTopic, IS_THERE } from "./topics.js";
+import { CONFIG_COLUMNS, type ConfigColumns, configOf, demandNoTopic, IS_THERE } from "./topics.js";
 
 export class EmbeddedRegistry implements Registry {
   readonly #access: Access;
@@ -32,19 +32,20 @@ export class EmbeddedRegistry implements Registry {
   topic(name: string): Promise<TopicConfig | null> {
     return this.#access.read((connection) => {
       const row = connection
-        .sql(`SELECT config, ${IS_THERE} FROM topic WHERE name = ?`)
-        .get<[string, number]>(name);
+        .sql(`SELECT ${CONFIG_COLUMNS}, ${IS_THERE} FROM topic WHERE name = ?`)
+        .get<[...ConfigColumns, isThere: number]>(name);
       if (row === undefined) demandNoTopic(connection, name);
-      return row === undefined || row[1] === 0 ? null : parseFrozen<TopicConfig>(row[0]);
+      if (row === undefined || row[3] === 0) return null;
+      return configOf(connection, [row[0], row[1], row[2]]);
     });
   }
 
   topics(): Promise<readonly TopicConfig[]> {
     return this.#access.read((connection) =>
       connection
-        .sql(`SELECT config FROM topic WHERE ${IS_THERE} ORDER BY name`)
-        .all<[string]>()
-        .map(([config]) => parseFrozen<TopicConfig>(config)),
+        .sql(`SELECT ${CONFIG_COLUMNS} FROM topic WHERE ${IS_THERE} ORDER BY name`)
+        .all<ConfigColumns>()
+        .map((row) => configOf(connection, row)),
     );
   }
 

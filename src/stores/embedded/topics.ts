@@ -4,6 +4,8 @@
  * removed is one without events.
  */
 import { BusError } from "../../model/errors.js";
+import { freezeJson } from "../../model/json.js";
+import type { TopicConfig } from "../../model/topic.js";
 import type { Connection } from "./sqlite.js";
 
 /** State of a topic's index by key: none, complete, or the number of a filling with older events. */
@@ -44,6 +46,8 @@ export interface TopicRow {
 }
 
 type Columns = [id: number, name: string, partitions: number, firstPart: number, keys: number];
+export type ConfigColumns = [config: string, name: string, partitions: number];
+export const CONFIG_COLUMNS = "config, name, partitions";
 const COLUMNS = "id, name, partitions, first_part, keys";
 
 export class Topics {
@@ -137,6 +141,25 @@ export function demandNoTopic(connection: Connection, name: string): void {
     `${connection.path}: topic "${name}" is there, but not found by its name; restore the file from a backup`,
     { details: { topic: name } },
   );
+}
+
+/** A topic's settings, against what stands beside them: nothing that is damaged is taken for what was defined (P14). */
+export function configOf(connection: Connection, [text, name, partitions]: ConfigColumns): TopicConfig {
+  const config = readConfig(text);
+  if (config?.name === name && config.partitions === partitions) return freezeJson(config);
+  throw new BusError(
+    "STORE_DAMAGED",
+    `${connection.path}: the settings of topic "${name}" are damaged; restore the file from a backup`,
+    { details: { topic: name } },
+  );
+}
+
+function readConfig(text: string): TopicConfig | undefined {
+  try {
+    return (JSON.parse(text) as TopicConfig | null) ?? undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 function topicOf([id, name, partitions, firstPart, keys]: Columns): TopicRow {

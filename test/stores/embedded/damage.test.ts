@@ -5,10 +5,17 @@ import { BusError } from "../../../src/model/errors.js";
 import { jsonBody } from "../../../src/model/json.js";
 import { type EmbeddedStore, embeddedStore } from "../../../src/stores/embedded/index.js";
 import { Connection } from "../../../src/stores/embedded/sqlite.js";
+import { removeWhole } from "../../../src/testing/conformance/samples.js";
 import { append, draft, drafts, failsWith, readAll, TOPIC, until, Workplace } from "./support.js";
 
 const work = new Workplace();
 const MARK = "the byte that goes bad is in here";
+
+function spoil(sql: string): void {
+  const connection = new Connection(work.path, { busyTimeoutMs: 1_000 });
+  connection.exec(sql);
+  connection.close();
+}
 
 /** Three commits, the second of which holds the mark; then one bit of it turns, while nobody has the file open. */
 async function damaged(options: Parameters<Workplace["open"]>[0] = {}): Promise<EmbeddedStore> {
@@ -181,13 +188,29 @@ describe("a topic whose name is damaged", () => {
   });
 });
 
-describe("a check of the whole file", () => {
-  const spoil = (sql: string): void => {
-    const connection = new Connection(work.path, { busyTimeoutMs: 1_000 });
-    connection.exec(sql);
-    connection.close();
-  };
+describe("a topic whose settings are damaged", () => {
+  it.each([
+    ["are no JSON", "replace(config, '{', ';')"],
+    ["are another topic's", "replace(config, 'things', 'thIngs')"],
+    ["tell of other partitions", "json_set(config, '$.partitions', 3)"],
+  ])("P14: is told of if they %s, also to whoever defines it again", async (_, damage) => {
+    const store = await work.open();
+    await append(store, drafts(3));
+    await store.close();
+    spoil(`UPDATE topic SET config = ${damage}`);
+    const again = embeddedStore({ path: work.path });
+    await again.open();
+    const { registry } = again;
+    await failsWith("STORE_DAMAGED", registry.topics());
+    await failsWith("STORE_DAMAGED", registry.topic(TOPIC));
+    await failsWith("STORE_DAMAGED", registry.defineTopic({ name: TOPIC, partitions: 2 }));
+    await failsWith("STORE_DAMAGED", registry.removeTopic(TOPIC, [3, 0]));
+    expect(await readAll(again)).toHaveLength(3);
+    await again.close();
+  });
+});
 
+describe("a check of the whole file", () => {
   it("P14: finds nothing wrong with a sound file, and says how far it is", async () => {
     const store = await work.open({}, { keyed: true });
     await append(store, drafts(30));
@@ -212,6 +235,26 @@ describe("a check of the whole file", () => {
     spoil("UPDATE batch SET last_seq = 3 WHERE last_seq = 66");
     const { problems } = await (await work.open()).check();
     expect(problems).toContain(`partition 0 of "${TOPIC}" has 1 batches that end before they begin`);
+  });
+
+  it("P2, P14: finds a removed topic whose partitions end before what was written to it", async () => {
+    const store = await work.open();
+    await append(store, drafts(10));
+    expect(await removeWhole(store, TOPIC)).toBe(true);
+    expect((await store.check()).problems).toEqual([]);
+    await store.close();
+    spoil("UPDATE part SET head = head - 2 WHERE head > 0");
+    const { problems } = await (await work.open()).check();
+    expect(problems).toEqual([`partition 0 of "${TOPIC}" says 0 events, which do not fit between 11 and 8`]);
+  });
+
+  it("P14: finds a partition that says it begins behind some of its events", async () => {
+    const store = await work.open();
+    await append(store, drafts(10));
+    await store.close();
+    spoil("UPDATE part SET low = 3 WHERE head > 0");
+    const { problems } = await (await work.open()).check();
+    expect(problems).toEqual([`partition 0 of "${TOPIC}" says 10 events, which do not fit between 3 and 10`]);
   });
 
   it("P14: names events that are in the log but not in the indexes by id and by key", async () => {
