@@ -9,7 +9,7 @@ import { BusError } from "../../src/model/errors.js";
 import type { StoredEvent } from "../../src/model/event.js";
 import { type EmbeddedStore, embeddedStore } from "../../src/stores/embedded/index.js";
 import { storedLog } from "../support/kept-history.js";
-import { PARTITIONS, TOPIC } from "./disk-names.js";
+import { PARTITIONS, PASSING, TOPIC } from "./disk-names.js";
 
 const EVENTS = 150;
 const KEYS = 7;
@@ -33,6 +33,10 @@ const LOOKS: Readonly<Record<string, Look>> = {
       )),
     ].map(([key, event]) => [key, told(event)]),
   heads: (store) => store.log.heads(TOPIC),
+  topics: async (store) => (await store.registry.topics()).map(({ name }) => name),
+  "ends of what was removed": async (store) =>
+    (await store.log.heads(PASSING)).map(({ head, events }) => ({ head, events })),
+  "rest of what was removed": async (store) => (await storedLog(store, PASSING, 0)).map(told),
   check: async (store) => (await store.check()).problems,
   "by id": async (store) => {
     const found: unknown[] = [];
