@@ -2,7 +2,7 @@
 import type { JsonObject } from "../../model/json.js";
 import { canonicalText } from "../../model/json.js";
 import type { Report } from "./anomaly.js";
-import { type EndState, eventName, type Located } from "./end-state.js";
+import { type EndState, eventName, type Located, logName } from "./end-state.js";
 import type { HistoryEvent } from "./history.js";
 
 /** What a view must hold, given the logs. */
@@ -28,7 +28,10 @@ export function checkPublishes(history: readonly HistoryEvent[], end: EndState, 
       if (op === undefined) continue;
       op.outcome = "ok";
       const { topic, id } = op;
-      checkAcked({ topic, id, partition: event.partition, seq: event.seq }, end, report);
+      const { partition, seq } = event;
+      // Whether it should have gone is for checkRemovals to say.
+      if (seq <= (end.removed.get(logName(topic, partition)) ?? 0)) continue;
+      checkAcked({ topic, id, partition, seq }, end, report);
       if (event.duplicate) continue;
       acked.set(id, (acked.get(id) ?? 0) + 1);
       if (acked.get(id) === 2) report("id-twice", `${id} was acked as new twice`);
@@ -99,7 +102,7 @@ export function checkOrder(history: readonly HistoryEvent[], end: EndState, repo
 export function checkLogs(end: EndState, report: Report): void {
   for (const [name, events] of end.logs) {
     events.forEach(({ seq, id }, index) => {
-      const before = events[index - 1]?.seq ?? 0;
+      const before = events[index - 1]?.seq ?? end.removed.get(name) ?? 0;
       if (seq !== before + 1) report("seq-gap", `${name}: seq ${seq} (${id}) comes right after ${before}`);
     });
   }

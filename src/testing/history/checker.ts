@@ -1,6 +1,7 @@
 /** Judges a history: pure, the same answer for the same history, and every finding says in words what happened. */
 import type { Anomaly, AnomalyClass } from "./anomaly.js";
 import { checkLogs, checkOrder, checkPublishes, checkViews, type Fold } from "./check-logs.js";
+import { checkRemovals } from "./check-removals.js";
 import { type EndState, endState, logName, placeName } from "./end-state.js";
 import type { GroupPlace, HistoryEvent } from "./history.js";
 import { type GroupRules, Ledger } from "./ledger.js";
@@ -29,6 +30,7 @@ export function checkHistory(
   checkPublishes(history, end, report);
   checkLogs(end, report);
   checkOrder(history, end, report);
+  checkRemovals(history, end, report);
   checkViews(history, end, options.views ?? {}, report);
   new Groups(end, report).check(history);
   for (const event of history) if (event.type === "stalled") report("stalled", event.waiting);

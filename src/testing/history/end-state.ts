@@ -1,4 +1,5 @@
 /** What the dumps at the end of a history say: which events are where, and how far each group came. */
+import type { Seq } from "../../model/event.js";
 import type { Cursor } from "../../ports/groups.js";
 import type { GroupPlace, HistoryEvent, LoggedEvent } from "./history.js";
 
@@ -14,6 +15,8 @@ export interface EndState {
   readonly logs: ReadonlyMap<string, readonly Located[]>;
   /** Everything in the logs, by id. */
   readonly byId: ReadonlyMap<string, readonly Located[]>;
+  /** By "topic/partition": up to where events went with a topic that somebody wanted gone. */
+  readonly removed: ReadonlyMap<string, Seq>;
   readonly cursors: ReadonlyMap<string, Cursor>;
   readonly drained: boolean;
 }
@@ -30,7 +33,26 @@ export function endState(history: readonly HistoryEvent[]): EndState {
     logs.set(logName(topic, partition), located);
     for (const one of located) byId.set(one.id, [...(byId.get(one.id) ?? []), one]);
   }
-  return { logs, byId, cursors, drained: history.some((event) => event.type === "drained") };
+  return {
+    logs,
+    byId,
+    removed: removedIn(history),
+    cursors,
+    drained: history.some((event) => event.type === "drained"),
+  };
+}
+
+/** What nobody asked for is no removal. */
+function removedIn(history: readonly HistoryEvent[]): Map<string, Seq> {
+  const removed = new Map<string, Seq>();
+  const unwanted = new Set<string>();
+  for (const event of history) {
+    if (event.type === "removal-asked") unwanted.add(event.topic);
+    if (event.type !== "trimmed" || !unwanted.has(event.topic)) continue;
+    const log = logName(event.topic, event.partition);
+    removed.set(log, Math.max(event.through, removed.get(log) ?? 0));
+  }
+  return removed;
 }
 
 /** Whether the cursor counts `seq` as settled. */

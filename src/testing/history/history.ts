@@ -71,6 +71,12 @@ export type ProducerEvent =
   | { readonly type: "publish-failed"; readonly op: number; readonly code: string }
   | { readonly type: "publish-unknown"; readonly op: number; readonly code: string };
 
+/** Somebody wants a topic gone; one that fails may have taken events away. */
+export type RemoverEvent =
+  | { readonly type: "removal-asked"; readonly op: number; readonly topic: string }
+  | { readonly type: "removal-ok"; readonly op: number }
+  | { readonly type: "removal-failed"; readonly op: number; readonly code: string };
+
 export type HandlerEvent =
   | {
       readonly type: "subscribed";
@@ -117,7 +123,17 @@ export type StoreEvent =
       readonly seq: Seq;
       readonly id: string;
       readonly epoch?: Epoch;
-    });
+    })
+  /** The events up to `through` were to be taken away; all below `low` are gone. */
+  | {
+      readonly type: "trimmed";
+      readonly topic: string;
+      readonly partition: number;
+      readonly through: Seq;
+      readonly low: Seq;
+    }
+  /** The topic is gone; `events` of it were there still. */
+  | { readonly type: "topic-removed"; readonly topic: string; readonly events: number };
 
 export type LifeEvent =
   | { readonly type: "began"; readonly member: string }
@@ -147,7 +163,14 @@ export type DumpEvent =
     };
 
 /** One thing that happened in a run: a publish, a delivery, a write, a death, or a look at what is left. */
-export type HistoryEvent = (ProducerEvent | HandlerEvent | StoreEvent | LifeEvent | DumpEvent) & {
+export type HistoryEvent = (
+  | ProducerEvent
+  | RemoverEvent
+  | HandlerEvent
+  | StoreEvent
+  | LifeEvent
+  | DumpEvent
+) & {
   readonly atMs?: number;
 };
 

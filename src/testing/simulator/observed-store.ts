@@ -51,6 +51,8 @@ export function observedStore(store: Store, member: string, recorder: Recorder, 
         const result = await proceed();
         if (call.name === "groups.commit" || call.name === "groups.release")
           await noteCursor(store, call, recorder);
+        else if (call.name === "log.trim" || call.name === "registry.removeTopic")
+          await noteRemoval(store, call, result, recorder);
         else note(call, result, member, recorder);
         return result;
       }),
@@ -111,6 +113,25 @@ async function noteCursor(
     type: "committed",
     ...{ group, topic, partition, epoch, cursor: newer ?? cursor, released },
   });
+}
+
+/** With what is left: a later removal would hide what went with this one. */
+async function noteRemoval(
+  store: Store,
+  call: Extract<StoreCall, { name: "log.trim" | "registry.removeTopic" }>,
+  result: unknown,
+  recorder: Recorder,
+): Promise<void> {
+  const [topic] = call.args;
+  const heads = await store.log.heads(topic);
+  if (call.name === "log.trim") {
+    const [, partition, through] = call.args;
+    const low = heads.find((head) => head.partition === partition)?.low ?? 1;
+    recorder.record({ type: "trimmed", topic, partition, through, low });
+  } else if (result === true) {
+    const events = heads.reduce((sum, head) => sum + head.events, 0);
+    recorder.record({ type: "topic-removed", topic, events });
+  }
 }
 
 function noteDeadLetters(

@@ -3,6 +3,9 @@ import type { FaultRates, SeededFaultOptions } from "../faulty-store/index.js";
 import type { Dice } from "./dice.js";
 
 export const ORDERS = "orders";
+/** A topic that comes and goes. */
+export const ERRANDS = "errands";
+export const ERRAND_PARTITIONS = 2;
 export const EFFECTS = "effects";
 export const VIEW = "orders-by-key";
 export const PROJECTION = "projection";
@@ -48,6 +51,8 @@ export interface Scenario {
   readonly processes: number;
   readonly producers: number;
   readonly projectors: number;
+  /** How often the topic that comes and goes is filled and removed. */
+  readonly removals: number;
   /** The buses run a transactional projector: not at all, by increments, or by reading and writing. */
   readonly totals: "none" | "increment" | "rewrite";
   readonly events: number;
@@ -73,6 +78,7 @@ export function drawScenario(dice: Dice): Scenario {
     processes: dice.between(2, 3),
     producers: dice.between(1, 3),
     projectors: dice.between(0, 2),
+    removals: dice.fork("removals").between(0, 6),
     totals: dice.weighted({ none: 2, increment: 1, rewrite: 1 }),
     events: dice.between(40, 90),
     keys: dice.between(2, 6),

@@ -55,6 +55,10 @@ describe("simulated runs under faults", () => {
       duplicates: countOf(all, (e) => e.type === "publish-ok" && e.duplicate),
       unknown: countOf(all, (e) => e.type === "publish-unknown"),
       effects: countOf(all, (e) => e.type === "publish-asked" && e.topic === "effects"),
+      removed: countOf(all, (e) => e.type === "topic-removed"),
+      removalsAnswered: countOf(all, (e) => e.type === "removal-ok"),
+      removalsStopped: countOf(all, (e) => e.type === "removal-failed" && e.code === "ABORTED"),
+      removalsOfWritten: countOf(all, (e) => e.type === "removal-failed" && e.code === "WRITE_CONFLICT"),
       projected: countOf(all, (e) => e.type === "settled" && e.outcome === "projected"),
     };
     const missing = Object.entries(occurrences).filter(([, count]) => count === 0);

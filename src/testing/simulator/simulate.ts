@@ -1,5 +1,5 @@
 /**
- * The simulator: several buses, producers and projections on one store, in one process, under one clock and one seed.
+ * The simulator: several buses, producers, projections and a remover of topics on one store, in one process, under one clock and one seed.
  * Processes crash, stand still beyond their leases and come back; calls fail, tarry and tear. Then the faults end,
  * everything must be settled within bounded time (P15), and the history is judged. One seed, one run, bit by bit.
  */
@@ -10,6 +10,7 @@ import { Dice } from "./dice.js";
 import { countByKey, dump, openWork } from "./ending.js";
 import type { Mutant } from "./mutant.js";
 import { Producer } from "./producer.js";
+import { Remover } from "./remover.js";
 import { drawScenario, ORDERS, PROJECTION, type Scenario, TOTALS, VIEW } from "./scenario.js";
 import { SimulatedProjector } from "./simulated-projector.js";
 import { World } from "./world.js";
@@ -72,12 +73,16 @@ async function play(world: World): Promise<void> {
   cluster.begin();
   const projectors = startProjectors(world);
   const producing = startProducers(world, cluster);
+  const picks = dice.fork("remover picks");
+  const remover = new Remover(world, () => cluster.pick(picks));
+  producing.push(remover.run(scenario.removals, scenario.faultyMs * 0.8));
   await bringTrouble(world, cluster);
   world.faulty = false;
   recorder.record({ type: "faults-ended" });
   cluster.endFaults();
   for (const projector of projectors) projector.endFaults();
   await Promise.all(producing);
+  await remover.finish();
   if (await drains(world, cluster)) {
     recorder.record({ type: "drained" });
     // Whoever still believes to own something shows now.

@@ -239,6 +239,59 @@ const deadOwnerKeepsLease: Mutant = {
   }),
 };
 
+/** A topic that is removed more often, and has company each time. */
+function manyRemovals(scenario: Scenario): Scenario {
+  return { ...scenario, removals: 10 };
+}
+
+const removalTakesMore: Mutant = {
+  name: "removal-takes-more",
+  says: "what came since somebody looked goes with the events before it",
+  expect: ["lost"],
+  scenario: manyRemovals,
+  store: around((store) => async (call, proceed) => {
+    if (call.name !== "log.trim") return proceed();
+    const [topic, partition, through] = call.args;
+    return store.log.trim(topic, partition, through + 2);
+  }),
+};
+
+const removalOfWritten: Mutant = {
+  name: "removal-of-written",
+  says: "a topic is removed although it was written to since",
+  expect: ["lost"],
+  scenario: manyRemovals,
+  store: around((store) => async (call, proceed) => {
+    if (call.name !== "registry.removeTopic") return proceed();
+    const [topic] = call.args;
+    return store.registry.removeTopic(
+      topic,
+      (await store.log.heads(topic)).map(({ head }) => head),
+    );
+  }),
+};
+
+const seqsFromTheStart: Mutant = {
+  name: "seqs-from-the-start",
+  says: "a topic that comes back counts its events anew",
+  expect: ["seq-gap"],
+  scenario: manyRemovals,
+  store: around(() => {
+    const ends = new Map<string, number>();
+    return async (call, proceed) => {
+      if (call.name === "log.trim") ends.set(`${call.args[0]}/${call.args[1]}`, call.args[2]);
+      if (call.name !== "log.append") return proceed();
+      const result = (await proceed()) as AppendResult;
+      const [topic, partition, drafts] = call.args;
+      const end = ends.get(`${topic}/${partition}`) ?? 0;
+      const events = result.events.map(
+        ({ seq }, i) => new StoredEvent(topic, partition, seq - end, drafts[i] as EventDraft),
+      );
+      return { ...result, events } satisfies AppendResult;
+    };
+  }),
+};
+
 export const STORE_MUTANTS: readonly Mutant[] = [
   noEpochCheck,
   unfencedDeadLetter,
@@ -253,4 +306,7 @@ export const STORE_MUTANTS: readonly Mutant[] = [
   cursorLostOnRelease,
   readSkips,
   deadOwnerKeepsLease,
+  removalTakesMore,
+  removalOfWritten,
+  seqsFromTheStart,
 ];
