@@ -1,6 +1,6 @@
 /**
  * Topics that come and go by chance, held against a model: what is appended, trimmed, compacted away, removed and defined again, through two
- * handles and across restarts. No seq is given twice (P2), no id twice while its event is there (P3), and nothing that was appended is lost (P1).
+ * handles and across restarts, with the places of its groups, and the topics that go with it. No seq is given twice (P2), no id twice while its event is there (P3), and nothing that was appended is lost (P1).
  */
 import { expect } from "vitest";
 import type { EventDraft, Seq } from "../../model/event.js";
@@ -8,11 +8,13 @@ import { seededRandom } from "../../model/manual-clock.js";
 import type { TopicConfig } from "../../model/topic.js";
 import type { Store } from "../../ports/store.js";
 import type { Harness } from "./harness.js";
-import { draft, failsWith, range, readAll, removeWhole, seqs } from "./samples.js";
+import { cursorAt, draft, failsWith, now, range, readAll, removeWhole, seqs } from "./samples.js";
 
 const PARTITIONS = 2;
 const KEYS = ["a", "b", "c"];
-const NAMES = ["one", "two"];
+/** Sorted; those that belong to "one" go with it, as a bus has it. */
+const NAMES = ["dlq.one", "one", "one.snapshot"];
+const GROUPS = ["mailer", "printer"];
 
 interface Kept {
   readonly seq: Seq;
@@ -26,6 +28,8 @@ class ModelTopic {
   readonly heads: Seq[] = range(1, PARTITIONS).map(() => 0);
   /** As it was last defined; it is that again if it comes back by an append. */
   config: TopicConfig;
+  /** By group: where it stands on each partition. */
+  readonly groups = new Map<string, Seq[]>();
   isThere = true;
   versions = 0;
 
@@ -107,6 +111,11 @@ export class RemovalRun {
   async remove(store: Store, name: string): Promise<void> {
     const topic = this.#topic(name);
     if (!topic.isThere) return failsWith("NOT_FOUND", store.registry.removeTopic(name, topic.heads));
+    for (const other of NAMES)
+      if (name === "one" && other !== name && this.#topic(other).isThere) await this.remove(store, other);
+    // Whoever removes a topic removes them first: else they stay.
+    if (this.#random() < 0.7)
+      for (const group of [...topic.groups.keys()]) await this.#removeGroup(store, name, group);
     expect(await removeWhole(store, name)).toBe(true);
     for (const partition of topic.logs.keys()) topic.keep(partition, () => false);
     topic.isThere = false;
@@ -125,6 +134,34 @@ export class RemovalRun {
 
   async define(store: Store, name: string): Promise<void> {
     await this.#define(store, name);
+  }
+
+  async startGroup(store: Store, name: string): Promise<void> {
+    const topic = this.#topic(name);
+    if (!topic.isThere) return;
+    const group = this.#pick(GROUPS);
+    const floors = topic.heads.map((head) => this.#number(head + 1));
+    await store.groups.start({ topic: name, group }, floors);
+    if (!topic.groups.has(group)) topic.groups.set(group, floors);
+  }
+
+  async moveGroup(store: Store, name: string): Promise<void> {
+    const topic = this.#topic(name);
+    const group = this.#pick(GROUPS);
+    const floors = topic.groups.get(group);
+    if (!topic.isThere || floors === undefined) return;
+    const partition = this.#number(PARTITIONS);
+    floors[partition] = this.#number((topic.heads[partition] ?? 0) + 1);
+    await store.groups.move({ topic: name, group, partition }, cursorAt(floors[partition]));
+  }
+
+  removeGroup(store: Store, name: string): Promise<void> {
+    return this.#removeGroup(store, name, this.#pick(GROUPS));
+  }
+
+  async #removeGroup(store: Store, topic: string, group: string): Promise<void> {
+    await store.groups.remove({ topic, group });
+    this.#topic(topic).groups.delete(group);
   }
 
   async putSchema(store: Store, name: string): Promise<void> {
@@ -150,8 +187,20 @@ export class RemovalRun {
     else Object.assign(topic, { config, isThere: true });
   }
 
-  async #compare({ registry, log }: Store, name: string, when: string): Promise<void> {
+  async #compareGroups({ groups }: Store, name: string, when: string): Promise<void> {
     const topic = this.#topic(name);
+    const there = [...topic.groups.keys()].sort().map((group) => ({ topic: name, group }));
+    expect(await groups.list(name), `groups after ${when}`).toEqual(there);
+    for (const group of GROUPS) {
+      const state = await groups.state({ topic: name, group }, now());
+      const floors = state?.leases.map(({ cursor }) => cursor.floor);
+      expect(floors, `where ${group} stands after ${when}`).toEqual(topic.groups.get(group));
+    }
+  }
+
+  async #compare({ registry, log, groups }: Store, name: string, when: string): Promise<void> {
+    const topic = this.#topic(name);
+    await this.#compareGroups({ groups } as Store, name, when);
     const there = NAMES.filter((one) => this.#topic(one).isThere);
     expect(
       (await registry.topics()).map((one) => one.name),
@@ -219,4 +268,5 @@ function newestOf({ logs }: ModelTopic, key: string): Kept | undefined {
 const STEPS = [
   ...(["append", "append", "append", "append", "remove", "remove", "removeTooLate"] as const),
   ...(["trim", "compact", "define", "putSchema", "reopen"] as const),
+  ...(["startGroup", "startGroup", "moveGroup", "removeGroup"] as const),
 ] as const;

@@ -13,7 +13,7 @@ export function describeTopicRemoval(harness: Harness): void {
   describeRemovalRaces(harness);
   it.each(range(1, 3))(
     "P1, P2, P3: topics that come and go by chance are what a model says (seed %i)",
-    (seed) => new RemovalRun(harness, seed).run(40),
+    (seed) => new RemovalRun(harness, seed).run(60),
   );
 }
 

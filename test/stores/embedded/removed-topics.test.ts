@@ -12,7 +12,7 @@ describe.each([false, true])("topics that are removed, exclusive: %s", (exclusiv
     "P1, P2, P3: are what a model says, on files as a kill leaves them (seed %i)",
     async (seed) => {
       await harness.begin(embeddedFixture({ exclusive, crashes: true }));
-      await new RemovalRun(harness, seed).run(60);
+      await new RemovalRun(harness, seed).run(80);
     },
   );
 });
