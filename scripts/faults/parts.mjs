@@ -160,17 +160,21 @@ export const PARTS = [
   ),
   endurance("mongo-endurance", "MongoDB", "runMongoEndurance"),
   endurance("embedded-endurance", "the embedded store", "runEmbeddedEndurance"),
-  own("power-loss", "disks as they may be found after a power loss at any moment, torn at 512 bytes", {
-    ...{ run: "runPowerLoss", program: "faults/disk-child", short: 20, unit: "images", weight: 2 },
-  }),
+  own(
+    "power-loss",
+    "disks as they may be found after a power loss at any moment, torn at 512 bytes; a topic comes and goes",
+    {
+      ...{ run: "runPowerLoss", program: "faults/disk-child", short: 20, unit: "images", weight: 2 },
+    },
+  ),
   own("power-loss-ahead", "the same where one process has the file for itself, and appends go ahead", {
     ...{ file: "power-loss", run: "runPowerLoss", program: "faults/disk-child", more: { exclusive: true } },
     ...{ short: 20, unit: "images" },
   }),
-  own("bit-flips", "bits that turn under a store file", {
+  own("bit-flips", "bits that turn under a store file, also of topics that were removed", {
     ...{ run: "runBitFlips", program: "faults/flip-child", short: 40, unit: "bits" },
   }),
-  own("write-errors", "EIO and ENOSPC at the Nth write, sync or truncation", {
+  own("write-errors", "EIO and ENOSPC at the Nth write, sync or truncation; a topic comes and goes", {
     ...{ run: "runWriteErrors", program: "faults/disk-child", short: 5, unit: "runs" },
   }),
   own("write-errors-ahead", "the same where one process has the file for itself, and appends go ahead", {
@@ -188,7 +192,7 @@ export const PARTS = [
   own("freezes", "processes on one store file, frozen beyond their leases and thawed", {
     ...{ run: "runFreezes", program: "faults/freeze-child", short: 3, unit: "freezes" },
   }),
-  own("simulation", "buses, producers and projections in one process under one seed", {
+  own("simulation", "buses, producers, projections and a remover of topics in one process under one seed", {
     ...{ run: "runSimulation", short: 60, unit: "seeds", weight: 3 },
   }),
   own(
