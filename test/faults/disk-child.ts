@@ -52,8 +52,8 @@ for (let life = 0; life < Number(lives); life++) {
   for (let batch = 0; batch < Number(batches); batch++) {
     await Promise.all([
       ...Array.from({ length: 1 + (batch % 5) }, () => publishOne(bus)),
-      ...(batch % 4 === 1 ? [passing.fill(bus)] : []),
-      ...(batch % 4 === 3 ? [passing.remove(bus)] : []),
+      ...(batch % 6 === 1 ? [passing.fill(bus)] : []),
+      ...(batch % 6 === 4 ? [passing.remove(bus)] : []),
     ]);
   }
   // The last batch may be the one that a fault fell on: what tells is whether anything goes through after it.
