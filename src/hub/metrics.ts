@@ -1,6 +1,6 @@
 /**
  * The hub's metrics as Prometheus reads them: what is measured is decided here and counted in live-stats.ts, how it is told
- * is prom-client's. Nothing is done for it but when a scraper asks; it is loaded when the first one does.
+ * is prom-client's. Nothing is done for it but when a scraper asks.
  */
 import { Counter, collectDefaultMetrics, Gauge, type Metric, Registry } from "prom-client";
 import type { GroupLag } from "../bus/admin.js";

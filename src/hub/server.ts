@@ -92,6 +92,12 @@ export async function startHub(options: HubOptions): Promise<Hub> {
   return { url, port, close: () => gateway.close() };
 }
 
+/**
+ * A command that runs a hub for a moment needs no metrics. One that stays loads them while its files are those it began with, and watches
+ * itself from then on.
+ */
+const LOAD_METRICS_MS = 2_000;
+
 /** The log of a hub that was given none. */
 const SILENT: HubContext["log"] = { error: () => undefined };
 
@@ -111,7 +117,8 @@ class Gateway {
   #url = "";
   #cutOff = 0;
   #closing: Promise<void> | null = null;
-  #metrics: Promise<HubMetrics> | undefined;
+  #metrics: HubMetrics | undefined;
+  #loading: NodeJS.Timeout | undefined;
 
   constructor(options: HubOptions, auth: Authenticator, tracing: Tracing | undefined) {
     this.#tracing = tracing;
@@ -131,7 +138,7 @@ class Gateway {
       auth,
       visitors: new Visitors(auth.open, options.origins ?? []),
       limits,
-      metrics: () => (this.#metrics ??= this.#loadMetrics(watch)),
+      metrics: () => this.#loadMetrics(watch),
       live: this.#live,
       watch,
       jobs: new Jobs(bus),
@@ -181,6 +188,9 @@ class Gateway {
     });
     this.#url = `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
     this.#context.roll.start();
+    // If it cannot be loaded, whoever scrapes is told.
+    this.#loading = setTimeout(() => void this.#context.metrics().catch(() => undefined), LOAD_METRICS_MS);
+    this.#loading.unref();
     return { url: this.#url, port };
   }
 
@@ -195,10 +205,12 @@ class Gateway {
   async #loadMetrics(watch: Watch): Promise<HubMetrics> {
     const { createMetrics } = await import("./metrics.js");
     const { live, connections } = this.#context;
-    return createMetrics({ live, connections, cutOff: () => this.#cutOff, watch });
+    this.#metrics ??= createMetrics({ live, connections, cutOff: () => this.#cutOff, watch });
+    return this.#metrics;
   }
 
   #stopWatching(): void {
+    clearTimeout(this.#loading);
     this.#stopObserving();
     this.#live.close();
   }

@@ -197,6 +197,7 @@ export class MongoRegistry implements Registry {
         const write = { name, value: JSON.stringify(value), expected: o.expected, mark: randomUUID() };
         const outcome = answerOf(await this.#replacements.ask(write));
         if (outcome.isWritten) return revision;
+        if (outcome.isWritten === undefined) throw replacedSince(name, outcome.revision);
         throw replacedByOthers(name, outcome.revision, o.expected);
       } else {
         try {
@@ -330,4 +331,12 @@ function replacedByOthers(name: string, revision: number, expected: number): Bus
   return new BusError("WRITE_CONFLICT", `token "${name}" is at revision ${revision}, not at ${expected}`, {
     details: { token: name, revision },
   });
+}
+
+function replacedSince(name: string, revision: number): BusError {
+  return new BusError(
+    "OUTCOME_UNKNOWN",
+    `token "${name}" is at revision ${revision} by now: what became of this write is not known`,
+    { details: { token: name, revision } },
+  );
 }
