@@ -49,7 +49,7 @@ describe("following a collection", () => {
     await bench.orders.deleteOne({ _id: 1 });
     const second = await bench.start();
     await expect.poll(() => bench.told()).toEqual(["insert 1", "insert 2", "delete 1"]);
-    expect(second.stats()).toMatchObject({ published: 2, reconciliations: 0 });
+    await expect.poll(() => second.stats()).toMatchObject({ published: 2, reconciliations: 0 });
     await second.stop();
   });
 
