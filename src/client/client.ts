@@ -7,7 +7,7 @@
  */
 import type { ClientFrame, ErrFrame, PlacedFrame, ServerFrame, SubscribeFrame } from "../hub/protocol.js";
 import { systemClock } from "../model/clock.js";
-import { BusError, describeThrown, type ErrorCode } from "../model/errors.js";
+import { BusError, type ErrorCode } from "../model/errors.js";
 import type { PublishItem, PublishOptions } from "../model/event-bus.js";
 import { Numbered } from "../model/numbered.js";
 import { Seldom } from "../model/seldom.js";
@@ -24,6 +24,7 @@ import {
 import { Connection, type Status } from "./connection.js";
 import { type ClientHandler, Deliveries, type DeliveringFrame, type Subscriber } from "./deliveries.js";
 import { publishInParts } from "./parts.js";
+import { eventText, publishText } from "./publish-text.js";
 import { socketUrl } from "./socket.js";
 import { type StatusListener, StatusListeners } from "./status-listeners.js";
 
@@ -150,10 +151,7 @@ export class PromClient {
    */
   publish<T>(topic: TopicRef<T>, payload: NoInfer<T>, options: PublishOptions = {}): Promise<Published> {
     const about = { topic: topicName(topic), id: options.id ?? systemClock.newId() };
-    return this.#request(
-      (corr) => `${publishHead(about, options, corr)}${payloadMember(payload)}}`,
-      about,
-    ) as Promise<Published>;
+    return this.#request((corr) => publishText(about, payload, options, corr), about) as Promise<Published>;
   }
 
   async publishMany<T>(topic: TopicRef<T>, items: readonly PublishItem<NoInfer<T>>[]): Promise<Published[]> {
@@ -370,51 +368,6 @@ function keyOf(topic: string, group: string): string {
 
 function isPublish(pending: Pending): pending is Pending & { about: Pick<Published, "topic" | "id"> } {
   return typeof pending.about === "object" && pending.about !== null;
-}
-
-/** All of a publish but its payload, still open: put together, since each publish needs one. */
-function publishHead(about: Pick<Published, "topic" | "id">, options: PublishOptions, corr: number): string {
-  const id = options.id === undefined ? `"${about.id}"` : textOrNull(options.id);
-  let head = `{"type":"PUBLISH","corr":${corr},"id":${id},"topic":${JSON.stringify(about.topic)}`;
-  if (options.key !== undefined) head += `,"key":${textOrNull(options.key)}`;
-  for (const name of Object.keys(options) as (keyof PublishOptions)[]) {
-    if (WRITTEN.has(name)) continue;
-    if (OF_THE_FRAME.has(name)) throw new BusError("INVALID_OPTION", `publish knows no option "${name}"`);
-    const text = JSON.stringify(options[name]);
-    if (text !== undefined) head += `,${JSON.stringify(name)}:${text}`;
-  }
-  return head;
-}
-
-/** Options that stand elsewhere in a frame; a payload among them counts nowhere. */
-const WRITTEN: ReadonlySet<string> = new Set(["id", "key", "payload"]);
-/** What a frame says of itself. Said again by an option it would count as that says: another topic, another's answer. */
-const OF_THE_FRAME: ReadonlySet<string> = new Set(["type", "corr", "topic"]);
-
-/** What JSON has no text for is null: the hub says what is wrong, and the message stays one that can be read. */
-function textOrNull(value: unknown): string {
-  return JSON.stringify(value) ?? "null";
-}
-
-/** Of what JSON has no text for (undefined, a function) there is none: the hub says what is wrong. */
-function payloadMember(payload: unknown): string {
-  try {
-    const text = JSON.stringify(payload);
-    return text === undefined ? "" : `,"payload":${text}`;
-  } catch (thrown) {
-    throw unwritable(thrown);
-  }
-}
-
-function unwritable(cause: unknown): BusError {
-  const why = `the payload cannot be written as JSON: ${describeThrown(cause)}`;
-  return new BusError("INVALID_PAYLOAD", why, { cause });
-}
-
-/** One of a PUBLISH_MANY. It has its id before it is sent, as any other. */
-function eventText(item: PublishItem): string {
-  const { payload, id = systemClock.newId(), ...options } = item;
-  return `${JSON.stringify({ ...options, id }).slice(0, -1)}${payloadMember(payload)}}`;
 }
 
 function refusal({ code, msg, failed }: ErrFrame): BusError {

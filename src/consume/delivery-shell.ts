@@ -17,8 +17,8 @@ import { type GivenUp, givenUp } from "./dead-letter.js";
 import { begin, isCurrent } from "./delivery.js";
 import type { DeliveryEvent, Effect, Step } from "./delivery-events.js";
 import { createDelivery, type Delivery, floorOf, type GroupPolicy } from "./delivery-state.js";
-import type { Entry, HandlingPolicy, Lease } from "./entry.js";
-import type { FailedTry } from "./failed-try.js";
+import type { Entry, HandlingPolicy } from "./entry.js";
+import { FailedTries, type FailedTry } from "./failed-try.js";
 import { GroupMeter } from "./group-meter.js";
 import { type Insisting, insist } from "./insist.js";
 import { Pauses } from "./pauses.js";
@@ -70,10 +70,9 @@ export class DeliveryShell implements Source {
   readonly #meter: GroupMeter;
   readonly #insisting: Insisting;
   readonly #burials: Burials;
+  readonly #failedTries: FailedTries;
   #cancelWake: CancelTimer | null = null;
   #failedReads = 0;
-  /** What the events of the last batch that failed as a whole have in common. */
-  #failedBatch: Lease | null = null;
   readonly #turns: CursorTurns;
   readonly stopped: Promise<void>;
   #resolveStopped: () => void = () => undefined;
@@ -91,6 +90,7 @@ export class DeliveryShell implements Source {
       onTrouble: (error) => options.onTrouble(error, ref),
       onLost: () => this.fence(),
     };
+    this.#failedTries = new FailedTries((failed) => options.onFailedTry(failed, ref));
     this.#burials = new Burials({
       append: (letters) => options.bury(letters, { ref, epoch: claim.epoch }),
       insisting: this.#insisting,
@@ -182,27 +182,12 @@ export class DeliveryShell implements Source {
     this.#send({ type: "failed", entry, attempt, error, detail, fatal, counts, random, nowMs });
     if (current) {
       // What is only given back was no try.
-      if (counts || detail !== undefined) this.#tellOfTry({ entry, lease, error, thrown: detail, counts });
+      if (counts || detail !== undefined)
+        this.#failedTries.add({ entry, lease, error, thrown: detail, counts });
       delivery.over();
       this.#meter.nacked(delivery);
     }
     return current;
-  }
-
-  /** Its last try is told of by the dead letter that it becomes. Of a batch that fails as a whole it is the first event that is told. */
-  #tellOfTry(failed: FailedTry): void {
-    if (failed.entry.standing === "burying") return;
-    if (!failed.counts) {
-      if (failed.lease === this.#failedBatch) return;
-      this.#failedBatch = failed.lease;
-    }
-    this.#options.onFailedTry(failed, this.ref);
-  }
-
-  #tellOfDeadline(entry: Entry): void {
-    const { lease, story } = entry;
-    const counts = lease?.batchOf === 1;
-    this.#tellOfTry({ entry, lease, error: story.error ?? "", thrown: undefined, counts });
   }
 
   #revoke(delivery: Delivered | null, why: "deadline" | "lost"): void {
@@ -314,7 +299,7 @@ export class DeliveryShell implements Source {
         throw new BusError("INTERNAL", "events are handed out on demand only");
       case "abort":
         this.#revoke(effect.entry.holder as Delivered | null, effect.why);
-        if (effect.why === "deadline") this.#tellOfDeadline(effect.entry);
+        if (effect.why === "deadline") this.#failedTries.addOverdue(effect.entry);
         return;
       case "bury":
         this.#burials.add(effect.entry, givenUp(effect, this.ref.group, this.#options.clock.now()));

@@ -18,6 +18,34 @@ export interface FailedTry {
   readonly counts: boolean;
 }
 
+/** The failed tries of one partition, as they are told on: each that is not the last one of its event. */
+export class FailedTries {
+  readonly #tell: (failed: FailedTry) => void;
+  /** What the events of the last batch that failed as a whole have in common: the first of them is told. */
+  #lastBatch: Lease | null = null;
+
+  constructor(tell: (failed: FailedTry) => void) {
+    this.#tell = tell;
+  }
+
+  add(failed: FailedTry): void {
+    // Of the last one its dead letter tells.
+    if (failed.entry.standing === "burying") return;
+    if (!failed.counts) {
+      if (failed.lease === this.#lastBatch) return;
+      this.#lastBatch = failed.lease;
+    }
+    this.#tell(failed);
+  }
+
+  /** Its deadline has passed. */
+  addOverdue(entry: Entry): void {
+    const { lease, story } = entry;
+    const counts = lease?.batchOf === 1;
+    this.add({ entry, lease, error: story.error ?? "", thrown: undefined, counts });
+  }
+}
+
 /** As of a dead letter, what the handler said stands in the cause alone. */
 export function failedTryTrouble(
   { entry, lease, error, thrown, counts }: FailedTry,
