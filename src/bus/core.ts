@@ -2,7 +2,7 @@
 
 import { setMaxListeners } from "node:events";
 import { deadLetterDraft, type GivenUp, givenUpTrouble } from "../consume/dead-letter.js";
-import { type FailedTry, failedTryTrouble, TELL_OF_TRIES_EVERY_MS } from "../consume/failed-try.js";
+import { type FailedTry, failedTryTrouble } from "../consume/failed-try.js";
 import type { RunnerOptions } from "../consume/group-runner.js";
 import { Membership } from "../consume/membership.js";
 import { type GroupMode, groupPolicy } from "../consume/options.js";
@@ -12,8 +12,8 @@ import type { StoredEvent } from "../model/event.js";
 import { mapAtMost } from "../model/map-at-most.js";
 import { Meters } from "../model/meter.js";
 import { DEFAULT_RETRY } from "../model/retry.js";
-import { Seldom } from "../model/seldom.js";
 import { TaskBoard } from "../model/task.js";
+import { seldomTries } from "../model/told-tries.js";
 import { deadLetterTopic, isPattern, type TopicConfig, type TopicRef, topicName } from "../model/topic.js";
 import type { Fence, GroupPartition } from "../ports/groups.js";
 import type { Signal } from "../ports/store.js";
@@ -26,9 +26,6 @@ import { acquireStore, releaseStore } from "./shared-store.js";
 import { type Subscription, Subscriptions, TOPICS_AT_ONCE, takesIn } from "./subscriptions.js";
 import { TopicCatalog } from "./topic-catalog.js";
 import { Watchman } from "./watchman.js";
-
-/** Groups of which it is known when a failed try of theirs was told: there may be one for each client of a hub. */
-const GROUPS_TOLD_OF = 1_000;
 
 type Phase = "new" | "open" | "closing" | "closed";
 
@@ -46,7 +43,7 @@ export class BusCore {
   readonly pauses: GroupPauses;
   readonly #patterns = new Map<Subscription, readonly string[]>();
   readonly #watchman: Watchman;
-  readonly #toldOfTries = new Seldom(TELL_OF_TRIES_EVERY_MS, GROUPS_TOLD_OF);
+  readonly #toldOfTries = seldomTries();
   readonly #closing = new AbortController();
   #phase: Phase = "new";
   #acquired = false;

@@ -10,7 +10,7 @@ import { systemClock } from "../model/clock.js";
 import { BusError, type ErrorCode } from "../model/errors.js";
 import type { PublishItem, PublishOptions } from "../model/event-bus.js";
 import { Numbered } from "../model/numbered.js";
-import { Seldom } from "../model/seldom.js";
+import { seldomTries } from "../model/told-tries.js";
 import { type TopicRef, topicName } from "../model/topic.js";
 import {
   type ClientOptions,
@@ -56,10 +56,6 @@ interface Feed extends Subscriber {
   left: boolean;
 }
 
-/** Of the failed tries of each group, one in so long is told. */
-const TELL_OF_TRIES_EVERY_MS = 60_000;
-const GROUPS_TOLD_OF = 1_000;
-
 const WAIT_AND_RETRY: ReadonlySet<string> = new Set([
   "RATE_LIMITED",
   "QUEUE_FULL",
@@ -85,7 +81,7 @@ export class PromClient {
   readonly #pending = new Numbered<Pending>();
   readonly #feeds = new Map<string, Feed>();
   readonly #listeners: StatusListeners;
-  readonly #toldOfTries = new Seldom(TELL_OF_TRIES_EVERY_MS, GROUPS_TOLD_OF);
+  readonly #toldOfTries = seldomTries();
   #deliveries: Deliveries;
   #corr = 0;
   #bufferedChars = 0;

@@ -2,10 +2,11 @@
 
 import { type ClientFrame, type EventFrame, type EventsFrame, MAX_EXTEND_MS } from "../hub/protocol.js";
 import { type CancelTimer, systemClock } from "../model/clock.js";
-import { BusError, describeThrown, inBrief } from "../model/errors.js";
+import { BusError, describeThrown } from "../model/errors.js";
 import type { EventRecord } from "../model/event.js";
 import { Numbered } from "../model/numbered.js";
 import { leftOutText, type Seldom } from "../model/seldom.js";
+import { eventInWords } from "../model/told-tries.js";
 import type { Leased, LeaseMark } from "./ack-run.js";
 import type { ClientTrouble } from "./client-options.js";
 import { eventAt } from "./runs.js";
@@ -133,7 +134,7 @@ export class Deliveries {
     const leftOut = isLast ? 0 : this.#toldOfTries.admit(group, systemClock.steady());
     if (leftOut === null) return;
     const { id, topic, key } = event;
-    const named = `event ${id}${key === undefined ? "" : ` (key ${JSON.stringify(inBrief(key))})`} of ${topic}`;
+    const named = eventInWords(id, key, topic);
     const tries = `try ${attempt}${givesUp ? ` of ${maxAttempts}` : ""}`;
     const next = isLast ? "" : `; the hub sends it again after a wait${leftOutText(leftOut)}`;
     const error = new BusError("HANDLER_FAILED", `${group} failed on ${named}, ${tries}: ${reason}${next}`, {

@@ -1,11 +1,9 @@
 /** What those who listen to troubles are told of a try that failed, and that is not the last one of its event. */
-import { BusError, inBrief } from "../model/errors.js";
+import { BusError } from "../model/errors.js";
 import { leftOutText } from "../model/seldom.js";
+import { eventInWords } from "../model/told-tries.js";
 import type { GroupPartition } from "../ports/groups.js";
 import type { Entry, Lease } from "./entry.js";
-
-/** Of each group one in so long is told; the texts of the others are not even made. */
-export const TELL_OF_TRIES_EVERY_MS = 60_000;
 
 export interface FailedTry {
   readonly entry: Entry;
@@ -55,7 +53,7 @@ export function failedTryTrouble(
   const { failures } = entry;
   const { id = "", key } = entry.event ?? {};
   const { policy, batchOf = 1 } = lease ?? {};
-  const named = `event ${id}${key === undefined ? "" : ` (key ${JSON.stringify(inBrief(key))})`} of ${topic}`;
+  const named = eventInWords(id, key, topic);
   // Where nothing is given up, or nothing may be for now, there is no last try.
   const isCounted = policy?.deadLetter === true && failures < policy.maxAttempts;
   const tries = `try ${failures}${isCounted ? ` of ${policy.maxAttempts}` : ""}`;
