@@ -252,11 +252,14 @@ describe("JsonBody", () => {
     expect(slice.bytes).toEqual(whole.subarray(2, -2));
   });
 
-  it("is handed on in the form at hand", () => {
-    const bytes = Buffer.from("[1]");
-    expect(JsonBody.ofBytes(bytes).encoded).toBe(bytes);
-    expect(JsonBody.ofText("[1]").encoded).toBe("[1]");
-    expect(body([1]).encoded).toBe("[1]");
+  it("keeps bytes that somebody made of it, beside its value", () => {
+    const made = body(["é"]);
+    made.keepBytes(Buffer.from('xx["é"]yy'), 2, 8);
+    expect(made.valueAlone).toBeUndefined();
+    expect(made.size).toBe(6);
+    expect(made.text).toBe('["é"]');
+    expect(made.value).toEqual(["é"]);
+    expect(Buffer.from(made.bytes).toString()).toBe('["é"]');
   });
 
   it("P3: equal means the same value, whatever the order of members or the spelling", () => {

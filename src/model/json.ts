@@ -53,6 +53,14 @@ export class JsonBody {
     return body;
   }
 
+  /** Keeps its UTF-8 JSON, which somebody has made: where it stands among bytes that must not change afterwards. */
+  keepBytes(source: SlicedBytes, from: number, to: number): void {
+    this.#bytes = source;
+    this.#size = to - from;
+    this.#from = from;
+    this.#to = to;
+  }
+
   /** Bytes of its JSON text; an estimate until the text is made. For bounds, not for billing. */
   get size(): number {
     return this.#size;
@@ -83,11 +91,6 @@ export class JsonBody {
       this.#from = -1;
     }
     return this.#bytes;
-  }
-
-  /** Its UTF-8 JSON in the form at hand: bytes if it came as bytes, else text. For those who copy it and move on. */
-  get encoded(): string | Uint8Array {
-    return this.#bytes === undefined ? this.text : this.bytes;
   }
 
   /** Bytes in which its UTF-8 JSON stands, from `from` to `to`, if there are any: for those who copy many and want no view of each. */

@@ -79,9 +79,9 @@ export interface Log {
 
   /**
    * Optional. The draft waits while an append is under way: a driver may make what it will need of it meanwhile. Most
-   * likely it is appended next.
+   * likely it is appended next, to `topic`.
    */
-  prepare?(draft: EventDraft): void;
+  prepare?(draft: EventDraft, topic: string): void;
 
   /** Never skips a committed event (P2). A topic or partition that was never written is an empty one. */
   read(topic: string, partition: number, options: ReadOptions): Promise<Page>;

@@ -183,7 +183,7 @@ class Encoder {
 
   #body(body: JsonBody): void {
     const value = body.valueAlone;
-    if (value === undefined) this.#encoded(body.encoded);
+    if (value === undefined) this.#encoded(body);
     else {
       this.#json.write(value, this.#target, this.#start, this.#at);
       this.#target = this.#json.target;
@@ -191,15 +191,18 @@ class Encoder {
     }
   }
 
-  #encoded(body: string | Uint8Array): void {
-    if (typeof body === "string") {
-      this.#need(body.length * 3);
-      this.#at += this.#target.write(body, this.#at, "utf8");
-    } else {
-      this.#need(body.length);
-      this.#target.set(body, this.#at);
-      this.#at += body.length;
+  #encoded(body: JsonBody): void {
+    const { source } = body;
+    if (source === undefined) {
+      const { text } = body;
+      this.#need(text.length * 3);
+      this.#at += this.#target.write(text, this.#at, "utf8");
+      return;
     }
+    const { from, to } = body;
+    this.#need(to - from);
+    this.#target.set(new Uint8Array(source.buffer, source.byteOffset + from, to - from), this.#at);
+    this.#at += to - from;
   }
 
   #sized(text: string): void {

@@ -3,6 +3,7 @@ import type { EventDraft, Seq, StoredEvent } from "../../model/event.js";
 import type { Fence } from "../../ports/groups.js";
 import type { AppendResult, HistoryOptions, Log, Page, PartitionHead, ReadOptions } from "../../ports/log.js";
 import { headsOfOne } from "../heads-of-one.js";
+import { WrittenBodies } from "../written-bodies.js";
 import { AskedTogether } from "./asked-together.js";
 import { BatchLog } from "./batches/log.js";
 import type { Connection } from "./connection.js";
@@ -19,6 +20,7 @@ export class LogByLayout implements Log {
   readonly #documents: MongoLog;
   readonly #batches: BatchLog;
   readonly #removed: RemovedTopics;
+  readonly #bodies = new WrittenBodies();
   readonly #heads: AskedTogether<string, HeadsByTopic>;
 
   constructor(connection: Connection, options: Omit<MongoLogOptions, "elsewhere">) {
@@ -50,9 +52,10 @@ export class LogByLayout implements Log {
     return await this.#log(traits).append(target, drafts, fence);
   }
 
-  /** Both layouts keep the payload's text, or the bytes it came in; to make it takes longer than all the rest. */
-  prepare({ body }: EventDraft): void {
-    void body.encoded;
+  /** A payload's JSON is made as its layout keeps it, as text or as bytes: that takes longer than all the rest. */
+  prepare({ body }: EventDraft, topic: string): void {
+    if (this.#traits.known(topic)?.layout === "batches") this.#bodies.write(body);
+    else void body.text;
   }
 
   async read(topic: string, partition: number, options: ReadOptions): Promise<Page> {

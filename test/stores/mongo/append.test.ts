@@ -185,7 +185,7 @@ describe.each(["documents", "batches"] as const)("a topic kept as %s", (layout) 
   describe("a draft that waited for its turn", () => {
     it("was prepared meanwhile, and is kept as any other", async () => {
       const waiting = draft({ id: "waited", payload: { price: 12.5, name: "Zoë", list: [1, null] } });
-      store.log.prepare?.(waiting);
+      store.log.prepare?.(waiting, TOPIC);
       // Its text is at hand: nothing but bytes are left to write.
       expect(waiting.body.valueAlone).toBeUndefined();
       await store.log.append(TOPIC, 0, [draft(), waiting]);

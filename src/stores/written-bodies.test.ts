@@ -1,0 +1,48 @@
+import { describe, expect, it } from "vitest";
+import { JsonBody } from "../model/json.js";
+import { WrittenBodies } from "./written-bodies.js";
+
+function body(value: unknown, size = JSON.stringify(value).length): JsonBody {
+  return JsonBody.ofFrozen(value, size);
+}
+
+describe("WrittenBodies", () => {
+  it("P1: what is written ahead is the very JSON of each, whatever comes before and after it", () => {
+    const written = new WrittenBodies();
+    const values = Array.from({ length: 2_000 }, (_, n) => ({
+      n,
+      text: "ü🙂\n".repeat(n % 40),
+      list: [n / 8, null],
+    }));
+    const bodies = values.map((value) => body(value));
+    for (const one of bodies) written.write(one);
+    for (const [n, one] of bodies.entries()) {
+      expect(Buffer.from(one.bytes).toString()).toBe(JSON.stringify(values[n]));
+      expect(one.size).toBe(Buffer.byteLength(JSON.stringify(values[n])));
+    }
+  });
+
+  it("makes room when a payload has many more bytes than was estimated", () => {
+    const written = new WrittenBodies();
+    const long = { text: "€".repeat(60_000) };
+    const bodies = [body([1]), body(long, 100), body([2])];
+    for (const one of bodies) written.write(one);
+    expect(bodies.map(({ value }) => value)).toEqual([[1], long, [2]]);
+    expect(bodies.map(({ bytes }) => Buffer.from(bytes).toString())).toEqual([
+      "[1]",
+      JSON.stringify(long),
+      "[2]",
+    ]);
+  });
+
+  it("leaves alone what has its text or its bytes, and what is large", () => {
+    const written = new WrittenBodies();
+    const text = JsonBody.ofText("[1, 2]");
+    const bytes = JsonBody.ofBytes(Buffer.from("[3]"));
+    const large = body({ text: "x".repeat(100_000) });
+    for (const one of [text, bytes, large]) written.write(one);
+    expect(text.source).toBeUndefined();
+    expect(Buffer.from(bytes.bytes).toString()).toBe("[3]");
+    expect(large.valueAlone).toBeDefined();
+  });
+});
