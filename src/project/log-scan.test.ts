@@ -25,15 +25,45 @@ it("lets others have their turn between pages, however fast the store is", async
   expect(turns).toBeGreaterThanOrEqual(EVENTS / PAGE);
 });
 
-async function filledLog(): Promise<Log> {
+it("P13: what is read ahead of a merge of many partitions is bounded for all of them together", async () => {
+  const partitions = 64;
+  const perPartition = 16;
+  const log = await filledLog({ partitions, events: perPartition, payload: "x".repeat(64_000) });
+  const stretches = Array.from({ length: partitions }, (_, partition) => ({
+    ...{ topic: "t", partition, after: 0, through: perPartition },
+  }));
+  const read = log.read.bind(log);
+  let held = 0;
+  let most = 0;
+  log.read = async (...wanted) => {
+    const page = await read(...wanted);
+    held += page.events.length;
+    most = Math.max(most, held);
+    return page;
+  };
+  let last = -1;
+  let seen = 0;
+  for await (const { ts } of scanMerged(log, stretches)) {
+    expect(ts).toBeGreaterThanOrEqual(last);
+    last = ts;
+    seen++;
+    held--;
+  }
+  expect(seen).toBe(partitions * perPartition);
+  expect(most * 64_000).toBeLessThan(16 * 1_048_576 + partitions * 64_000);
+});
+
+async function filledLog({ partitions = 1, events = EVENTS, payload = "" } = {}): Promise<Log> {
   const store = memoryStore();
   await store.open();
-  await store.registry.defineTopic({ name: "t", partitions: 1 });
-  const body = jsonBody(1, { maxBytes: 10, maxDepth: 1 });
-  const drafts = Array.from({ length: EVENTS }, (_, i) => ({
-    id: `e${i}`,
-    ...{ ts: i, key: undefined, meta: undefined, body, freshId: true },
-  }));
-  await store.log.append("t", 0, drafts);
+  await store.registry.defineTopic({ name: "t", partitions });
+  const body = jsonBody(payload, { maxBytes: 100_000, maxDepth: 1 });
+  for (let partition = 0; partition < partitions; partition++) {
+    const drafts = Array.from({ length: events }, (_, i) => ({
+      id: `e${partition}-${i}`,
+      ...{ ts: i, key: undefined, meta: undefined, body, freshId: true },
+    }));
+    await store.log.append("t", partition, drafts);
+  }
   return store.log;
 }

@@ -2,6 +2,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { BusError } from "../model/errors.js";
 import type { Seq, StoredEvent } from "../model/event.js";
+import { mapAtMost } from "../model/map-at-most.js";
 import type { Log, Page } from "../ports/log.js";
 
 export interface Stretch {
@@ -15,11 +16,17 @@ export interface Stretch {
 export interface ScanOptions {
   /** Events a page. Default 500. */
   readonly pageSize?: number;
+  /** Bytes a page, unless its first event alone has more. Default 4 MiB. */
+  readonly pageBytes?: number;
   readonly signal?: AbortSignal;
 }
 
 const PAGE_EVENTS = 500;
 const PAGE_BYTES = 4 * 1_048_576;
+/** Of all partitions that are merged, in memory at once (P13). */
+const MERGED_BYTES = 16 * 1_048_576;
+/** First pages that are asked for at once. */
+const PAGES_AT_ONCE = 16;
 
 /**
  * The pages of a stretch, in order. `through` of the last one is that of the stretch, unless the signal aborted: then
@@ -32,8 +39,9 @@ export async function* scanPages(
 ): AsyncGenerator<Page> {
   const { topic, partition, through } = stretch;
   const limit = options.pageSize ?? PAGE_EVENTS;
+  const maxBytes = options.pageBytes ?? PAGE_BYTES;
   for (let after = stretch.after; after < through && !options.signal?.aborted; ) {
-    const page = await log.read(topic, partition, { after, limit, maxBytes: PAGE_BYTES });
+    const page = await log.read(topic, partition, { after, limit, maxBytes });
     if (page.through <= after) {
       // Readers of a replicated store may lag behind its head for a moment; an end that is none must not pass for one.
       throw new BusError(
@@ -64,12 +72,13 @@ export async function* scanMerged(
   stretches: readonly Stretch[],
   options: ScanOptions = {},
 ): AsyncGenerator<StoredEvent> {
+  const pageBytes = Math.min(PAGE_BYTES, Math.ceil(MERGED_BYTES / stretches.length));
   const lanes: Lane[] = stretches.map((stretch) => ({
-    pages: scanPages(log, stretch, options),
+    pages: scanPages(log, stretch, { pageBytes, ...options }),
     events: [],
     next: 0,
   }));
-  for (const lane of lanes) await turnPage(lane);
+  await mapAtMost(PAGES_AT_ONCE, lanes, turnPage);
   for (let open = lanes.filter(hasEvents); ; ) {
     const lane = earliest(open);
     if (lane === undefined) return;
