@@ -32,6 +32,8 @@ const EVENTS = 10_000;
 /** So many that what the compiler still does meanwhile is little of it. */
 const SPREAD_EVENTS = 100_000;
 const MANY = 1_000;
+/** Among 64 partitions an append carries 256 events then, not 16: what is left is what partitions cost, not small appends. */
+const MANY_IN_FLIGHT = 16_384;
 
 const folder = mkdtempSync(join(tmpdir(), "promethean-bench-"));
 process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
@@ -47,6 +49,8 @@ const amongTopics = (n: number): string => `publish to handled, by topics: ${sho
 const inRuns = (n: number): string =>
   `publish to handled, by topics, ${shown(WINDOW)} events of one after the other: ${shown(n)}`;
 const amongPartitions = (n: number): string => `publish to handled, by partitions: ${n}`;
+const amongPartitionsFull = (n: number): string =>
+  `publish to handled, by partitions, ${shown(MANY_IN_FLIGHT)} events in flight: ${n}`;
 const byGroups = (n: number): string => `publish to handled, by groups: ${n}`;
 
 const cost = (name: string, measure: Case["measure"]): Case => ({ name, unit: "µs/event", measure });
@@ -65,7 +69,11 @@ function indexedCase(name: string, kind: Indexed, size: number): Case {
 
 function spreadCase(name: string, load: Partial<Spread>): Case {
   return cost(name, () =>
-    endToEnd(folder, { topics: 1, partitions: 1, groups: 1, run: 1, ...load }, SPREAD_EVENTS),
+    endToEnd(
+      folder,
+      { topics: 1, partitions: 1, groups: 1, run: 1, inFlight: WINDOW, ...load },
+      SPREAD_EVENTS,
+    ),
   );
 }
 
@@ -96,6 +104,9 @@ export const suite: Suite = {
     ...TOPICS.map((topics) => spreadCase(amongTopics(topics), { topics })),
     spreadCase(inRuns(MANY), { topics: MANY, run: WINDOW }),
     ...PARTITIONS.map((partitions) => spreadCase(amongPartitions(partitions), { partitions })),
+    ...[1, 64].map((partitions) =>
+      spreadCase(amongPartitionsFull(partitions), { partitions, inFlight: MANY_IN_FLIGHT }),
+    ),
     ...GROUPS.map((groups) => spreadCase(byGroups(groups), { groups })),
     idleCase(`${shown(MANY)} idle groups`, { topics: 1, groups: MANY }),
     idleCase(`1 group of ${shown(MANY)} idle topics`, { topics: MANY, groups: 1 }),
@@ -108,6 +119,7 @@ export const suite: Suite = {
     growth(amongTopics, 1, 1_000, 1.15),
     { name: `${inRuns(MANY)} / 1`, of: inRuns(MANY), to: amongTopics(1), atMost: 1.15 },
     growth(amongPartitions, 1, 64, 1.15),
+    growth(amongPartitionsFull, 1, 64, 1.15),
     growth(byGroups, 1, 10, 3),
   ],
 };

@@ -135,6 +135,8 @@ export interface Spread {
   readonly groups: number;
   /** Events of one topic before the next has its turn: as many as one append holds, or one. */
   readonly run: number;
+  /** Events that are published before the first of them is awaited. */
+  readonly inFlight: number;
 }
 
 /** Processor time of an event from its publish until every group has handled it, spread evenly over the topics. */
@@ -152,7 +154,7 @@ export async function endToEnd(folder: string, spread: Spread, events: number): 
     for (let group = 0; group < spread.groups; group++)
       await bus.subscribe(names, `group-${group}`, () => handled.one());
     const sendAll = (count: number): Promise<void> =>
-      windowed(count, WINDOW, (n) =>
+      windowed(count, spread.inFlight, (n) =>
         bus.publish(names[Math.floor(n / spread.run) % names.length] as string, payloadOf(n), {
           key: keyOf(n),
         }),
