@@ -227,9 +227,15 @@ class Rebuild {
     } finally {
       await stop();
       // Nobody goes on with it, and a group that stands still would hold retention back.
-      if (!kept) await this.#remove(build);
-      else if (!switched) await this.#removeGroup(build);
+      if (kept && !switched) await this.#removeGroup(build);
+      else if (!kept && !(await this.#hasCounted(build))) await this.#remove(build);
     }
+  }
+
+  /** What failed may have been no more than the answer of the switch, or what comes behind it. */
+  async #hasCounted(build: string): Promise<boolean> {
+    const { current, previous } = await readPointer(this.#host.store.registry, this.#projection.name);
+    return current === build || previous === build;
   }
 
   /** Tables and group of a build. */
@@ -279,7 +285,7 @@ class Rebuild {
   ): Promise<void> {
     const { registry } = this.#host.store;
     const { name } = this.#projection;
-    const { current, previous } = this.#pointer;
+    const { current } = this.#pointer;
     for (const view of compared.keys()) if (view !== name) await sharePointer(registry, view, name);
     await stop();
     const replayed = await this.#projection.replayed(build);
@@ -292,7 +298,7 @@ class Rebuild {
       const details = { from: this.#tableOf(view, current), to: this.#tableOf(view, build), ...counts };
       await audit(this.#host, this.#options.actor ?? "bus", "view.rebuild", view, details);
     }
-    await this.#removeOlder(previous);
+    await this.#removeOlder();
   }
 
   /** Whoever switches first wins; the others have compared with what no longer counts. */
@@ -305,13 +311,21 @@ class Rebuild {
     );
   }
 
-  /** The build before the one before, and what rebuilds left behind that never came to count. */
-  async #removeOlder(previous: string | null): Promise<void> {
-    const { name } = this.#projection;
+  /** The build before the one before, and what rebuilds left behind that never came to count, or came to no end. */
+  async #removeOlder(): Promise<void> {
+    const { documents, groups } = this.#host.store;
+    const { name, topic } = this.#projection;
+    const views = await this.#projection.views();
+    const tables = new Set((await documents.views()).map(({ view }) => view));
+    const fed = new Set((await groups.list(topic)).map(({ group }) => group));
     const counted = numberOf(this.#pointer.current, name);
-    const first = Math.min(counted, previous === null ? counted : numberOf(previous, name));
-    for (let number = first; number < this.#pointer.number; number++)
-      if (number !== counted) await this.#remove(buildName(name, number));
+    for (let number = 1; number < this.#pointer.number; number++) {
+      const build = buildName(name, number);
+      const isThere =
+        fed.has(this.#projection.group(build)) ||
+        views.some((view) => tables.has(this.#tableOf(view, build)));
+      if (isThere && number !== counted) await this.#remove(build);
+    }
   }
 
   #result(build: string, switched: boolean, compared: ReadonlyMap<string, Comparison>): RebuildResult {

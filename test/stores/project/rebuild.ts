@@ -5,6 +5,7 @@ import { compactNow } from "../../../src/project/compactor.js";
 import { viewAt } from "../../../src/project/past-view.js";
 import { rebuildView, rollbackView } from "../../../src/project/rebuild.js";
 import { startTransactionalProjector } from "../../../src/project/transactional.js";
+import { interceptStore } from "../../../src/testing/store-calls.js";
 import type { ProjectBench } from "./bench.js";
 import { describeEffects } from "./rebuild-effects.js";
 import { traffic } from "./traffic.js";
@@ -109,6 +110,38 @@ export function describeRebuild(bench: ProjectBench): void {
       expect(tables.filter((table) => table.startsWith(view))).toEqual([view]);
       const groups = (await bench.store.groups.list(topic)).map(({ group }) => group);
       expect(groups).not.toContain(`changelog:${view}__2`);
+      await projector.stop();
+    });
+
+    it("the build that counts stays, whatever fails behind the switch, and what was not tidied up goes with the next one", async () => {
+      const { bus, store } = bench;
+      const topic = await bench.topic();
+      const view = `tidied-${topic}`;
+      const projector = await startChangelogProjector(bus, { topic, view });
+      await bench.publish(topic, [{ payload: { n: 1 }, key: "k" }]);
+      await bench.drained(topic, `changelog:${view}`);
+      await (await rebuildView(bus, view)).result;
+      const away = new Error("the store is away");
+      const failing = interceptStore(store, {
+        around: (call, proceed) => {
+          if (call.name === "registry.audit" && call.args[0].target === view) throw away;
+          return proceed();
+        },
+      });
+      await expect((await rebuildView(bench.hostOn(failing), view)).result).rejects.toMatchObject({
+        cause: away,
+      });
+      const tables = async (): Promise<string[]> =>
+        (await store.documents.views()).map((one) => one.view).filter((table) => table.startsWith(view));
+      const groups = async (): Promise<string[]> =>
+        (await store.groups.list(topic)).map(({ group }) => group).sort();
+      expect(await tables()).toEqual([view, `${view}__2`, `${view}__3`]);
+      await bench.publish(topic, [{ payload: { n: 2 }, key: "k" }]);
+      await bench.drained(topic, `changelog:${view}__3`);
+      await expect.poll(async () => (await bus.view(view).get("k"))?.n).toBe(2);
+      expect(await (await rebuildView(bus, view)).result).toMatchObject({ from: `${view}__3`, same: 1 });
+      expect(await tables()).toEqual([`${view}__3`, `${view}__4`]);
+      expect(await groups()).toEqual([`changelog:${view}__3`, `changelog:${view}__4`]);
       await projector.stop();
     });
 
