@@ -16,6 +16,11 @@ export function deadLetterId(topic: string, group: string, sourceId: string): st
   return uuidOf(JSON.stringify(["dead-letter", topic, group, sourceId]));
 }
 
+/** Id of the one event as which a dead letter comes back to a topic. */
+export function comebackId(letterId: string, target: string): string {
+  return derivedId("redrive", letterId, target);
+}
+
 function uuidOf(name: string): string {
   const digest = hash("sha1", withNamespace(name), "hex");
   const variant = ((Number.parseInt(digest.charAt(16), 16) & 3) | 8).toString(16);

@@ -2,7 +2,7 @@
  * Dead letters on their way back: published in order, many at a time, then written down as redriven. Each has one id under which
  * it comes back, so that it does not matter how often, or in which company, it was tried (P3).
  */
-import { derivedId } from "../model/derived-id.js";
+import { comebackId } from "../model/derived-id.js";
 import type { EventRecord } from "../model/event.js";
 import type { PublishItem } from "../model/event-bus.js";
 import { firstSeqHeader, type Redriven, redriveHeaders, withoutRedrive } from "../model/redrive.js";
@@ -107,9 +107,11 @@ function itemOf(
   const only = allGroups || target !== topic ? undefined : { [REDRIVE_GROUP_HEADER]: origin.group };
   const which = only && key === event.key ? firstSeqHeader(event) : undefined;
   return {
-    id: derivedId("redrive", letter.id, target),
+    id: comebackId(letter.id, target),
     payload: changed.payload,
     ...(key === undefined ? undefined : { key }),
+    // It may have been put there by hand, and what waits for it waits there.
+    ...(target === topic && key === event.key ? { partition: origin.partition } : undefined),
     ...(event.tags === undefined ? undefined : { tags: event.tags }),
     ...(event.sid === undefined ? undefined : { sid: event.sid }),
     caused_by: [letter.id, event.id],

@@ -176,6 +176,7 @@ async function publishEnd(host: Host, topic: string, letter: Letter, end: Redriv
   await host.publish(topic, event.payload, {
     id: derivedId("redrive", letter.id, `end ${end.after}`),
     ...(event.key === undefined ? undefined : { key: event.key }),
+    partition: letter.origin.partition,
     caused_by: [letter.id, event.id],
     headers: { ...withoutRedrive(event.headers), ...redriveHeaders(end) },
   });

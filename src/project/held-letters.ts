@@ -3,6 +3,7 @@
  * one before it, so that the group lets none in before its turn (consume/hold.ts). A letter that fails again is a new
  * letter in its old place. One that is passed over keeps all behind it where they are.
  */
+import { comebackId } from "../model/derived-id.js";
 import type { Seq } from "../model/event.js";
 import type { Redriven } from "../model/redrive.js";
 import type { Cursor } from "../ports/groups.js";
@@ -37,7 +38,8 @@ export class Chains {
     const name = `${group}\n${letter.key}`;
     const chain = this.#chains.get(name) ?? { group, key: letter.key, letters: [] };
     this.#chains.set(name, chain);
-    const { id, status, partition, seq, hold } = letter;
+    const { id, partition, seq, hold } = letter;
+    const status = isElsewhere(letter) ? "discarded" : letter.status;
     chain.letters.push({ id, status, root: hold.root, waiting: hold.waiting, partition, seq });
   }
 
@@ -47,6 +49,11 @@ export class Chains {
     for (const { letters } of chains) letters.sort((a, b) => a.root - b.root || a.seq - b.seq);
     return chains;
   }
+}
+
+/** It went to another topic: to those that wait for it in its own, it is as good as discarded. */
+function isElsewhere({ id, status, outcome, origin }: Letter): boolean {
+  return status === "redriven" && outcome !== comebackId(id, origin.topic);
 }
 
 /** The open letters in their order, each with what the group is told when it comes back. */

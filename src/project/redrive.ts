@@ -160,16 +160,16 @@ class RedriveRun {
   async all(): Promise<number> {
     const { topic, dryRun } = this.#options;
     this.#compacted = (await this.#host.store.registry.topic(this.#target))?.compaction === true;
+    const touched = new Set<string>();
     try {
       await this.#read(async (letter) => {
         if (fits(letter, this.#options) && !this.#over) await this.#redriveOne(letter, null);
       });
+      for (const chain of this.#chains.all()) if (await this.#redriveChain(chain)) touched.add(nameOf(chain));
     } finally {
       // Also those before one that could not be redriven.
       if (this.#options.signal?.aborted !== true) await this.#comebacks.flush();
     }
-    const touched = new Set<string>();
-    for (const chain of this.#chains.all()) if (await this.#redriveChain(chain)) touched.add(nameOf(chain));
     if (dryRun || touched.size === 0) return 0;
     if (this.#target === topic) return this.#release(touched);
     await endChains(this.#host, topic, (letter) => touched.has(keyName(letter)));

@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { Bus } from "../../../src/bus/bus.js";
 import type { Stop } from "../../../src/model/event-bus.js";
+import { jumpHash } from "../../../src/model/partition.js";
 import { deadLetters, discardDeadLetters } from "../../../src/project/dead-letters.js";
 import { redrive } from "../../../src/project/redrive.js";
 import type { ProjectBench } from "./bench.js";
@@ -116,6 +117,73 @@ export function describeHeldKeys(bench: ProjectBench): void {
       await expect.poll(async () => (await why(topic))?.held).toEqual([]);
       await publishAll(topic, ["a4"]);
       await expect.poll(() => handled).toEqual(["a2", "a4"]);
+      await stop();
+    });
+
+    it("P4: letters that go to another topic go in order, and set their key free", async () => {
+      const topic = await bench.topic();
+      const elsewhere = await bench.topic();
+      const broken = new Set<unknown>(["a1"]);
+      const handled: unknown[] = [];
+      const stop = await keeper(bench.bus, topic, broken, handled);
+      await publishAll(topic, ["a1", "a2", "a3"]);
+      await bench.drained(topic, GROUP);
+      const half = { topic, to: elsewhere, limit: 2 };
+      expect(await redrive(bench.bus, half)).toEqual({ topic, redriven: 2, passedOver: 0, superseded: 0 });
+      expect(await openLetters(topic)).toEqual(["a3"]);
+      expect((await why(topic))?.held).toHaveLength(1);
+      expect(await redrive(bench.bus, { topic, to: elsewhere })).toMatchObject({ redriven: 1 });
+      expect((await bench.events(elsewhere)).map(({ payload }) => payload)).toEqual(["a1", "a2", "a3"]);
+      await expect.poll(async () => (await why(topic))?.held).toEqual([]);
+      await publishAll(topic, ["a4"]);
+      await expect.poll(() => handled).toEqual(["a4"]);
+      await stop();
+    });
+
+    it("P4: what went to another topic is not waited for by those that come back behind it", async () => {
+      const topic = await bench.topic();
+      const elsewhere = await bench.topic();
+      const broken = new Set<unknown>(["a1"]);
+      const handled: unknown[] = [];
+      const stop = await keeper(bench.bus, topic, broken, handled);
+      await publishAll(topic, ["a1", "a2"]);
+      await bench.drained(topic, GROUP);
+      await redrive(bench.bus, { topic, to: elsewhere, limit: 1 });
+      expect(await redrive(bench.bus, { topic })).toEqual({
+        topic,
+        redriven: 1,
+        passedOver: 0,
+        superseded: 0,
+      });
+      expect(handled).toEqual(["a2"]);
+      expect((await why(topic))?.held).toEqual([]);
+      await stop();
+    });
+
+    it("P4: letters come back to the partition that their events were put into by hand", async () => {
+      const topic = await bench.topic({ partitions: 4 });
+      const broken = new Set<unknown>(["a1"]);
+      const handled: unknown[] = [];
+      const stop = await keeper(bench.bus, topic, broken, handled);
+      const partition = (jumpHash("a", 4) + 1) % 4;
+      const put = (payload: string) => bench.bus.publish(topic, payload, { key: "a", partition });
+      for (const payload of ["a1", "a2"]) await put(payload);
+      await bench.drained(topic, GROUP);
+      broken.clear();
+      expect(await redrive(bench.bus, { topic })).toEqual({
+        topic,
+        redriven: 2,
+        passedOver: 0,
+        superseded: 0,
+      });
+      await put("a3");
+      await expect.poll(() => handled).toEqual(["a1", "a2", "a3"]);
+      broken.add("b1");
+      await put("b1");
+      await bench.drained(topic, GROUP);
+      await discardDeadLetters(bench.bus, topic, { reason: "enough" });
+      await put("a4");
+      await expect.poll(() => handled).toEqual(["a1", "a2", "a3", "a4"]);
       await stop();
     });
 
