@@ -20,6 +20,7 @@ import { type BroughtBack, type Chain, Chains, standingOf, turnsOf } from "./hel
 import { checkHost, type Host } from "./host.js";
 import { letterAt, lettersBehind } from "./letter-reading.js";
 import { checkFunctions, checkObject, checkRange } from "./option-checks.js";
+import { isSuperseded } from "./superseded.js";
 import { GatheredWrites, type Transaction } from "./transaction.js";
 import { ViewPointers } from "./view-pointer.js";
 
@@ -230,7 +231,8 @@ class RedriveRun {
     const { transform, dryRun, rate, signal } = this.#options;
     const untouched = letter.incomplete ? null : letter.event;
     const changed = transform === undefined ? untouched : transform(letter.event, letter);
-    const superseded = this.#compacted && (await isSuperseded(this.#host, this.#target, letter));
+    const { log } = this.#host.store;
+    const superseded = this.#compacted && (await isSuperseded(log, letter, this.#target));
     if (changed === null || superseded) {
       this.counts.passedOver++;
       if (superseded) this.counts.superseded++;
@@ -265,12 +267,6 @@ class RedriveRun {
 
 function nameOf({ group, key }: Chain): string {
   return `${group}\n${key}`;
-}
-
-async function isSuperseded(host: Host, topic: string, letter: Letter): Promise<boolean> {
-  if (letter.key === undefined) return false;
-  const newest = (await host.store.log.latestByKey(topic, [letter.key])).get(letter.key);
-  return newest !== undefined && newest.id !== letter.event.id;
 }
 
 /** Runs the handler on one event without keeping what it writes. */

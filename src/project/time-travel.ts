@@ -140,7 +140,7 @@ const FIRST_PAGE = 8;
 const LAST_PAGE = 512;
 
 /** The events of a key from the newest to the oldest, in growing pages: the wanted one is mostly near the end. */
-async function* newestFirst(log: Log, topic: string, key: string): AsyncGenerator<StoredEvent> {
+export async function* newestFirst(log: Log, topic: string, key: string): AsyncGenerator<StoredEvent> {
   let through: Seq | undefined;
   // Of a key that was spread over partitions by hand, several may have the same seq.
   let seenThere = new Set<number>();

@@ -8,6 +8,7 @@ import {
   summarizeDeadLetters,
 } from "../../../src/project/dead-letters.js";
 import { redrive } from "../../../src/project/redrive.js";
+import { interceptStore } from "../../../src/testing/store-calls.js";
 import type { ProjectBench } from "./bench.js";
 
 interface BrokenMailer {
@@ -255,6 +256,60 @@ export function describeDeadLetters(bench: ProjectBench): void {
       await bus.publish(topic, "new", { key: "k" });
       expect(await redrive(bus, { topic })).toMatchObject({ redriven: 0, superseded: 1 });
       expect((await bus.latestByKey(topic, ["k"])).k?.payload).toBe("new");
+      await stop();
+    });
+
+    it("P11: on a compacted topic an event comes back for each group that gave it up, also after a redrive that was cut off", async () => {
+      const { bus } = bench;
+      const topic = await bench.topic({ compaction: true });
+      let broken = true;
+      const handled: string[] = [];
+      const stops = ["ann", "bob"].map((group) =>
+        bus.subscribe<string>(
+          topic,
+          group,
+          ({ payload }) => {
+            if (broken) throw new Fatal("not yet");
+            handled.push(`${group} ${payload}`);
+          },
+          { from: "earliest" },
+        ),
+      );
+      for (const stop of stops) await stop;
+      for (const payload of ["v1", "v2"]) await bus.publish(topic, payload, { key: "k" });
+      await expect.poll(async () => (await openLetters(topic)).length, { timeout: 30_000 }).toBe(4);
+      broken = false;
+      const away = new Error("the store is away");
+      const cutOff = interceptStore(bench.store, {
+        around: (call, proceed) => (call.name === "documents.write" ? Promise.reject(away) : proceed()),
+      });
+      await expect(redrive(bench.hostOn(cutOff), { topic })).rejects.toBe(away);
+      // Of each group the older one was overtaken.
+      expect(await redrive(bus, { topic })).toMatchObject({ redriven: 2, passedOver: 2, superseded: 2 });
+      await expect.poll(() => handled.sort(), { timeout: 30_000 }).toEqual(["ann v2", "bob v2"]);
+      expect(await redrive(bus, { topic })).toMatchObject({ redriven: 0, superseded: 2 });
+      for (const stop of stops) await (await stop)();
+    });
+
+    it("P11: in a compacted topic that they go to, the newest of a key stays the newest", async () => {
+      const { bus } = bench;
+      const topic = await bench.topic();
+      const to = await bench.topic({ compaction: true });
+      const refuse = (): never => {
+        throw new Fatal("no");
+      };
+      const stop = await bus.subscribe(topic, "g", refuse, { from: "earliest" });
+      for (const payload of ["v1", "v2", "v3"]) await bus.publish(topic, payload, { key: "k" });
+      await expect.poll(async () => (await openLetters(topic)).length, { timeout: 30_000 }).toBe(3);
+      expect(await redrive(bus, { topic, to, limit: 1 })).toMatchObject({ redriven: 1, superseded: 0 });
+      const filter = (letter: Letter): boolean => letter.event.payload === "v3";
+      expect(await redrive(bus, { topic, to, filter })).toMatchObject({ redriven: 1, superseded: 0 });
+      expect(await redrive(bus, { topic, to })).toMatchObject({ redriven: 0, superseded: 1 });
+      expect((await bus.latestByKey(to, ["k"])).k?.payload).toBe("v3");
+      await bus.publish(to, "theirs", { key: "k" });
+      await bus.publish(topic, "v4", { key: "k" });
+      await expect.poll(async () => (await openLetters(topic)).length, { timeout: 30_000 }).toBe(2);
+      expect(await redrive(bus, { topic, to })).toMatchObject({ redriven: 0, superseded: 2 });
       await stop();
     });
   });
