@@ -189,13 +189,20 @@ function writeOf<T>(
   options: ChangelogOptions<T>,
   nowMs: number,
 ): DocumentWrite | null {
-  const key = options.keyOf === undefined ? event.key : (options.keyOf(event) ?? undefined);
-  if (key === undefined || key === "") return null;
-  if (typeof key !== "string") throw refused(event, "keyOf", "a string");
+  const key = keyIn(event, options);
+  if (key === null) return null;
   const version = options.versionOf?.(event) ?? firstSeqOf(event);
   if (!Number.isFinite(version)) throw refused(event, "versionOf", "a number");
   if (deletes(event, options)) return { op: "delete", key, version, ts: Math.max(event.ts, nowMs) };
   return { op: "upsert", key, version, ts: event.ts, fields: fieldsOf(event, options) };
+}
+
+/** Null if the event is passed over. */
+export function keyIn<T>(event: EventRecord<T>, options: Pick<ChangelogOptions<T>, "keyOf">): string | null {
+  const key = options.keyOf === undefined ? event.key : (options.keyOf(event) ?? undefined);
+  if (key === undefined || key === "") return null;
+  if (typeof key !== "string") throw refused(event, "keyOf", "a string");
+  return key;
 }
 
 function refused({ id }: EventRecord, option: string, wanted: string): BusError {

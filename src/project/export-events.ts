@@ -4,7 +4,7 @@ import { checkOptionNames, namesOf } from "../model/known-options.js";
 import type { TopicRef } from "../model/topic.js";
 import type { Host } from "./host.js";
 import { scanMerged } from "./log-scan.js";
-import { checkFunctions, checkRange } from "./option-checks.js";
+import { checkCount, checkFunctions, checkRange } from "./option-checks.js";
 import { knownTopic } from "./time-travel.js";
 import { floorsAt, type Position } from "./topic-position.js";
 
@@ -44,7 +44,7 @@ export async function* exportEvents(
   const { name, partitions } = await knownTopic(host, topic);
   const { log } = host.store;
   const { from = "earliest", untilTs = Number.POSITIVE_INFINITY, filter, partition: only } = options;
-  checkRange("limit", options.limit, 0);
+  checkCount("limit", options.limit, 0);
   checkRange("untilTs", untilTs, 0);
   checkRange("partition", only, 0, partitions - 1);
   checkFunctions({ filter });

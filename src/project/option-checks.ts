@@ -19,6 +19,13 @@ export function checkRange(
   throw wrong(`${name} must be a number of ${min} or more${upTo}`);
 }
 
+/** As `checkRange`, of what is counted. */
+export function checkCount(name: string, value: number | undefined, min: number, max?: number): void {
+  checkRange(name, value, min, max);
+  if (value === undefined || value === Number.POSITIVE_INFINITY || Number.isInteger(value)) return;
+  throw wrong(`${name} must be a whole number`);
+}
+
 /** Those that are given must be functions. */
 export function checkFunctions(options: Readonly<Record<string, unknown>>): void {
   for (const [name, value] of Object.entries(options))

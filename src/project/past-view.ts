@@ -8,16 +8,17 @@ import type { EventRecord, Seq, StoredEvent } from "../model/event.js";
 import type { JsonObject } from "../model/json.js";
 import { checkOptionNames, namesOf } from "../model/known-options.js";
 import { snapshotTopic, type TopicConfig } from "../model/topic.js";
+import type { DocumentWrite } from "../ports/documents.js";
 import type { PartitionHead } from "../ports/log.js";
-import { CHANGELOG_OPTIONS, lastWrites } from "./changelog.js";
+import { CHANGELOG_OPTIONS, keyIn, lastWrites } from "./changelog.js";
 import { checkHost, type Host } from "./host.js";
 import { KeyWindow } from "./key-window.js";
 import { compactionReached } from "./log-compactor.js";
 import { scanPages } from "./log-scan.js";
-import { checkFunctions, checkRange } from "./option-checks.js";
+import { checkCount, checkFunctions } from "./option-checks.js";
 import { readMarks, type SnapshotMark, sourceOf } from "./snapshot.js";
 import { isRepeat } from "./snapshotter.js";
-import { knownTopic, stateAt, timeOf } from "./time-travel.js";
+import { knownTopic, newestAt, timeOf } from "./time-travel.js";
 import { checkViewName, toRecord, type ViewRecord } from "./view.js";
 import { type ViewSource, viewSource } from "./view-definitions.js";
 import { checkKey } from "./view-query.js";
@@ -79,20 +80,20 @@ export class PastView<D = JsonObject, T = unknown> {
   async get(key: string): Promise<ViewRecord<D> | null> {
     checkKey(key);
     if (followsKeys(this.#source)) {
-      const event = await stateAt<T>(this.#host, this.#topic.name, key, this.ts);
-      return event === null ? null : this.#document(event);
+      const counts = (event: StoredEvent): boolean => this.#writeOf(event) !== undefined;
+      const event = await newestAt(this.#host, this.#topic, { key, ts: this.ts, counts });
+      return documentOf(event === null ? undefined : this.#writeOf(event));
     }
-    const window = new KeyWindow<StoredEvent>({ only: key, maxKeys: 1, maxBytes: WINDOW_BYTES });
+    const window = new KeyWindow<DocumentWrite>({ only: key, maxKeys: 1, maxBytes: WINDOW_BYTES });
     await this.#fill(window);
-    const [entry] = window.close().entries;
-    return entry === undefined ? null : this.#document(entry.value.record as EventRecord<T>);
+    return documentOf(window.close().entries[0]?.value);
   }
 
   /** A page of documents, by key. */
   async find(options: PastFindOptions<D> = {}): Promise<PastPage<D>> {
     checkOptionNames("find in a view as it was", options, FIND_OPTIONS);
     const { limit = 50, after, filter = () => true } = options;
-    checkRange("limit", limit, 1, 1_000);
+    checkCount("limit", limit, 1, 1_000);
     checkFunctions({ filter });
     if (after !== undefined && typeof after !== "string") {
       throw new BusError("INVALID_OPTION", "after is the `next` of the page before");
@@ -113,11 +114,11 @@ export class PastView<D = JsonObject, T = unknown> {
 
   async *#documents(start: string | undefined): AsyncGenerator<ViewRecord<D>> {
     for (let after = start; ; ) {
-      const window = new KeyWindow<StoredEvent>({ after, maxKeys: WINDOW_KEYS, maxBytes: WINDOW_BYTES });
+      const window = new KeyWindow<DocumentWrite>({ after, maxKeys: WINDOW_KEYS, maxBytes: WINDOW_BYTES });
       await this.#fill(window);
       const { entries, more } = window.close();
       for (const { value } of entries) {
-        const document = this.#document(value.record as EventRecord<T>);
+        const document = documentOf<D>(value);
         if (document !== null) yield document;
       }
       if (!more) return;
@@ -126,7 +127,7 @@ export class PastView<D = JsonObject, T = unknown> {
   }
 
   /** Offers the events that are not newer than the time, from the log or the snapshot; the newest of a key stands. */
-  async #fill(window: KeyWindow<StoredEvent>): Promise<void> {
+  async #fill(window: KeyWindow<DocumentWrite>): Promise<void> {
     const { store } = this.#host;
     const snapshot = await store.registry.topic(snapshotTopic(this.#topic.name));
     const heads = await store.log.heads(this.#topic.name);
@@ -147,7 +148,7 @@ export class PastView<D = JsonObject, T = unknown> {
     }
   }
 
-  async #offerEntries(window: KeyWindow<StoredEvent>, partition: number, through: Seq): Promise<void> {
+  async #offerEntries(window: KeyWindow<DocumentWrite>, partition: number, through: Seq): Promise<void> {
     const topic = snapshotTopic(this.#topic.name);
     const stretch = { topic, partition, after: 0, through };
     for await (const page of scanPages(this.#host.store.log, stretch)) {
@@ -158,7 +159,7 @@ export class PastView<D = JsonObject, T = unknown> {
     }
   }
 
-  async #offerEvents(window: KeyWindow<StoredEvent>, head: PartitionHead, after: Seq): Promise<void> {
+  async #offerEvents(window: KeyWindow<DocumentWrite>, head: PartitionHead, after: Seq): Promise<void> {
     const stretch = { topic: this.#topic.name, partition: head.partition, after, through: head.head };
     for await (const page of scanPages(this.#host.store.log, stretch)) {
       for (const event of page.events) {
@@ -167,12 +168,22 @@ export class PastView<D = JsonObject, T = unknown> {
     }
   }
 
-  #offer(window: KeyWindow<StoredEvent>, event: StoredEvent): void {
-    const { keyOf, versionOf } = this.#source;
-    const key = keyOf === undefined ? event.key : keyOf(event.record as EventRecord<T>);
-    if (key === undefined || key === "" || !window.wants(key)) return;
-    const version = versionOf?.(event.record as EventRecord<T>) ?? event.seq;
-    window.offer({ key, version, value: event, bytes: event.size });
+  #offer(window: KeyWindow<DocumentWrite>, event: StoredEvent): void {
+    const write = this.#writeOf(event, (key) => window.wants(key));
+    if (write === undefined) return;
+    const version = this.#source.versionOf?.(event.record as EventRecord<T>) ?? event.seq;
+    window.offer({ key: write.key, version, value: write, bytes: event.size });
+  }
+
+  /** What the projector made of it, if anything: not of what it passed over, and not of what it gave up. */
+  #writeOf(event: StoredEvent, wants: (key: string) => boolean = () => true): DocumentWrite | undefined {
+    const record = event.record as EventRecord<T>;
+    try {
+      const key = keyIn(record, this.#source);
+      return key !== null && wants(key) ? lastWrites([record], this.#source)[0] : undefined;
+    } catch {
+      return undefined;
+    }
   }
 
   /** The newest mark whose events all stood at the time and whose entries are all still there. */
@@ -186,13 +197,12 @@ export class PastView<D = JsonObject, T = unknown> {
     const reached = await compactionReached(this.#host, snapshotTopic(this.#topic.name), partition);
     return reached <= mark.entry;
   }
+}
 
-  #document(event: EventRecord<T>): ViewRecord<D> | null {
-    const [write] = lastWrites([event], this.#source);
-    if (write === undefined || write.op !== "upsert") return null;
-    const { key, version = event.seq, ts, fields } = write;
-    return toRecord<D>({ key, version, ts, fields });
-  }
+function documentOf<D>(write: DocumentWrite | undefined): ViewRecord<D> | null {
+  if (write?.op !== "upsert") return null;
+  const { key, version = 0, ts, fields } = write;
+  return toRecord<D>({ key, version, ts, fields });
 }
 
 /** Only then does the newest event of a key say all about one document, as snapshots and the index by key need it. */

@@ -19,7 +19,7 @@ import { checkKnown, endChains, fits, keyName, type Letter, type LetterQuery } f
 import { type BroughtBack, type Chain, Chains, standingOf, turnsOf } from "./held-letters.js";
 import { checkHost, type Host } from "./host.js";
 import { letterAt, lettersBehind } from "./letter-reading.js";
-import { checkFunctions, checkObject, checkRange } from "./option-checks.js";
+import { checkCount, checkFunctions, checkObject, checkRange } from "./option-checks.js";
 import { isSuperseded } from "./superseded.js";
 import { GatheredWrites, type Transaction } from "./transaction.js";
 import { ViewPointers } from "./view-pointer.js";
@@ -121,7 +121,7 @@ function checked(given: RedriveOptions): Redrive {
   for (const one of to === undefined ? [topic] : [topic, to]) checkTopicName(topicName(one));
   const { rate, limit, transform, filter, handler, onProgress } = rest;
   checkRange("rate", rate, Number.MIN_VALUE);
-  checkRange("limit", limit, 0);
+  checkCount("limit", limit, 0);
   checkFunctions({ transform, filter, handler, onProgress });
   return { ...rest, topic: topicName(topic), ...(to !== undefined && { to: topicName(to) }) };
 }

@@ -11,7 +11,7 @@ import { checkOptionNames, namesOf } from "../model/known-options.js";
 import { checkTopicName, snapshotTopic, type TopicConfig, type TopicRef, topicName } from "../model/topic.js";
 import type { Log } from "../ports/log.js";
 import { checkHost, type Host } from "./host.js";
-import { checkRange } from "./option-checks.js";
+import { checkCount, checkRange } from "./option-checks.js";
 import { sourceOf } from "./snapshot.js";
 import { isRepeat } from "./snapshotter.js";
 import { isTombstoneEvent } from "./tombstone.js";
@@ -50,7 +50,7 @@ export async function history<T = unknown>(
   checkKey(key);
   checkOptionNames("history", options, HISTORY_OPTIONS);
   const { limit = 100, after, before, newestFirst = false } = options;
-  checkRange("limit", limit, 1, 10_000);
+  checkCount("limit", limit, 1, 10_000);
   checkRange("after", after, 0);
   checkRange("before", before, 0);
   if (newestFirst && after !== undefined) {
@@ -80,11 +80,22 @@ export async function stateAt<T = unknown>(
 ): Promise<EventRecord<T> | null> {
   const ts = timeOf(at);
   checkKey(key);
-  const config = await knownTopic(host, topic);
-  const fromLog = await newestInLog(host.store.log, config, key, ts);
-  const fromSnapshot = await newestInSnapshot(host, config.name, key, ts);
-  const newest = (fromSnapshot?.seq ?? 0) > (fromLog?.seq ?? 0) ? fromSnapshot : fromLog;
+  const newest = await newestAt(host, await knownTopic(host, topic), { key, ts, counts: () => true });
   return newest === null || isTombstoneEvent(newest) ? null : (newest.record as EventRecord<T>);
+}
+
+export interface Moment {
+  readonly key: string;
+  readonly ts: number;
+  /** Whether an event says what the key was: else it is as if it were not there. */
+  readonly counts: (event: StoredEvent) => boolean;
+}
+
+/** The event that stood for a key at a time, be it a tombstone. */
+export async function newestAt(host: Host, topic: TopicConfig, at: Moment): Promise<StoredEvent | null> {
+  const fromLog = await newestInLog(host.store.log, topic, at);
+  const fromSnapshot = await newestInSnapshot(host, topic.name, at);
+  return (fromSnapshot?.seq ?? 0) > (fromLog?.seq ?? 0) ? fromSnapshot : fromLog;
 }
 
 export async function knownTopic(host: Host, topic: TopicRef): Promise<TopicConfig> {
@@ -109,29 +120,19 @@ function checkKey(key: unknown): void {
   if (typeof key !== "string") throw new BusError("INVALID_OPTION", "the key of an event is a string");
 }
 
-async function newestInLog(
-  log: Log,
-  topic: TopicConfig,
-  key: string,
-  ts: number,
-): Promise<StoredEvent | null> {
-  for await (const event of newestFirst(log, topic.name, key)) {
-    if (event.ts <= ts && !isRepeat(event, topic)) return event;
+async function newestInLog(log: Log, topic: TopicConfig, at: Moment): Promise<StoredEvent | null> {
+  for await (const event of newestFirst(log, topic.name, at.key)) {
+    if (event.ts <= at.ts && !isRepeat(event, topic) && at.counts(event)) return event;
   }
   return null;
 }
 
-async function newestInSnapshot(
-  host: Host,
-  topic: string,
-  key: string,
-  ts: number,
-): Promise<StoredEvent | null> {
+async function newestInSnapshot(host: Host, topic: string, at: Moment): Promise<StoredEvent | null> {
   const name = snapshotTopic(topic);
   if ((await host.store.registry.topic(name)) === null) return null;
-  for await (const entry of newestFirst(host.store.log, name, key)) {
+  for await (const entry of newestFirst(host.store.log, name, at.key)) {
     const source = sourceOf(entry, topic);
-    if (source !== null && source.ts <= ts) return source;
+    if (source !== null && source.ts <= at.ts && at.counts(source)) return source;
   }
   return null;
 }

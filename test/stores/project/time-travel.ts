@@ -1,5 +1,6 @@
 /** Time travel on every store: a key, and a whole view, at any time. */
 import { describe, expect, it } from "vitest";
+import { Fatal } from "../../../src/model/errors.js";
 import type { EventRecord } from "../../../src/model/event.js";
 import { seededRandom } from "../../../src/model/manual-clock.js";
 import { snapshotTopic } from "../../../src/model/topic.js";
@@ -247,6 +248,45 @@ function describeViewAt(bench: ProjectBench): void {
         ],
       ]);
       expect(await at(40)).toEqual([null, [["bob", 1]]]);
+    });
+
+    it("passes over what its projector gives up, as the view does", async () => {
+      const topic = await bench.topic();
+      const view = `${topic}-given-up`;
+      const source = {
+        topic,
+        view,
+        map: ({ payload }: { payload: { n: number } | string }) => {
+          if (typeof payload === "object" && payload.n < 0) throw new Fatal("below zero");
+          return payload as { n: number };
+        },
+      };
+      const projector = await startChangelogProjector(bench.bus, source);
+      await bench.publish(topic, [
+        { key: "a", payload: { n: 1 }, ts: 10 },
+        { key: "b", payload: { n: 2 }, ts: 20 },
+        { key: "a", payload: "no object", ts: 30 },
+        { key: "b", payload: { n: -1 }, ts: 40 },
+        { key: "c", payload: "nor this", ts: 50 },
+      ]);
+      await bench.drained(topic, `changelog:${view}`);
+      const now = (await bench.bus.view(view).find()).items;
+      expect(now.map(({ _key, n }) => [_key, n])).toEqual([
+        ["a", 1],
+        ["b", 2],
+      ]);
+      const past = await viewAt(bench.bus, view, 60);
+      expect((await past.find()).items).toEqual(now);
+      for (const [i, key] of ["a", "b", "c"].entries()) expect(await past.get(key)).toEqual(now[i] ?? null);
+      const byCode = await viewAt(bench.bus, { ...source, keyOf: ({ key }) => key }, 60);
+      expect((await byCode.find()).items).toEqual(now);
+      await projector.stop();
+    });
+
+    it("a page has a whole number of documents", async () => {
+      const past = await viewAt(bench.bus, { topic: await bench.topic() }, 10);
+      for (const limit of [1.5, 0, Number.NaN])
+        await expect(past.find({ limit })).rejects.toMatchObject({ code: "INVALID_OPTION" });
     });
   });
 }
