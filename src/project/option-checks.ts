@@ -32,6 +32,12 @@ export function checkFunctions(options: Readonly<Record<string, unknown>>): void
     if (value !== undefined && typeof value !== "function") throw wrong(`${name} must be a function`);
 }
 
+/** Of what a function of the caller's is to answer with: a promise of it would count as an object without members. */
+export function checkAnswer(name: string, answer: unknown): void {
+  if (typeof answer === "object" && !(answer instanceof Promise)) return;
+  throw wrong(`${name} must answer with an object or null, at once`);
+}
+
 export function checkChoice(name: string, value: unknown, choices: readonly string[]): void {
   if (value === undefined || choices.includes(value as string)) return;
   throw wrong(`${name} must be ${choices.map((choice) => `"${choice}"`).join(" or ")}`);

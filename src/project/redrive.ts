@@ -19,7 +19,7 @@ import { checkKnown, endChains, fits, keyName, type Letter, type LetterQuery } f
 import { type BroughtBack, type Chain, Chains, standingOf, turnsOf } from "./held-letters.js";
 import { checkHost, type Host } from "./host.js";
 import { letterAt, lettersBehind } from "./letter-reading.js";
-import { checkCount, checkFunctions, checkObject, checkRange } from "./option-checks.js";
+import { checkAnswer, checkCount, checkFunctions, checkObject, checkRange } from "./option-checks.js";
 import { isSuperseded } from "./superseded.js";
 import { GatheredWrites, type Transaction } from "./transaction.js";
 import { ViewPointers } from "./view-pointer.js";
@@ -231,6 +231,7 @@ class RedriveRun {
     const { transform, dryRun, rate, signal } = this.#options;
     const untouched = letter.incomplete ? null : letter.event;
     const changed = transform === undefined ? untouched : transform(letter.event, letter);
+    checkAnswer("transform", changed);
     const { log } = this.#host.store;
     const superseded = this.#compacted && (await isSuperseded(log, letter, this.#target));
     if (changed === null || superseded) {

@@ -19,7 +19,7 @@ import { checkTopicName, type TopicConfig, type TopicRef, topicName } from "../m
 import { type MovedGroup, type MoveGroupOptions, moveGroup } from "./group-move.js";
 import { checkHost, type Host } from "./host.js";
 import { type Stretch, scanMerged } from "./log-scan.js";
-import { checkFunctions, checkRange } from "./option-checks.js";
+import { checkAnswer, checkFunctions, checkRange } from "./option-checks.js";
 import { pacer } from "./pacer.js";
 import { ResumePoint } from "./resume-point.js";
 import { finiteTask } from "./running-task.js";
@@ -244,6 +244,7 @@ class Copier<T> {
       return;
     }
     const changed = map(event.record as EventRecord<T>);
+    if (changed !== undefined) checkAnswer("map", changed);
     if (changed === null) this.#passOver();
     else this.#mapped.push(given({ payload: event.record.payload, ...optionsOf(event, id), ...changed, id }));
   }

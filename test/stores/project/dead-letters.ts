@@ -199,6 +199,12 @@ export function describeDeadLetters(bench: ProjectBench): void {
       await bus.publish(topic, "bad");
       await bus.publish(topic, "hopeless");
       await expect.poll(async () => (await openLetters(topic)).length, { timeout: 30_000 }).toBe(2);
+      const forgetful = () => undefined as never;
+      const late = async () => ({ payload: "mended" });
+      for (const wrong of [forgetful, late])
+        await expect(redrive(bus, { topic, transform: wrong as never })).rejects.toMatchObject({
+          code: "INVALID_OPTION",
+        });
       const transform = (event: { payload: unknown }) =>
         event.payload === "bad" ? { payload: "mended" } : null;
       expect(await redrive(bus, { topic, transform })).toMatchObject({ redriven: 1, passedOver: 1 });

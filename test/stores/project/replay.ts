@@ -190,7 +190,9 @@ export function describeReplay(bench: ProjectBench): void {
         [{ from: { topic, position: { id: "nobody" } }, to: "elsewhere" }, "NOT_FOUND"],
         [{ from: { topic }, to: "elsewhere", rate: 0 }, "INVALID_OPTION"],
         [{}, "INVALID_OPTION"],
+        [{ from: { topic }, to: "elsewhere", map: async () => ({ payload: 1 }) }, "INVALID_OPTION"],
       ];
+      await bench.publish(topic, numbered(1));
       for (const [options, code] of refused) {
         await expect(replay(bench.bus, options as never)).rejects.toMatchObject({ code });
       }
