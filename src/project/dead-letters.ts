@@ -10,7 +10,7 @@ import type { Seq } from "../model/event.js";
 import { checkOptionNames, namesOf } from "../model/known-options.js";
 import { type Redriven, redriveHeaders, withoutRedrive } from "../model/redrive.js";
 import { checkTopicName, deadLetterTopic, type TopicRef, topicName } from "../model/topic.js";
-import { Chains, endOf } from "./held-letters.js";
+import { Chains, endOf, heldKeys } from "./held-letters.js";
 import { checkHost, type Host } from "./host.js";
 import { letterAt, lettersBehind, newestLetters, outcomesView } from "./letter-reading.js";
 import { checkFunctions } from "./option-checks.js";
@@ -123,7 +123,8 @@ export async function discardDeadLetters(host: Host, of: TopicRef, query: Discar
   checkHost(host);
   await checkKnown(host, topic);
   let discarded = 0;
-  const held = new Set<string>();
+  // Also those whose letters were discarded by one who did not come to tell their group.
+  const held = await heldKeys(host, topic);
   for await (const letters of inLots(fitting(host, topic, query))) {
     await settleLetters(
       host,

@@ -43,11 +43,12 @@ export class Chains {
     chain.letters.push({ id, status, root: hold.root, waiting: hold.waiting, partition, seq });
   }
 
-  /** Each in the order of its events; of one event's letters the newest last. */
+  /** Each in the order of its events; of one event's letters the newest, which says what became of it. */
   all(): Chain[] {
-    const chains = [...this.#chains.values()];
-    for (const { letters } of chains) letters.sort((a, b) => a.root - b.root || a.seq - b.seq);
-    return chains;
+    return [...this.#chains.values()].map((chain) => {
+      const letters = chain.letters.toSorted((a, b) => a.root - b.root || a.seq - b.seq);
+      return { ...chain, letters: letters.filter(({ root }, i) => letters[i + 1]?.root !== root) };
+    });
   }
 }
 
@@ -63,11 +64,9 @@ export function turnsOf({
 }: Chain): { readonly letter: HeldLetter; readonly turn: Redriven }[] {
   const kept = letters.filter(({ status }) => status !== "discarded");
   const turns: { letter: HeldLetter; turn: Redriven }[] = [];
-  let after = 0;
   kept.forEach((letter, i) => {
     const { root } = letter;
-    const earlier = kept[i - 1]?.root ?? 0;
-    if (earlier < root) after = earlier;
+    const after = kept[i - 1]?.root ?? 0;
     // Behind the last one there are only letters that were discarded.
     const through = i === kept.length - 1 ? (letters.at(-1)?.root ?? root) : root;
     if (letter.status === "open") turns.push({ letter, turn: { group, root, after, through, skip: false } });
@@ -81,6 +80,17 @@ export function endOf({ group, letters }: Chain): Redriven | null {
   if (last === undefined || letters.some(({ status }) => status === "open")) return null;
   const after = letters.filter(({ status }) => status === "redriven").at(-1)?.root ?? 0;
   return after >= last.root ? null : { group, root: last.root, after, through: last.root, skip: true };
+}
+
+/** `group\nkey` of the keys that groups hold, as far as the store knows. */
+export async function heldKeys({ store, clock }: Host, topic: string): Promise<Set<string>> {
+  const held = new Set<string>();
+  for (const ref of await store.groups.list(topic)) {
+    const state = await store.groups.state(ref, { nowMs: clock.now() });
+    for (const { cursor } of state?.leases ?? [])
+      for (const { key } of cursor.held ?? []) held.add(`${ref.group}\n${key}`);
+  }
+  return held;
 }
 
 /** An event that brought a letter back. */

@@ -120,6 +120,46 @@ export function describeHeldKeys(bench: ProjectBench): void {
       await stop();
     });
 
+    it("discarding a letter that failed again sets its key free, or lets those behind it come back", async () => {
+      const topic = await bench.topic();
+      const broken = new Set<unknown>(["a1", "b1"]);
+      const handled: unknown[] = [];
+      const stop = await keeper(bench.bus, topic, broken, handled);
+      await publishAll(topic, ["a1", "b1", "a2", "b2"]);
+      await bench.drained(topic, GROUP);
+      for (const key of ["a", "b"])
+        expect(await redrive(bench.bus, { topic, key, limit: 1 })).toMatchObject({ redriven: 1, held: 1 });
+      await bench.drained(topic, GROUP);
+      await discardDeadLetters(bench.bus, topic, { key: "a", reason: "enough" });
+      await expect.poll(async () => (await why(topic))?.held.map(({ key }) => key)).toEqual(["b"]);
+      const again = (letter: { event: { payload: unknown } }) => letter.event.payload === "b1";
+      await discardDeadLetters(bench.bus, topic, { key: "b", filter: again, reason: "enough" });
+      expect((await redrive(bench.bus, { topic })).held).toBeUndefined();
+      await publishAll(topic, ["a3", "b3"]);
+      await expect.poll(() => handled).toEqual(["b2", "a3", "b3"]);
+      await stop();
+    });
+
+    it("a key whose letters were discarded by one who died is set free by the next", async () => {
+      const topic = await bench.topic();
+      const broken = new Set<unknown>(["a1"]);
+      const handled: unknown[] = [];
+      const stop = await keeper(bench.bus, topic, broken, handled);
+      await publishAll(topic, ["a1", "a2"]);
+      await bench.drained(topic, GROUP);
+      const died = new Error("the process died");
+      const dying = { ...bench.hostOn(bench.store), publish: () => Promise.reject(died) };
+      await expect(discardDeadLetters(dying, topic, { reason: "enough" })).rejects.toBe(died);
+      expect(await openLetters(topic)).toEqual([]);
+      const stored = async () =>
+        (await bench.store.groups.state({ topic, group: GROUP }, { nowMs: 0 }))?.leases[0]?.cursor.held;
+      await expect.poll(stored).toMatchObject([{ key: "a" }]);
+      expect(await discardDeadLetters(bench.bus, topic, { reason: "enough" })).toBe(0);
+      await publishAll(topic, ["a3"]);
+      await expect.poll(() => handled).toEqual(["a3"]);
+      await stop();
+    });
+
     it("P4: letters that go to another topic go in order, and set their key free", async () => {
       const topic = await bench.topic();
       const elsewhere = await bench.topic();
