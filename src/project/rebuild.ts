@@ -11,6 +11,7 @@ import type { Stop } from "../model/event-bus.js";
 import type { JsonObject } from "../model/json.js";
 import { checkOptionNames, namesOf } from "../model/known-options.js";
 import type { Handle } from "../model/task.js";
+import type { PartitionHead } from "../ports/log.js";
 import { CHANGELOG_OPTIONS } from "./changelog.js";
 import { removeGroup } from "./group-pause.js";
 import { checkHost, type Host } from "./host.js";
@@ -90,6 +91,8 @@ const OPTIONS = namesOf<RebuildOptions>({
   actor: true,
 });
 const LOOK_MS = 50;
+/** A topic that is written to without a pause is never read to its end: to where it ended so long ago must do. */
+const MOMENT_MS = 1_000;
 const MAX_TRIES = 5;
 
 /**
@@ -166,6 +169,12 @@ export async function rollbackView(
   await movePointer(registry, view, pointer, to);
   await audit(host, actor, "view.rollback", view, { from: pointer.current, to: to.current });
   return { from: pointer.current, to: to.current };
+}
+
+/** Where the topic ended at a time. */
+interface Goal {
+  readonly heads: readonly PartitionHead[];
+  readonly atMs: number;
 }
 
 class Rebuild {
@@ -253,16 +262,21 @@ class Rebuild {
   async #caughtUp(group: string, signal: AbortSignal): Promise<void> {
     const { store, clock } = this.#host;
     const { topic } = this.#projection;
-    for (;;) {
+    for (let goal: Goal | undefined; ; ) {
       if (signal.aborted)
         throw new BusError("ABORTED", `the rebuild of ${this.#view} was stopped; the old view is in use`);
       await this.#pointerNow();
+      const atMs = clock.steady();
       const heads = await store.log.heads(topic);
       this.#total = heads.reduce((sum, { events }) => sum + events, 0);
       this.#gone = heads.reduce((sum, { head }) => sum + head, 0) - this.#total;
       const state = await store.groups.state({ topic, group }, { nowMs: clock.now() });
       const floors = new Map(state?.leases.map(({ partition, cursor }) => [partition, cursor.floor]));
-      if (heads.every(({ partition, head }) => (floors.get(partition) ?? 0) >= head)) return;
+      const isAt = (end: Goal["heads"]): boolean =>
+        end.every(({ partition, head }) => (floors.get(partition) ?? 0) >= head);
+      goal ??= { heads, atMs };
+      if (isAt(heads) || (isAt(goal.heads) && clock.steady() - goal.atMs < MOMENT_MS)) return;
+      if (isAt(goal.heads)) goal = { heads, atMs };
       await pause(clock, LOOK_MS, signal);
     }
   }

@@ -113,6 +113,27 @@ export function describeRebuild(bench: ProjectBench): void {
       await projector.stop();
     });
 
+    it("P15: comes to its end while the topic is written to without a pause", async () => {
+      const { bus, store } = bench;
+      const topic = await bench.topic();
+      const view = `busy-${topic}`;
+      const projector = await startChangelogProjector(bus, { topic, view });
+      let n = 0;
+      const write = () => bus.publish(topic, { n: ++n }, { key: `k${n % 5}` });
+      // Whenever somebody looks where the log ends, it has just gone on.
+      const growing = interceptStore(store, {
+        around: async (call, proceed) => {
+          if (call.name === "log.heads") await write();
+          return proceed();
+        },
+      });
+      const rebuild = await rebuildView(bench.hostOn(growing), view);
+      expect(await rebuild.result).toMatchObject({ switched: true });
+      await bench.drained(topic, `changelog:${view}__2`);
+      await expect.poll(async () => (await bus.view(view).get(`k${n % 5}`))?.n).toBe(n);
+      await projector.stop();
+    });
+
     it("the build that counts stays, whatever fails behind the switch, and what was not tidied up goes with the next one", async () => {
       const { bus, store } = bench;
       const topic = await bench.topic();
