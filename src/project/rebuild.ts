@@ -12,6 +12,7 @@ import type { JsonObject } from "../model/json.js";
 import { checkOptionNames, namesOf } from "../model/known-options.js";
 import type { Handle } from "../model/task.js";
 import type { PartitionHead } from "../ports/log.js";
+import { BuildLetters } from "./build-letters.js";
 import { CHANGELOG_OPTIONS } from "./changelog.js";
 import { removeGroup } from "./group-pause.js";
 import { checkHost, type Host } from "./host.js";
@@ -42,8 +43,8 @@ export interface RebuildOptions<T = unknown> {
   /** "snapshot": fill it from the topic's snapshot and go on from there, where the view allows that. Default "log". */
   readonly from?: "log" | "snapshot";
   /**
-   * False: build and compare, but leave the old view in use. Default true, unless the view takes every event and the
-   * log no longer has them all.
+   * False: build and compare, but leave the old view in use. Default true, unless the new build gave up events that the
+   * old one has, or the view takes every event and the log no longer has them all.
    */
   readonly switch?: boolean;
   /** Differing documents to show, of each view. Default 20. */
@@ -59,6 +60,8 @@ export interface RebuildResult extends Comparison {
   readonly switched: boolean;
   /** Events of the log that were removed: of a view that takes every event, the new one lacks them. */
   readonly gone: number;
+  /** Events that the new build gave up, and the old one did not. */
+  readonly givenUp: number;
   /** Other views that the same projector keeps: built with it, and switched with it in one write. */
   readonly others: readonly (Comparison & {
     readonly view: string;
@@ -188,6 +191,7 @@ class Rebuild {
   #phase: RebuildProgress["phase"] = "building";
   #total = 0;
   #gone = 0;
+  #givenUp = 0;
 
   constructor(
     host: Host,
@@ -219,15 +223,19 @@ class Rebuild {
     let feeding: Stop = () => Promise.resolve();
     let stopped: Promise<void> | undefined;
     const stop = (): Promise<void> => (stopped ??= feeding());
+    const group = this.#projection.group(build);
+    const letters = await BuildLetters.of(this.#host, this.#projection.topic, group);
     let switched = false;
     let kept = false;
     try {
       if (this.#options.from === "snapshot") this.#stats.events += await this.#projection.warm(build, signal);
       feeding = await this.#projection.feed(build, this.#stats);
-      await this.#caughtUp(this.#projection.group(build), signal);
+      await this.#caughtUp(group, signal);
       this.#phase = "comparing";
       const compared = await this.#compare(build, signal);
-      const { switch: wanted = this.#gone === 0 || !this.#projection.needsAllEvents } = this.#options;
+      this.#givenUp = await letters.missing(this.#projection.group(this.#pointer.current));
+      const isWhole = this.#givenUp === 0 && (this.#gone === 0 || !this.#projection.needsAllEvents);
+      const { switch: wanted = isWhole } = this.#options;
       if (wanted) await this.#switch(build, compared, stop);
       switched = wanted;
       kept = true;
@@ -236,8 +244,10 @@ class Rebuild {
     } finally {
       await stop();
       // Nobody goes on with it, and a group that stands still would hold retention back.
-      if (kept && !switched) await this.#removeGroup(build);
-      else if (!kept && !(await this.#hasCounted(build))) await this.#remove(build);
+      if (!switched && (kept || !(await this.#hasCounted(build)))) {
+        await (kept ? this.#removeGroup(build) : this.#remove(build));
+        await letters.discard();
+      }
     }
   }
 
@@ -350,7 +360,13 @@ class Rebuild {
     const own = all.find(({ view }) => view === this.#view);
     if (own === undefined)
       throw new BusError("NOT_FOUND", `its projector does not keep a view ${this.#view}`);
-    return { ...own, switched, gone: this.#gone, others: all.filter((one) => one !== own) };
+    return {
+      ...own,
+      switched,
+      gone: this.#gone,
+      givenUp: this.#givenUp,
+      others: all.filter((one) => one !== own),
+    };
   }
 
   #tableOf(view: string, build: string): string {

@@ -132,10 +132,15 @@ function rebuildCommand(): Command {
     "Rebuilds a view from its topic, compares it with the old one, and switches over; the old one is kept for a rollback.",
     ["promethean view rebuild totals --dry-run", "promethean view rebuild totals --yes"],
   ).argument("<view>", "the view; one with code of its own is rebuilt by a hub that runs its projector");
-  return withConsent(withConnection(command)).action(perform<ConsentOptions, [string]>(rebuild));
+  command.option("--force", "put it in place although it lacks events that the old one has");
+  return withConsent(withConnection(command)).action(perform<RebuildOptions, [string]>(rebuild));
 }
 
-async function rebuild(session: Session<ConsentOptions>, view: string): Promise<void> {
+interface RebuildOptions extends ConsentOptions {
+  readonly force?: boolean;
+}
+
+async function rebuild(session: Session<RebuildOptions>, view: string): Promise<void> {
   const { out, options, signal } = session;
   const backend = await session.connect();
   if (!options.dryRun)
@@ -144,9 +149,10 @@ async function rebuild(session: Session<ConsentOptions>, view: string): Promise<
       signal,
     });
   const path = `/views/${encodeURIComponent(view)}/rebuild`;
-  const { job } = await backend.post<{ job: Job }>(path, { switch: !options.dryRun });
+  const wish = options.dryRun ? { switch: false } : options.force ? { switch: true } : {};
+  const { job } = await backend.post<{ job: Job }>(path, wish);
   const result = (await finishedWithBar(backend, job, `rebuild ${view}`, signal)) as RebuildResult;
-  out.value(result, words(result));
+  out.value(result, words(result) + (options.dryRun ? "" : reasonOf(result)));
 }
 
 function rollbackCommand(): Command {
@@ -188,6 +194,13 @@ function lossOf({ view, others, documents, feeds }: RemovedView): string {
     return `${view}: ${counted(documents, "digest")}, by which the change feed ${feeds.join(", ")} knows what it has published. Its next start will scan the collection and publish all that is there anew; what was deleted meanwhile it will not tell.`;
   const along = others.length === 0 ? "" : `, with ${others.join(", ")} of the same projector`;
   return `${view}${along}: ${counted(documents, "document")}, in all builds.`;
+}
+
+/** Why it was not put in place. */
+function reasonOf({ switched, givenUp, gone }: RebuildResult): string {
+  if (switched) return "";
+  const lacking = givenUp > 0 ? `gave up ${counted(givenUp, "event")}` : `lacks ${counted(gone, "event")}`;
+  return `\nThe new one ${lacking} that the old one has; --force puts it in place nevertheless.`;
 }
 
 function words({ view, same, added, removed, changed, switched, samples }: RebuildResult): string {

@@ -1,7 +1,9 @@
 /** Rebuilding a view beside the one in use, on every store. */
 import { describe, expect, it } from "vitest";
+import { Fatal } from "../../../src/model/errors.js";
 import { startChangelogProjector } from "../../../src/project/changelog.js";
 import { compactNow } from "../../../src/project/compactor.js";
+import { summarizeDeadLetters } from "../../../src/project/dead-letters.js";
 import { viewAt } from "../../../src/project/past-view.js";
 import { rebuildView, rollbackView } from "../../../src/project/rebuild.js";
 import { startTransactionalProjector } from "../../../src/project/transactional.js";
@@ -383,6 +385,50 @@ export function describeRebuild(bench: ProjectBench): void {
       await expect((await rebuildView(bus, view, { from: "snapshot" })).result).rejects.toMatchObject({
         code: "INVALID_OPTION",
       });
+      await projector.stop();
+    });
+
+    it("by code that fails it is built and compared, not switched, and its dead letters are nobody's", async () => {
+      const { bus, store } = bench;
+      const topic = await bench.topic();
+      const view = `failing-${topic}`;
+      const broken = new Set(["never"]);
+      const projector = await startChangelogProjector<{ n: string }>(bus, {
+        topic,
+        view,
+        map: ({ payload }) => {
+          if (broken.has(payload.n)) throw new Fatal(`cannot take ${payload.n}`);
+          return { n: payload.n };
+        },
+      });
+      await bench.publish(
+        topic,
+        ["a", "never", "b", "c"].map((n) => ({ payload: { n }, key: n })),
+      );
+      await bench.drained(topic, `changelog:${view}`);
+      broken.add("a").add("c");
+      expect(await (await rebuildView(bus, view)).result).toMatchObject({
+        switched: false,
+        givenUp: 2,
+        same: 1,
+        removed: 2,
+      });
+      expect((await bus.view(view).find()).items.map(({ n }) => n)).toEqual(["a", "b", "c"]);
+      expect(await summarizeDeadLetters(bus, topic)).toMatchObject({ open: 1, discarded: 3 });
+      broken.delete("a");
+      broken.delete("c");
+      // What the build in use lacks itself is no reason.
+      expect(await (await rebuildView(bus, view)).result).toMatchObject({
+        switched: true,
+        givenUp: 0,
+        same: 3,
+      });
+      broken.add("a");
+      const wanted = await (await rebuildView(bus, view, { switch: true })).result;
+      expect(wanted).toMatchObject({ switched: true, givenUp: 1, removed: 1 });
+      const groups = Object.keys((await summarizeDeadLetters(bus, topic)).byGroup);
+      expect(groups).toContain(`changelog:${wanted.to}`);
+      expect((await store.groups.list(topic)).map(({ group }) => group)).toContain(`changelog:${wanted.to}`);
       await projector.stop();
     });
   });

@@ -19,6 +19,8 @@ interface RebuildResult {
   readonly added: number;
   readonly removed: number;
   readonly changed: number;
+  /** Events that the new one lacks, and the old one has. */
+  readonly givenUp: number;
   readonly samples: readonly { readonly key: string; readonly before: unknown; readonly after: unknown }[];
 }
 
@@ -27,7 +29,7 @@ export function RebuildDialog({ view, onClose }: { readonly view: string; readon
   const [job, setJob] = useState<string | null>(null);
   if (job !== null) return <Running id={job} view={view} onClose={onClose} />;
   const start = async (): Promise<void> => {
-    const body = { switch: switchOver, samples: 10 };
+    const body = { ...(!switchOver && { switch: false }), samples: 10 };
     setJob((await call<{ job: Job }>(`/views/${seg(view)}/rebuild`, { body })).job.id);
   };
   return (
@@ -122,7 +124,7 @@ function etaWords(eta: number | null | undefined): string {
 }
 
 function Differences({ result }: { readonly result: RebuildResult }) {
-  const { same, added, removed, changed, samples, switched } = result;
+  const { same, added, removed, changed, samples, switched, givenUp } = result;
   const differing = added + removed + changed;
   return (
     <>
@@ -133,6 +135,7 @@ function Differences({ result }: { readonly result: RebuildResult }) {
             : `All ${count(same)} documents came out the same.`
           : `${count(same)} the same, ${count(changed)} changed, ${count(added)} added, ${count(removed)} gone.`}{" "}
         {switched ? "Readers see the new one." : "The old view stays in use."}
+        {givenUp > 0 && ` The new one gave up ${count(givenUp)} events that the old one has.`}
       </p>
       {samples.map(({ key, before, after }) => (
         <div key={key} class="mb-3">
