@@ -2,6 +2,7 @@
  * Retention: topics lose their oldest events by age (`retentionMs`) and by size (`retentionBytes`, over all partitions,
  * oldest first). A group that has not settled what is about to go is told of first, when it comes near and again when it
  * happens: an audit entry (once an hour while it goes on), a callback, the statistics. With `holdForGroups` nothing goes before every group is past it.
+ * A group that rests, behind a build of a view that was replaced, is behind as it should be, and counts for nothing here.
  */
 import { BusError } from "../model/errors.js";
 import type { Seq } from "../model/event.js";
@@ -15,6 +16,7 @@ import { cursorsAt, type GroupCursor, slowestFloor } from "./group-floors.js";
 import { checkHost, type Host } from "./host.js";
 import { AllLetterOutcomes } from "./letter-outcomes.js";
 import { checkFunctions, checkList, checkObject, checkRange } from "./option-checks.js";
+import { restingGroups } from "./resting-groups.js";
 import { cutByAge, cutsByBytes, unsettled } from "./retention-cut.js";
 import { roundsTask } from "./running-task.js";
 import { namedTopics } from "./topic-choice.js";
@@ -202,7 +204,11 @@ class Retention {
   async #cutOff(topic: TopicConfig, head: PartitionHead, wished: Seq, soon: Seq): Promise<number> {
     if (Math.max(wished, soon) < head.low) return 0;
     const { store, clock } = this.#host;
-    const cursors = await cursorsAt(store, topic.name, head.partition, clock.now());
+    const resting = await restingGroups(store.registry);
+    const isResting = ({ group }: GroupCursor): boolean =>
+      resting.some((ref) => ref.topic === topic.name && ref.group === group);
+    const all = await cursorsAt(store, topic.name, head.partition, clock.now());
+    const cursors = all.filter((cursor) => !isResting(cursor));
     const cut = this.#options.holdForGroups ? Math.min(wished, slowestFloor(cursors)) : wished;
     if (cut < wished) this.#counts.held++;
     for (const cursor of cursors) await this.#look(topic, head, cursor, { wished, cut, soon });

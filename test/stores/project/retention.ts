@@ -1,7 +1,9 @@
 /** Retention on every store: by age, by size, and never in silence. */
 import { describe, expect, it } from "vitest";
 import { Fatal } from "../../../src/model/errors.js";
+import { startChangelogProjector } from "../../../src/project/changelog.js";
 import { discardDeadLetters, summarizeDeadLetters } from "../../../src/project/dead-letters.js";
+import { rebuildView } from "../../../src/project/rebuild.js";
 import { retainNow, startRetention, type UnreadEvents } from "../../../src/project/retention.js";
 import type { ProjectBench } from "./bench.js";
 
@@ -53,6 +55,25 @@ export function describeRetention(bench: ProjectBench): void {
       const left = (await bench.events(topic)).map(({ ts }) => ts).sort((a, b) => a - b);
       expect(left.at(-1)).toBe(1_119);
       expect(left).toEqual(Array.from({ length: left.length }, (_, i) => 1_120 - left.length + i));
+    });
+
+    it("neither tells of a group that rests, nor waits for it: it fed a build of a view that was replaced", async () => {
+      const { bus } = bench;
+      const topic = await bench.topic({ retentionMs: 10 * HOUR_MS });
+      const view = `kept-${topic}`;
+      const projector = await startChangelogProjector(bus, { topic, view });
+      await aged(topic, 30);
+      await bench.drained(topic, `changelog:${view}`);
+      expect(await (await rebuildView(bus, view)).result).toMatchObject({ switched: true });
+      await projector.stop();
+      await aged(topic, 20, 11, 1);
+      const next = await startChangelogProjector(bus, { topic, view });
+      await bench.drained(topic, `changelog:${view}__2`);
+      await next.stop();
+      const told: string[] = [];
+      const onWouldLose = ({ group }: UnreadEvents) => told.push(group);
+      const stats = await retainNow(bus, { topics: [topic], holdForGroups: true, onWouldLose });
+      expect({ ...stats, told }).toMatchObject({ trimmed: 3, reports: 0, lost: 0, held: 0, told: [] });
     });
 
     it("tells of a group that would lose unread events before they go: callback, audit, statistics", async () => {
