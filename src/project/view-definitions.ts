@@ -47,13 +47,13 @@ export async function rememberView<T>(host: Host, view: string, source: ViewSour
   }
 }
 
-/** The definition of a view by its name. */
+/** The definition of a view by its name. One that was removed is nobody's, also where its projector ran. */
 export async function viewSource<T>(host: Host, view: string): Promise<ViewSource<T>> {
-  const own = known.get(host.tasks)?.get(view);
-  if (own !== undefined) return own as ViewSource<T>;
   const token = await host.store.registry.token(tokenName(view));
   const stored = token?.value as Noted | undefined;
   if (stored === undefined) throw await unknownSource(host, view);
+  const own = known.get(host.tasks)?.get(view);
+  if (own !== undefined) return own as ViewSource<T>;
   if (stored.plain) return { topic: stored.topic };
   throw new BusError(
     "UNSUPPORTED",

@@ -1,6 +1,7 @@
 /** Removing views on every store: nothing of them is left, and they can be made anew. */
 import { describe, expect, it } from "vitest";
 import { startChangelogProjector } from "../../../src/project/changelog.js";
+import { viewAt } from "../../../src/project/past-view.js";
 import { rebuildView } from "../../../src/project/rebuild.js";
 import { startTransactionalProjector } from "../../../src/project/transactional.js";
 import { removeView } from "../../../src/project/view-removal.js";
@@ -47,7 +48,12 @@ export function describeRemoval(bench: ProjectBench): void {
       expect(await traces(topic, view)).toEqual([]);
       const [audit] = await bench.store.registry.audits({ limit: 1 });
       expect(audit).toMatchObject({ actor: "eve", action: "view.remove", target: view });
-      expect(await failure(removeView(bench.bus, view))).toMatchObject({ code: "NOT_FOUND" });
+      const notThere = { code: "NOT_FOUND" };
+      expect(await failure(removeView(bench.bus, view))).toMatchObject(notThere);
+      // Also in the process that had its projector: a build would be nobody's, and could not be removed.
+      expect(await failure(rebuildView(bench.bus, view))).toMatchObject(notThere);
+      expect(await failure(viewAt(bench.bus, view, 1))).toMatchObject(notThere);
+      expect(await traces(topic, view)).toEqual([]);
       const again = await start();
       await bench.drained(topic, `changelog:${view}`);
       expect(await bench.bus.view(view).get("k1")).toMatchObject({ n: 9 });
