@@ -275,12 +275,17 @@ export class Bus implements EventBus {
 
   /**
    * Follows a topic outside any group, from `floors` (index = partition; moved along) until `signal` aborts. Events come
-   * in the form the log has them.
+   * in the form the log has them. `only`: the one partition that is read; the floors of the others stay.
    */
-  async *follow(topic: string, floors: Seq[], signal: AbortSignal): AsyncGenerator<StoredEvent> {
+  async *follow(
+    topic: string,
+    floors: Seq[],
+    signal: AbortSignal,
+    only?: number,
+  ): AsyncGenerator<StoredEvent> {
     await this.#core.ready();
     this.#core.listen();
-    yield* followTopic(this.#core.tail, topic, floors, signal);
+    yield* followTopic(this.#core.tail, topic, floors, signal, only);
   }
 
   /** The seq after which to begin in each partition, for a wish like "latest" or "since noon". */

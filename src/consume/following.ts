@@ -26,15 +26,19 @@ interface Lane {
   damage: BusError | null;
 }
 
-/** Each partition in its order; `floors` (index = partition) is moved along, so that it always says where to go on. */
+/**
+ * Each partition in its order; `floors` (index = partition) is moved along, so that it always says where to go on. `only`: the one
+ * partition that is read; the floors of the others stay.
+ */
 export async function* followTopic(
   tail: Tail,
   topic: string,
   floors: Seq[],
   signal: AbortSignal,
+  only?: number,
 ): AsyncGenerator<StoredEvent> {
   let wake: () => void = () => undefined;
-  const lanes = floors.map((through, partition): Lane => {
+  const laneOf = (through: Seq, partition: number): Lane => {
     const heard = (): void => {
       lane.isBehind = true;
       wake();
@@ -42,13 +46,16 @@ export async function* followTopic(
     const reader = tail.listen(topic, partition, heard);
     const lane: Lane = { partition, reader, isBehind: true, page: [], next: 0, through, damage: null };
     return lane;
-  });
+  };
+  const lanes = only === undefined ? floors.map(laneOf) : [laneOf(floors[only] ?? 0, only)];
   const onAbort = (): void => wake();
   signal.addEventListener("abort", onAbort);
   try {
     while (!signal.aborted) {
       if (lanes.some(wantsPage))
-        await mapAtMost(PAGES_AT_ONCE, lanes.filter(wantsPage), (lane) => turnPage(tail, lane, floors));
+        await mapAtMost(PAGES_AT_ONCE, lanes.filter(wantsPage), (lane) =>
+          turnPage(tail, lane, floors, lanes.length),
+        );
       const event = takeEarliest(lanes);
       if (signal.aborted) return;
       if (event !== undefined) {
@@ -79,10 +86,10 @@ function throwDamage(lanes: readonly Lane[]): void {
   for (const { damage } of lanes) if (damage !== null) throw damage;
 }
 
-async function turnPage(tail: Tail, lane: Lane, floors: Seq[]): Promise<void> {
+async function turnPage(tail: Tail, lane: Lane, floors: Seq[], lanes: number): Promise<void> {
   // What is heard of while it is read may not be in it.
   lane.isBehind = false;
-  const page = await readPage(tail, lane, floors.length);
+  const page = await readPage(tail, lane, lanes);
   if (page === null) return;
   if (!page.atHead) lane.isBehind = true;
   lane.page = page.events;

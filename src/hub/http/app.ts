@@ -43,6 +43,8 @@ export function createHttp(hub: HubContext, desk: PublishDesk): RequestListener 
     if (!OPEN_PATHS.has(c.req.path) && !isConsolePath(c.req.path))
       c.set("caller", await hub.auth.authenticate(bearer(c.req.header("authorization"))));
     await next();
+    // Nobody reads it: a stream would go on for ever.
+    if (c.req.method === "HEAD") await c.res.body?.cancel();
   });
   app.onError((error, c) => answer(hub, c, error));
   healthRoutes(app, hub);

@@ -83,6 +83,28 @@ describe("GET /events", () => {
     expect((await readEvents(lane, 3)).every(({ event }) => event.partition === partition)).toBe(true);
   });
 
+  it("reads no other partition than the one that is asked for", async () => {
+    const read = vi.spyOn(f.bus.store.log, "read");
+    const ends = await f.bus.store.log.heads("ticks");
+    const { head = 0 } = ends.find(({ partition }) => partition === 1) ?? {};
+    const lane = await f.get("/events?topic=ticks&from=earliest&partition=1");
+    const events = (await readEvents(lane, head)).map(({ event }) => event);
+    expect(events.map(({ seq }) => seq)).toEqual(Array.from({ length: head }, (_, n) => n + 1));
+    expect(new Set(read.mock.calls.map(([, partition]) => partition))).toEqual(new Set([1]));
+  });
+
+  it("P13: HEAD is answered as GET is, and leaves no stream behind", async () => {
+    await f.close();
+    f = await hubFixture({ limits: { maxConnectionsPerSubject: 1 } });
+    await f.bus.publish("ticks", 1);
+    for (let n = 0; n < 2; n++) {
+      const response = await f.get("/events?topic=ticks&from=earliest", { method: "HEAD" });
+      expect(response.status).toBe(200);
+      expect(response.headers.get("content-type")).toContain("text/event-stream");
+    }
+    expect(await readEvents(await f.get("/events?topic=ticks&from=earliest"), 1)).toHaveLength(1);
+  });
+
   it("P13: a reader that stops holds back its own stream only, and gets everything once it reads on", async () => {
     const slow = await f.get("/events?topic=ticks&from=earliest");
     const filler = "x".repeat(20_000);

@@ -71,7 +71,7 @@ function eventStream(
   const caller = get("caller");
   const release = streams.add(caller);
   const life = streamLife(hub, caller);
-  const events = hub.bus.follow(wanted.topic, wanted.floors, life.signal);
+  const events = hub.bus.follow(wanted.topic, wanted.floors, life.signal, wanted.partition);
   const encoder = new TextEncoder();
   let movedMs = hub.bus.clock.steady();
   let stopBeating: () => void = () => undefined;
@@ -114,21 +114,17 @@ function eventStream(
   );
 }
 
-/** The next event that passes the filters; null at the end. A store that fails ends it: the reader comes back. */
+/** The next event of that key, if one is named; null at the end. A store that fails ends it: the reader comes back. */
 async function nextWanted(
   events: AsyncGenerator<StoredEvent>,
-  { key, partition }: Wanted,
+  { key }: Wanted,
   life: StreamLife,
 ): Promise<StoredEvent | null> {
   try {
     for (;;) {
       const { value, done } = await events.next();
       if (done || life.signal.aborted) return null;
-      if (
-        (key === undefined || value.key === key) &&
-        (partition === undefined || value.partition === partition)
-      )
-        return value;
+      if (key === undefined || value.key === key) return value;
     }
   } catch {
     return null;
