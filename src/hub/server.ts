@@ -19,6 +19,7 @@ import type { HubContext } from "./context.js";
 import { Feeders } from "./feeders.js";
 import { createHttp } from "./http/app.js";
 import { boundConnections, refuse } from "./http/connection-room.js";
+import { allAnswered, offersWebSocket, withoutOffer } from "./http/other-offers.js";
 import { PublishConnections } from "./http/publish-connection.js";
 import { PublishDesk } from "./http/publish-items.js";
 import { checkHubOptions } from "./hub-options.js";
@@ -160,6 +161,8 @@ class Gateway {
       connectionsCheckingInterval: Math.min(CHECK_CONNECTIONS_MS, limits.headTimeoutMs),
     };
     this.#server = createServer({ maxHeaderSize: 16_384, ...times }, createHttp(this.#context, desk));
+    // Their bytes are bounded; none is left out, so that a request can be put together anew.
+    this.#server.maxHeadersCount = 0;
     this.#publishers = new PublishConnections(this.#server, this.#context, desk);
     boundConnections(this.#server, { max: limits.maxHttpConnections, webSockets: connections });
     this.#sockets = new WebSocketServer({
@@ -255,6 +258,10 @@ class Gateway {
   }
 
   #upgrade(request: IncomingMessage, socket: Socket, head: Buffer): void {
+    if (!offersWebSocket(request)) {
+      void this.#passOver(request, socket, head);
+      return;
+    }
     socket.on("error", () => socket.destroy());
     const path = (request.url ?? "").split("?")[0];
     const { maxConnections } = this.#context.limits;
@@ -263,6 +270,11 @@ class Gateway {
     else if (!this.#context.accepting() || this.#sessions.size >= maxConnections)
       refuse(socket, 503, "Service Unavailable");
     else void this.#admit(request, socket, head);
+  }
+
+  /** It offers another protocol: the hub goes on with the one it has. */
+  async #passOver(request: IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
+    if (await allAnswered(socket)) this.#publishers.pass(socket, [withoutOffer(request), head]);
   }
 
   /** A token in the upgrade request saves the AUTH frame; a wrong one ends it before it begins. */

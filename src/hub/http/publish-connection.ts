@@ -61,10 +61,15 @@ export class PublishConnections {
     this.#open.delete(connection);
   }
 
-  /** To node:http, with what was read of it. */
   handOver(connection: PublishConnection, socket: Socket, unread: readonly Buffer[]): void {
     this.forget(connection);
+    this.pass(socket, unread);
+  }
+
+  /** To node:http, with what was read of it. */
+  pass(socket: Socket, unread: readonly Buffer[]): void {
     for (let i = unread.length - 1; i >= 0; i--) socket.unshift(unread[i]);
+    socket.setTimeout(0);
     this.#accept(socket);
     // It may be paused, and whoever listens now does not know.
     socket.resume();
@@ -239,7 +244,6 @@ class PublishConnection implements PublishAsker {
     const socket = this.#socket;
     socket.off("data", this.#onData).off("end", this.#onEnd).off("timeout", this.#onTimeout);
     socket.off("drain", this.#onDrain).off("error", this.#onError).off("close", this.#onClose);
-    socket.setTimeout(0);
     this.#all.handOver(this, socket, unread);
   }
 }
