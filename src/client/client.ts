@@ -48,11 +48,13 @@ interface Pending {
   readonly reject: (error: BusError) => void;
 }
 
-/** A publish, or the key of a subscription that is asked for, or anything else. */
-type About = Pick<Published, "topic" | "id"> | string | null;
+/** A publish, a subscription that is asked for, one that is left, or anything else. */
+type About = Pick<Published, "topic" | "id"> | Feed | "leaving" | null;
 
 interface Feed extends Subscriber {
   readonly frame: Omit<SubscribeFrame, "corr">;
+  /** Its SUBSCRIBE is among the requests, or was. */
+  isAsked: boolean;
   left: boolean;
 }
 
@@ -80,6 +82,8 @@ export class PromClient {
   /** Requests without an answer, oldest first. */
   readonly #pending = new Numbered<Pending>();
   readonly #feeds = new Map<string, Feed>();
+  /** By key: until the hub has let go of a subscription, it takes on no other one like it. */
+  readonly #leaving = new Map<string, Promise<unknown>>();
   readonly #listeners: StatusListeners;
   readonly #toldOfTries = seldomTries();
   #deliveries: Deliveries;
@@ -101,7 +105,7 @@ export class PromClient {
       onFrame: (frame) => this.#receive(frame),
       onPlaced: (corr, partition, seq) => this.#placedOne(corr, partition, seq),
       onOnline: () => this.#resume(),
-      onOffline: () => this.#deliveries.end(),
+      onOffline: () => this.#wentOffline(),
       onTooLarge: () => this.#giveUpLargest(),
       onStatus: (status, error) => this.#statusChanged(status, error),
       onUnreachable: (reason = unreachable(url)) => this.#options.onTrouble({ error: reason }),
@@ -194,44 +198,68 @@ export class PromClient {
     if (this.#feeds.has(key))
       throw new BusError("INVALID_OPTION", `this client has a subscription of ${name} for ${group}`);
     const givesUp = options.deadLetter !== false;
-    this.#feeds.set(key, { frame, handler: handler as ClientHandler, manualAck, givesUp, left: false });
+    const own = { handler: handler as ClientHandler, manualAck, givesUp };
+    const feed: Feed = { frame, ...own, isAsked: false, left: false };
+    this.#feeds.set(key, feed);
     try {
-      await this.#request((corr) => JSON.stringify({ ...frame, corr }), key);
+      if (this.#leaving.has(key)) await this.#leaving.get(key);
+      if (feed.left) throw leftEarly(feed);
+      feed.isAsked = true;
+      await this.#request((corr) => JSON.stringify({ ...frame, corr }), feed);
     } catch (error) {
-      this.#leave(key);
+      this.#leave(key, feed);
       throw error;
     }
     return () => this.unsubscribe(name, group);
   }
 
+  /** Resolves when the hub hands out nothing more to it. */
   async unsubscribe(topic: string, group: string): Promise<void> {
-    if (!this.#leave(keyOf(topic, group)) || this.status !== "online") return;
-    const frame = { type: "UNSUBSCRIBE", topic, group } satisfies ClientFrame;
-    await this.#request((corr) => JSON.stringify({ ...frame, corr })).catch((error: unknown) => {
-      // Asked again on another connection, which never had it, or has it no more.
-      if (!BusError.is(error) || error.code !== "NOT_FOUND") throw error;
-    });
-  }
-
-  /** False if there is no such subscription. */
-  #leave(key: string): boolean {
+    const key = keyOf(topic, group);
     const feed = this.#feeds.get(key);
-    if (feed !== undefined) feed.left = true;
-    return this.#feeds.delete(key);
+    if (feed === undefined) return;
+    this.#leave(key, feed);
+    if (this.status === "online" && feed.isAsked) await this.#tellLeft(key, feed);
+    else for (const pending of this.#pending.all()) if (isOver(pending)) this.#giveUp(pending);
   }
 
-  /** Ends the connection; what has no answer yet is rejected with CLOSED. */
+  #leave(key: string, feed: Feed): void {
+    feed.left = true;
+    if (this.#feeds.get(key) === feed) this.#feeds.delete(key);
+  }
+
+  /** There is always room for it, and it is said until it is heard: what is leased to nobody here would wait for its deadline. */
+  async #tellLeft(key: string, { frame: { topic, group } }: Feed): Promise<void> {
+    const frame = { type: "UNSUBSCRIBE", topic, group } satisfies ClientFrame;
+    const told = this.#ask((corr) => JSON.stringify({ ...frame, corr }), "leaving").catch(
+      (error: unknown) => {
+        // The hub had refused it, or it was ended there.
+        if (!BusError.is(error) || error.code !== "NOT_FOUND") throw error;
+      },
+    );
+    const over = told.catch(ignore);
+    this.#leaving.set(key, over);
+    await over;
+    if (this.#leaving.get(key) === over) this.#leaving.delete(key);
+    await told;
+  }
+
+  /** Ends the connection. What was settled is still told to the hub; what has no answer yet is rejected with CLOSED. */
   async close(): Promise<void> {
     this.#connection.close();
   }
 
   #request(textOf: (corr: number) => string, about: About = null): Promise<unknown> {
+    return this.#ask(textOf, about, true);
+  }
+
+  #ask(textOf: (corr: number) => string, about: About, demandsRoom = false): Promise<unknown> {
     return new Promise((resolve, reject) => {
       if (this.status === "closed") throw closed();
       const corr = ++this.#corr;
       const text = textOf(corr);
-      this.#demandRoom(text.length);
-      const insists = typeof about === "object" && about !== null;
+      if (demandsRoom) this.#demandRoom(text.length);
+      const insists = isPublish(about) || about === "leaving";
       this.#await({ corr, text, about, insists, resolve, reject });
       if (this.status === "online") this.#connection.sendText(text);
       else this.#connection.open();
@@ -255,8 +283,22 @@ export class PromClient {
     this.#deliveries = this.#newDeliveries();
     const pending = this.#pending.all();
     const asked = new Set<unknown>(pending.map(({ about }) => about));
-    for (const [key, feed] of this.#feeds) if (!asked.has(key)) this.#comeBack(key, feed);
+    for (const feed of this.#feeds.values()) if (feed.isAsked && !asked.has(feed)) this.#comeBack(feed);
     for (const { text } of pending) this.#connection.sendText(text);
+  }
+
+  /** The next connection has none of the subscriptions that were left on this one. */
+  #wentOffline(): void {
+    this.#deliveries.end();
+    for (const pending of this.#pending.all()) if (isOver(pending)) this.#giveUp(pending);
+  }
+
+  /** Nobody waits for what it asks. */
+  #giveUp(pending: Pending): void {
+    const { about, resolve, reject } = pending;
+    this.#forget(pending);
+    if (isFeed(about)) reject(leftEarly(about));
+    else resolve(undefined);
   }
 
   #newDeliveries(): Deliveries {
@@ -264,11 +306,11 @@ export class PromClient {
   }
 
   /** Nobody waits for it, and there is always room for it: a subscriber was promised that. */
-  #comeBack(key: string, feed: Feed): void {
+  #comeBack(feed: Feed): void {
     const corr = ++this.#corr;
     const text = JSON.stringify({ ...feed.frame, corr });
     const reject = (error: BusError): void => this.#refused(feed, error);
-    this.#await({ corr, text, about: key, insists: true, resolve: ignore, reject });
+    this.#await({ corr, text, about: feed, insists: true, resolve: ignore, reject });
     this.#connection.sendText(text);
   }
 
@@ -325,28 +367,32 @@ export class PromClient {
 
   #placedOne(corr: number, partition: number, seq: number): void {
     const pending = this.#pending.get(corr);
-    if (pending === undefined || !isPublish(pending)) return;
+    if (pending === undefined || !isPublish(pending.about)) return;
     this.#forget(pending);
     const { id, topic } = pending.about;
     pending.resolve({ id, topic, partition, seq } satisfies Published);
   }
 
   #again(pending: Pending): void {
-    const { corr, about, text } = pending;
-    if (this.#pending.get(corr) === undefined) return;
-    if (typeof about === "string" && !this.#feeds.has(about)) this.#forget(pending);
-    else if (this.status === "online") this.#connection.sendText(text);
+    if (this.#pending.get(pending.corr) === undefined) return;
+    if (isFeed(pending.about) && pending.about.left) this.#giveUp(pending);
+    else if (this.status === "online") this.#connection.sendText(pending.text);
   }
 
   #deliver(frame: DeliveringFrame): void {
     const feed = this.#feeds.get(keyOf(frame.subscription ?? frame.topic, frame.group));
-    if (feed !== undefined) this.#deliveries.runAll(frame, feed);
+    // What comes before it is asked for was leased to the one that was left, and goes back.
+    if (feed?.isAsked) this.#deliveries.runAll(frame, feed);
   }
 
   #statusChanged(status: Status, error?: BusError): void {
     this.#listeners.tell(status, error);
     if (status !== "closed") return;
     for (const pending of this.#pending.all()) {
+      if (pending.about === "leaving") {
+        this.#giveUp(pending);
+        continue;
+      }
       this.#forget(pending);
       pending.reject(error ?? closed());
     }
@@ -362,8 +408,24 @@ function keyOf(topic: string, group: string): string {
   return `${topic}\n${group}`;
 }
 
-function isPublish(pending: Pending): pending is Pending & { about: Pick<Published, "topic" | "id"> } {
-  return typeof pending.about === "object" && pending.about !== null;
+function isPublish(about: About): about is Pick<Published, "topic" | "id"> {
+  return typeof about === "object" && about !== null && "id" in about;
+}
+
+function isFeed(about: About): about is Feed {
+  return typeof about === "object" && about !== null && "frame" in about;
+}
+
+/** What it asks for has no meaning on another connection. */
+function isOver({ about }: Pending): boolean {
+  return about === "leaving" || (isFeed(about) && about.left);
+}
+
+function leftEarly({ frame: { topic, group } }: Feed): BusError {
+  return new BusError(
+    "ABORTED",
+    `the subscription of ${topic} for ${group} was left before the hub had taken it on`,
+  );
 }
 
 function refusal({ code, msg, failed }: ErrFrame): BusError {

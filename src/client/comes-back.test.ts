@@ -64,7 +64,7 @@ describe("after its connection was lost", () => {
     const left = client.unsubscribe("t.a", "g");
     cut();
     await left;
-    expect(sockets).toHaveLength(2);
+    await expect.poll(() => sockets).toHaveLength(2);
   });
 });
 

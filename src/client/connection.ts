@@ -48,6 +48,7 @@ const TOO_LARGE = 1009;
  */
 const MESSAGE_CHARS = 65_536;
 const GREETING = "auth";
+const SETTLES = /^\{"type":"N?ACK"/;
 /** A hub that is started anew is back before that. */
 const FAILURES_TOLD = 5;
 /** What this part of `pingMs` brings no answer to, once the network may be back, is dead. */
@@ -127,6 +128,7 @@ export class Connection {
   }
 
   close(): void {
+    this.#sendSettled();
     this.#setStatus("closed");
     this.#drop(1000, "bye");
   }
@@ -165,6 +167,16 @@ export class Connection {
     this.#endAcks();
     this.#sendOut();
   };
+
+  /**
+   * The last of it: nobody could settle these events again, and they would come to somebody else. Nothing else goes with them: what is
+   * told CLOSED should not have been published all the same.
+   */
+  #sendSettled(): void {
+    this.#endAcks();
+    this.#outgoing = this.#outgoing.filter((frame) => SETTLES.test(frame));
+    this.#sendOut();
+  }
 
   #sendOut(): void {
     const frames = this.#outgoing;
