@@ -171,7 +171,8 @@ function demandShallow(body: unknown): unknown {
   return body;
 }
 
-function flat(queries: Record<string, string[]>): Record<string, string | string[]> {
+/** A parameter that is given once as what it says, another as a list. */
+export function flat(queries: Record<string, string[]>): Record<string, string | string[]> {
   return Object.fromEntries(
     Object.entries(queries).map(([name, values]) => [
       name,

@@ -15,8 +15,11 @@ const ATTRIBUTE = /^[a-z0-9]{1,40}$/;
 
 type Attributes = Readonly<Record<string, unknown>>;
 
+/** Whoever sends a whole event as the body may repeat its attributes as headers: the type decides. */
 export function isBinaryCloudEvent(headers: IncomingHttpHeaders): boolean {
-  return headers["ce-specversion"] !== undefined;
+  if (headers["ce-specversion"] === undefined) return false;
+  const type = mediaType(headers["content-type"]);
+  return type !== CLOUD_EVENT && type !== CLOUD_EVENT_BATCH;
 }
 
 /** `topic`: where to; default: the event's type. */

@@ -189,4 +189,25 @@ describe("POST /publish", () => {
     expect(await elsewhere.json()).toMatchObject({ topic: "orders.text" });
     expect(await events("orders.text")).toEqual(["plain"]);
   });
+
+  it("P3: takes a whole CloudEvent as one, also if its attributes are repeated as headers", async () => {
+    const event = { specversion: "1.0", id: "7", source: "/s", type: "orders.placed", data: { n: 1 } };
+    const repeated = { "ce-specversion": "1.0", "ce-id": "7", "ce-source": "/s", "ce-type": "orders.placed" };
+    const structured = { ...repeated, "content-type": "application/cloudevents+json; charset=utf-8" };
+    expect((await send(JSON.stringify(event), structured)).status).toBe(200);
+    const batch = { ...repeated, "content-type": "application/cloudevents-batch+json" };
+    expect(await (await send(JSON.stringify([event]), batch)).json()).toMatchObject([{ duplicate: true }]);
+    expect(await events("orders.placed")).toEqual([{ n: 1 }]);
+  });
+
+  it("refuses what it would have to pass over: other parameters, one id for many lines", async () => {
+    const json = { "content-type": "application/json" };
+    const body = JSON.stringify({ topic: "orders.placed", payload: 1 });
+    const misspelt = await send(body, json, "/publish?topci=orders.other");
+    expect(misspelt.status).toBe(400);
+    expect(await misspelt.json()).toMatchObject({ code: "BAD_REQUEST" });
+    const lines = { "content-type": "application/x-ndjson", "idempotency-key": "one" };
+    expect((await send(`${body}\n${body}\n`, lines)).status).toBe(400);
+    expect(await f.bus.store.registry.topic("orders.placed")).toBeNull();
+  });
 });

@@ -8,7 +8,7 @@ import { type Imported, type ImportOptions, importEvents } from "../../project/i
 import type { Caller } from "../auth.js";
 import type { HubContext } from "../context.js";
 import { HubError, problemOf } from "../problem.js";
-import { document, type HubApp, type HubRequest } from "./base.js";
+import { check, document, flat, type HubApp, type HubRequest } from "./base.js";
 import { bodyPieces, mediaType, readBody, textOf } from "./body.js";
 import {
   batchedEvents,
@@ -49,6 +49,8 @@ const PlacedEvent = z
   })
   .openapi("Placed");
 
+const Query = z.object({ topic: z.string().optional() });
+
 export function publishRoutes(app: HubApp, hub: HubContext, desk: PublishDesk): void {
   document(app, {
     method: "post",
@@ -56,7 +58,7 @@ export function publishRoutes(app: HubApp, hub: HubContext, desk: PublishDesk): 
     tag: "events",
     summary: "Publish one event, several, a stream of lines, or CloudEvents",
     rights: "publish:<topic>",
-    query: z.object({ topic: z.string().optional() }),
+    query: Query,
     bodies: {
       "application/json": z.union([Event, z.array(Event)]),
       "application/x-ndjson": z.string(),
@@ -78,7 +80,7 @@ export function publishRoutes(app: HubApp, hub: HubContext, desk: PublishDesk): 
 async function publish(c: HubRequest, hub: HubContext, desk: PublishDesk): Promise<object> {
   const { incoming } = c.env;
   const caller = c.get("caller");
-  const topic = c.req.query("topic");
+  const { topic } = check(Query.strict(), flat(c.req.queries()), "query");
   const type = mediaType(incoming.headers["content-type"]);
   const headers = {
     idempotencyKey: c.req.header("idempotency-key"),
@@ -89,6 +91,8 @@ async function publish(c: HubRequest, hub: HubContext, desk: PublishDesk): Promi
     return publishOne(desk, caller, headers, binaryEvent(incoming.headers, body, topic));
   }
   if (NDJSON.has(type)) {
+    if (headers.idempotencyKey !== undefined)
+      throw new HubError("BAD_REQUEST", "Idempotency-Key is for one event; give each line its own id");
     const options = {
       maxLineBytes: hub.limits.maxLineBytes,
       ...(topic !== undefined && { topic }),
