@@ -18,7 +18,7 @@ import { authenticatorOf } from "./authenticator.js";
 import type { HubContext } from "./context.js";
 import { Feeders } from "./feeders.js";
 import { createHttp } from "./http/app.js";
-import { boundConnections, refuse } from "./http/connection-room.js";
+import { boundConnections, refuse, refuseForNow } from "./http/connection-room.js";
 import { allAnswered, offersWebSocket, withoutOffer } from "./http/other-offers.js";
 import { PublishConnections } from "./http/publish-connection.js";
 import { PublishDesk } from "./http/publish-items.js";
@@ -267,8 +267,7 @@ class Gateway {
     const { maxConnections } = this.#context.limits;
     if (path !== "/ws") refuse(socket, 404, "Not Found");
     else if (!this.#context.visitors.mayConnect(request.headers)) refuse(socket, 403, "Forbidden");
-    else if (!this.#context.accepting() || this.#sessions.size >= maxConnections)
-      refuse(socket, 503, "Service Unavailable");
+    else if (!this.#context.accepting() || this.#sessions.size >= maxConnections) refuseForNow(socket);
     else void this.#admit(request, socket, head);
   }
 

@@ -1,4 +1,5 @@
-import { afterEach, describe, expect, it } from "vitest";
+import { Socket } from "node:net";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { WebSocket } from "ws";
 import { type HubFixture, hubFixture } from "../../../test/support/hub-fixture.js";
 import { RawConnection, requestBytes } from "../../../test/support/raw-http.js";
@@ -67,7 +68,7 @@ describe("connections over HTTP", () => {
     ] as const;
     const refused = await connect();
     await refused.write(requestBytes("/ws", upgrade, "", "GET"));
-    expect(await refused.next()).toMatchObject({ status: 503 });
+    expect(await refused.next()).toMatchObject({ status: 503, headers: { "retry-after": "1" } });
     await expect.poll(async () => ask(await connect())).toBe(200);
     socket.close();
   });
@@ -81,6 +82,21 @@ describe("connections over HTTP", () => {
     const slow = await connect();
     await slow.write(bytes);
     await slow.ended();
+  });
+
+  it("P13: end when nothing came for too long, however long one is kept for its next request", async () => {
+    await start({ headTimeoutMs: 50, keepAliveMs: 600_000 });
+    const silent = await connect();
+    expect(await silent.next()).toMatchObject({ status: 408 });
+    await silent.ended();
+  });
+
+  it("P13: are looked after by the system, so that those end whose peer is gone without a word", async () => {
+    const looked = vi.spyOn(Socket.prototype, "setKeepAlive");
+    await start({});
+    expect(await ask(await connect())).toBe(200);
+    expect(looked).toHaveBeenCalledWith(true, 60_000);
+    looked.mockRestore();
   });
 
   it("P13: end when nothing follows an answer for too long", async () => {

@@ -16,6 +16,7 @@ import type { Socket } from "node:net";
 import type { Caller } from "../auth.js";
 import type { HubContext } from "../context.js";
 import { bearer, problemAnswer } from "./answers.js";
+import { refuse } from "./connection-room.js";
 import { type PublishAsker, publishBody } from "./publish-body.js";
 import { type PublishHead, publishHead } from "./publish-head.js";
 import type { PublishDesk } from "./publish-items.js";
@@ -29,6 +30,7 @@ export class PublishConnections {
   readonly hub: HubContext;
   readonly desk: PublishDesk;
   readonly keepAliveMs: number;
+  readonly headTimeoutMs: number;
   readonly #accept: (socket: Socket) => void;
   readonly #open = new Set<PublishConnection>();
   readonly #keepAlive: string;
@@ -39,6 +41,7 @@ export class PublishConnections {
     this.hub = hub;
     this.desk = desk;
     this.keepAliveMs = server.keepAliveTimeout;
+    this.headTimeoutMs = server.headersTimeout;
     this.#keepAlive = `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(this.keepAliveMs / 1_000)}\r\n\r\n`;
     const listeners = server.listeners("connection") as ((this: Server, socket: Socket) => void)[];
     this.#accept = (socket) => {
@@ -111,7 +114,7 @@ class PublishConnection implements PublishAsker {
     socket.on("data", this.#onData).on("end", this.#onEnd).on("timeout", this.#onTimeout);
     socket.on("drain", this.#onDrain).on("error", this.#onError).on("close", this.#onClose);
     // Any byte in either direction begins it anew.
-    socket.setTimeout(all.keepAliveMs);
+    socket.setTimeout(all.headTimeoutMs);
   }
 
   get isIdle(): boolean {
@@ -135,6 +138,8 @@ class PublishConnection implements PublishAsker {
   }
 
   #begin(chunk: Buffer): void {
+    const { keepAliveMs } = this.#all;
+    if (this.#socket.timeout !== keepAliveMs) this.#socket.setTimeout(keepAliveMs);
     const headEnd = chunk.indexOf(HEAD_END);
     const head =
       headEnd < 0 || headEnd > MAX_HEAD_BYTES
@@ -229,8 +234,8 @@ class PublishConnection implements PublishAsker {
   readonly #onTimeout = (): void => {
     if (this.#answering) return;
     if (this.#unfinished !== null) this.#handOver(this.#unfinished.pieces);
-    // One that never asked for anything has the time that node:http gives it.
-    else if (this.#socket.bytesRead === 0) this.#handOver([]);
+    // It never asked for anything: told as node:http tells it.
+    else if (this.#socket.bytesRead === 0) refuse(this.#socket, 408, "Request Timeout");
     else this.#socket.destroy();
   };
 
