@@ -351,7 +351,7 @@ export class PromClient {
     if (frame.type === "PONG" || typeof frame.corr !== "number") return;
     const pending = this.#pending.get(frame.corr);
     if (pending === undefined) return;
-    if (frame.type === "ERR" && pending.insists && WAIT_AND_RETRY.has(frame.code)) {
+    if (frame.type === "ERR" && goesOnAsking(pending, frame.code)) {
       systemClock.setTimer(frame.retry_after_ms ?? 200, () => this.#again(pending));
       return;
     }
@@ -406,6 +406,11 @@ export class PromClient {
 
 function keyOf(topic: string, group: string): string {
   return `${topic}\n${group}`;
+}
+
+/** A subscription that is new is refused only by a hub that stays. */
+function goesOnAsking({ insists, about }: Pending, code: string): boolean {
+  return insists ? WAIT_AND_RETRY.has(code) : code === "CLOSED" && isFeed(about);
 }
 
 function isPublish(about: About): about is Pick<Published, "topic" | "id"> {

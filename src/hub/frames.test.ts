@@ -62,3 +62,10 @@ describe("numbers of leases", () => {
     expect(complaint({ type: "ACK", leases: [[1, 1]] })).toBe("ACK needs topic and group");
   });
 });
+
+it.each(["PAUSE", "RESUME"])("%s of half a subscription is not one of all", (type) => {
+  expect(checkFrame({ type })).toHaveProperty("frame");
+  expect(checkFrame({ type, topic: "t.a", group: "g" })).toHaveProperty("frame");
+  for (const half of [{ group: "g" }, { topic: "t.a" }, { topic: "t.a", group: "" }])
+    expect(checkFrame({ type, ...half })).toHaveProperty("complaint");
+});

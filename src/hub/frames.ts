@@ -31,16 +31,17 @@ const CHECKS: { readonly [T in ClientFrame["type"]]: Check } = {
     lease(f) ?? (optional((v) => typeof v === "string")(f.reason) ? null : "reason must be a string"),
   MODACK: (f) =>
     lease(f) ?? (isDuration(f.extend_ms) ? null : "extend_ms must be milliseconds above 0, an hour at most"),
-  PAUSE: (f) =>
-    f.topic === undefined || (isText(f.topic) && isText(f.group))
-      ? null
-      : "PAUSE takes topic and group, or neither",
-  RESUME: (f) =>
-    f.topic === undefined || (isText(f.topic) && isText(f.group))
-      ? null
-      : "RESUME takes topic and group, or neither",
+  PAUSE: (f) => bothOrNeither(f),
+  RESUME: (f) => bothOrNeither(f),
   PING: (f) => takes(f),
 };
+
+function bothOrNeither({ type, topic, group }: Record<string, unknown>): string | null {
+  const isOfAll = topic === undefined && group === undefined;
+  return isOfAll || (isText(topic) && isText(group))
+    ? null
+    : `${String(type)} takes topic and group, or neither`;
+}
 
 function events(given: unknown): string | null {
   const isList = Array.isArray(given) && given.length > 0 && given.length <= MAX_MANY;

@@ -226,6 +226,7 @@ class Gateway {
   /** Still listening while it drains, so that /readyz can say so and nobody is refused without a word. */
   async #close(): Promise<void> {
     this.#goingDown.abort();
+    for (const session of this.#sessions) session.leave();
     await this.#context.jobs.close();
     await this.#drain();
     for (const session of this.#sessions) session.bye();
@@ -264,11 +265,14 @@ class Gateway {
     }
     socket.on("error", () => socket.destroy());
     const path = (request.url ?? "").split("?")[0];
-    const { maxConnections } = this.#context.limits;
     if (path !== "/ws") refuse(socket, 404, "Not Found");
     else if (!this.#context.visitors.mayConnect(request.headers)) refuse(socket, 403, "Forbidden");
-    else if (!this.#context.accepting() || this.#sessions.size >= maxConnections) refuseForNow(socket);
+    else if (!this.#takesOn()) refuseForNow(socket);
     else void this.#admit(request, socket, head);
+  }
+
+  #takesOn(): boolean {
+    return this.#context.accepting() && this.#sessions.size < this.#context.limits.maxConnections;
   }
 
   /** It offers another protocol: the hub goes on with the one it has. */
@@ -287,6 +291,11 @@ class Gateway {
         refuse(socket, 401, "Unauthorized");
         return;
       }
+    }
+    // Others came while the token was looked at, and the hub may be going down by now.
+    if (!this.#takesOn()) {
+      refuseForNow(socket);
+      return;
     }
     this.#sockets.handleUpgrade(request, socket, head, (ws) => {
       let subject: string | null = null;

@@ -5,6 +5,7 @@
 import type { Bus } from "../bus/bus.js";
 import type { Tracing } from "../bus/tracing.js";
 import type { Delivered } from "../consume/context.js";
+import { BusError } from "../model/errors.js";
 import type { StoredEvent } from "../model/event.js";
 import type { SubscribeOptions } from "../model/event-bus.js";
 import { Feed } from "./feed.js";
@@ -60,7 +61,8 @@ export class SessionFeeds {
 
   async subscribe(key: string, frame: SubscribeFrame): Promise<void> {
     const { topic, group, opts, corr } = frame;
-    const inRuns = this.#options.session.takes.has("events");
+    const { session } = this.#options;
+    const inRuns = session.takes.has("events");
     if (inRuns) this.#options.out.takeArrays();
     const feed = new Feed(frame, inRuns, this.#lastLease);
     this.#feeds.set(key, feed);
@@ -76,6 +78,10 @@ export class SessionFeeds {
       });
       feed.subscription.onStopped(() => this.#stopped(feed));
       if (feed.ended) await feed.subscription.abandon("its subscriber left");
+      else if (session.leaving) {
+        await feed.subscription.abandon("the hub is going down");
+        throw new BusError("CLOSED", "the hub is going down; connect again");
+      }
       this.#options.answer(ok(corr, { topic, group }));
       this.#applyPause(feed);
     } catch (error) {

@@ -96,9 +96,13 @@ export class SessionShell {
     else this.#expireAt(caller.expiresMs);
   }
 
-  /** Takes on nothing new; resolves when what it holds is settled or given back, and every publish is answered. */
-  async drain(): Promise<void> {
+  /** Takes on nothing new from now on. */
+  leave(): void {
     this.#session.leaving = true;
+  }
+
+  /** Resolves when what it holds is settled or given back, and every publish is answered. */
+  async drain(): Promise<void> {
     await this.#feeds.stop();
     await this.#publishes.answered();
   }

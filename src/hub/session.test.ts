@@ -93,6 +93,25 @@ describe("a session that has not said who it is", () => {
   });
 });
 
+it("P13: what waited for the answer to an AUTH counts once", () => {
+  const session = known(null, { framesPerSecond: 5 });
+  stepSession(session, frame({ type: "AUTH", token: "t" }));
+  for (let n = 0; n < 9; n++) expect(stepSession(session, frame(PUBLISH))).toEqual([]);
+  const effects = stepSession(session, { type: "authenticated", caller: everything, nowMs: 0 });
+  expect(codes(effects)).toEqual(["sent", "expireAt", ...Array(9).fill("publish")]);
+});
+
+it("what waits behind two AUTHs is done under the second", () => {
+  const session = known(null);
+  stepSession(session, frame({ type: "AUTH", token: "t" }));
+  stepSession(session, frame({ type: "AUTH", token: "u" }));
+  stepSession(session, frame(PUBLISH));
+  const first = stepSession(session, { type: "authenticated", caller: caller([]), nowMs: 0 });
+  expect(codes(first)).toEqual(["sent", "expireAt", "authenticate"]);
+  const second = stepSession(session, { type: "authenticated", caller: everything, nowMs: 0 });
+  expect(codes(second)).toEqual(["sent", "expireAt", "publish"]);
+});
+
 describe("a session", () => {
   it("asks the bus for what its caller may do, and for nothing else", () => {
     const session = known(caller(["publish:a", "subscribe:b.**"]));

@@ -31,7 +31,7 @@ export interface Session {
   leaving: boolean;
   /** An AUTH is being looked at; what was read before the shell stopped reading waits for its end, in order. */
   authenticating: boolean;
-  readonly waiting: { readonly frame: ClientFrame; readonly text: string | undefined }[];
+  readonly waiting: Waited[];
   /** What the client says that it takes beyond the first version of the protocol. */
   takes: ReadonlySet<string>;
   /** Keys of subscriptions asked for and not ended. */
@@ -41,6 +41,11 @@ export interface Session {
   /** Frames refused for their rate since one was last let through. */
   refusals: number;
   readonly limits: HubLimits;
+}
+
+interface Waited {
+  readonly frame: ClientFrame;
+  readonly text: string | undefined;
 }
 
 export type SessionEvent =
@@ -167,7 +172,7 @@ function welcome(
   const finite = Number.isFinite(caller.expiresMs);
   const expiry = finite && { expires_ms: caller.expiresMs };
   const result = { subject: caller.subject, ...expiry, takes: TAKES };
-  const waited = session.waiting.splice(0).flatMap(({ frame, text }) => onFrame(session, frame, nowMs, text));
+  const waited = session.waiting.splice(0).flatMap((one) => onWaited(session, one, nowMs));
   return [ok(corr, result), { type: "expireAt", atMs: caller.expiresMs }, ...waited];
 }
 
@@ -194,8 +199,22 @@ function onFrame(
   nowMs: number,
   text?: string,
 ): readonly SessionEffect[] {
-  const held = holdFrame(session, frame, nowMs, text);
-  if (held !== null) return held;
+  return holdFrame(session, frame, nowMs, text) ?? onAdmitted(session, frame, nowMs, text);
+}
+
+/** Its rate was looked at when it came. Behind another AUTH it waits on. */
+function onWaited(session: Session, waited: Waited, nowMs: number): readonly SessionEffect[] {
+  if (!session.authenticating) return onAdmitted(session, waited.frame, nowMs, waited.text);
+  session.waiting.push(waited);
+  return NOTHING;
+}
+
+function onAdmitted(
+  session: Session,
+  frame: ClientFrame,
+  nowMs: number,
+  text: string | undefined,
+): readonly SessionEffect[] {
   if ((frame.type === "AUTH" || frame.type === "PING") && frame.takes !== undefined)
     session.takes = new Set(frame.takes.filter((name) => CLIENT_TAKES.includes(name)));
   if (frame.type === "AUTH") {

@@ -1,0 +1,105 @@
+/** What is under way when the hub begins to go down: it takes on nothing new, and says so. */
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { exportJWK, generateKeyPair, SignJWT } from "jose";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { WebSocket } from "ws";
+import { gate } from "../../test/support/eventually.js";
+import { type HubFixture, hubFixture } from "../../test/support/hub-fixture.js";
+import { PromClient } from "../client/index.js";
+import { startHub } from "./server.js";
+
+let f: HubFixture;
+const ends: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const end of ends.splice(0)) await end();
+  await f.close();
+});
+
+describe("a hub that goes down", () => {
+  it("P5: hands out nothing to a subscription that was being made", async () => {
+    f = await hubFixture();
+    await f.bus.publish("t.a", 1);
+    const { passed, open } = gate();
+    const { attach } = f.bus;
+    const attached = vi.spyOn(f.bus, "attach").mockImplementationOnce(async (topics, request) => {
+      await passed;
+      return attach.call(f.bus, topics, request);
+    });
+    const headers = { authorization: "Bearer all" };
+    const socket = new WebSocket(`${f.hub.url.replace("http", "ws")}/ws`, { headers });
+    ends.push(() => socket.terminate());
+    const frames: Record<string, unknown>[] = [];
+    socket.on("message", (data) => void frames.push(...[JSON.parse(String(data))].flat()));
+    await once(socket, "open");
+    socket.send(JSON.stringify({ type: "PUBLISH", topic: "t.b", payload: 1, corr: 1 }));
+    socket.send(JSON.stringify({ type: "SUBSCRIBE", topic: "t.a", group: "g", corr: 2 }));
+    await expect.poll(() => attached).toHaveBeenCalled();
+    // The answer of this one holds up the end.
+    const { passed: answered, open: answer } = gate();
+    vi.spyOn(f.bus, "submit").mockImplementationOnce((_topic, _payload, _options, waiter) => {
+      void answered.then(() => waiter.fail(new Error("stopped")));
+    });
+    socket.send(JSON.stringify({ type: "PUBLISH", topic: "t.b", payload: 2, corr: 3 }));
+    await expect.poll(() => f.bus.submit).toHaveBeenCalledTimes(1);
+    const closed = f.hub.close();
+    open();
+    await expect
+      .poll(() => frames.find(({ corr }) => corr === 2))
+      .toMatchObject({ type: "ERR", code: "CLOSED" });
+    answer();
+    await closed;
+    expect(frames.filter(({ type }) => type === "EVENT")).toEqual([]);
+  });
+
+  it("takes on no connection whose token was being looked at", async () => {
+    const { publicKey, privateKey } = await generateKeyPair("ES256");
+    const { passed, open } = gate();
+    const asked = gate();
+    const keys = createServer(async (_, response) => {
+      asked.open();
+      await passed;
+      response.end(JSON.stringify({ keys: [await exportJWK(publicKey)] }));
+    });
+    await once(keys.listen(0, "127.0.0.1"), "listening");
+    ends.push(() => keys.close());
+    const jwksUrl = `http://127.0.0.1:${(keys.address() as AddressInfo).port}/`;
+    f = await hubFixture({ auth: { jwt: { jwksUrl } } });
+    const token = await new SignJWT({ scopes: ["*:*"] })
+      .setProtectedHeader({ alg: "ES256" })
+      .setExpirationTime("1h")
+      .sign(privateKey);
+    const headers = { authorization: `Bearer ${token}` };
+    const socket = new WebSocket(`${f.hub.url.replace("http", "ws")}/ws`, { headers });
+    const refused = new Promise((resolve) =>
+      socket.on("unexpected-response", (_, { statusCode }) => resolve(statusCode)).on("open", resolve),
+    );
+    await asked.passed;
+    const closed = f.hub.close();
+    open();
+    expect(await refused).toBe(503);
+    await closed;
+  });
+
+  it("P15: has subscriptions of clients wait for the next one", async () => {
+    f = await hubFixture();
+    const { bus } = f;
+    const port = Number(new URL(f.hub.url).port);
+    const client = new PromClient(f.hub.url, { token: "all", retry: { baseMs: 1, maxMs: 5 } });
+    ends.push(() => client.close());
+    await bus.publish("t.a", 1);
+    const leased = gate();
+    const hold = { from: "earliest", manualAck: true } as const;
+    await client.subscribe("t.a", "g", (_, ctx) => leased.open(void ends.push(() => ctx.ack())), hold);
+    await leased.passed;
+    const closed = f.hub.close();
+    const subscribed = client.subscribe("t.b", "g", () => undefined);
+    await ends.pop()?.();
+    await closed;
+    const next = await startHub({ bus, port, auth: { tokens: { all: { scopes: ["*:*"] } } } });
+    await subscribed;
+    await client.close();
+    await next.close();
+  });
+});
