@@ -95,8 +95,9 @@ export class Connection {
     return this.#status;
   }
 
+  /** Dials, unless it waits to do so: whoever publishes meanwhile must not make a hub that comes back be asked again and again. */
   open(): void {
-    if (this.#status !== "offline") return;
+    if (this.#status !== "offline" || this.#cancelRetry !== undefined) return;
     this.#stopWaking ??= this.#options.onWake(() => this.#wake());
     void this.#dial();
   }
@@ -291,7 +292,7 @@ export class Connection {
   /** The wait for another connection is over now, and a line that was up has to show soon that it still is. */
   #wake(): void {
     if (this.#status === "offline") {
-      this.#cancelRetry?.();
+      this.#endWait();
       this.open();
     } else if (this.#status === "online") {
       this.#cancelWake?.();
@@ -310,7 +311,7 @@ export class Connection {
 
   #lost(code: number): void {
     clearInterval(this.#pingTimer);
-    this.#cancelRetry?.();
+    this.#endWait();
     this.#cancelWake?.();
     this.#socket = null;
     this.#outgoing = [];
@@ -331,7 +332,15 @@ export class Connection {
     this.#setStatus("offline");
     if (++this.#failures === FAILURES_TOLD) this.#options.onUnreachable(this.#hindrance);
     const waitMs = backoffMs(this.#options.retry, this.#failures, Math.random());
-    this.#cancelRetry = systemClock.setTimer(waitMs, () => this.open());
+    this.#cancelRetry = systemClock.setTimer(waitMs, () => {
+      this.#endWait();
+      this.open();
+    });
+  }
+
+  #endWait(): void {
+    this.#cancelRetry?.();
+    this.#cancelRetry = undefined;
   }
 
   #setStatus(status: Status, error?: BusError): void {

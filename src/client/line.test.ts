@@ -1,6 +1,6 @@
 /** The line of a client where timers are late, networks come and go, and tokens cannot be got. */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { WebSocket } from "ws";
+import { WebSocket } from "ws";
 import { type HubFixture, hubFixture } from "../../test/support/hub-fixture.js";
 import { keptSockets } from "../../test/support/kept-sockets.js";
 import { PromClient as BrowserClient } from "./browser.js";
@@ -95,6 +95,19 @@ describe("a client that gets no connection", () => {
       made({ ...options, retry: { baseMs: 1, maxMs: 1 }, onTrouble: ({ error }) => resolve(error) });
       client.connect().catch(() => undefined);
     });
+
+  it("waits between its tries, whatever is published meanwhile", async () => {
+    await f.hub.close();
+    made({ retry: { baseMs: 3_600_000, maxMs: 3_600_000, jitter: 0 } });
+    const published: unknown[] = [client.publish("t.a", 0).catch(({ code }) => code)];
+    await expect.poll(() => sockets[0]?.readyState).toBe(WebSocket.CLOSED);
+    await expect.poll(() => client.status).toBe("offline");
+    for (let n = 1; n < 5; n++) published.push(client.publish("t.a", n).catch(({ code }) => code));
+    void client.connect().catch(() => undefined);
+    expect([client.status, sockets.length]).toEqual(["offline", 1]);
+    await client.close();
+    expect(await Promise.all(published)).toEqual(Array(5).fill("CLOSED"));
+  });
 
   it("says that it has no token, if that is why", async () => {
     const getToken = () => Promise.reject(new Error("the sign-in server is down"));
