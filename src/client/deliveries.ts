@@ -129,15 +129,15 @@ export class Deliveries {
     if (delivery.isDone) return;
     const reason = describeThrown(thrown);
     delivery.nack(reason);
-    const { group, attempt, maxAttempts } = delivery;
-    const isLast = givesUp && attempt >= maxAttempts;
+    const { group, tries, maxAttempts } = delivery;
+    const isLast = givesUp && tries >= maxAttempts;
     const leftOut = isLast ? 0 : this.#toldOfTries.admit(group, systemClock.steady());
     if (leftOut === null) return;
     const { id, topic, key } = event;
     const named = eventInWords(id, key, topic);
-    const tries = `try ${attempt}${givesUp ? ` of ${maxAttempts}` : ""}`;
+    const which = `try ${tries}${givesUp ? ` of ${maxAttempts}` : ""}`;
     const next = isLast ? "" : `; the hub sends it again after a wait${leftOutText(leftOut)}`;
-    const error = new BusError("HANDLER_FAILED", `${group} failed on ${named}, ${tries}: ${reason}${next}`, {
+    const error = new BusError("HANDLER_FAILED", `${group} failed on ${named}, ${which}: ${reason}${next}`, {
       cause: thrown,
     });
     this.#tell({ error, topic, group, ...(isLast && { givenUp: true }) });
@@ -150,6 +150,7 @@ class Arrival implements Leased {
   readonly topic: string;
   readonly group: string;
   readonly attempt: number;
+  readonly tries: number;
   readonly epoch: number;
   readonly maxAttempts: number;
   readonly deadlineMs: number;
@@ -159,6 +160,7 @@ class Arrival implements Leased {
     this.topic = subscription ?? topic;
     this.group = group;
     this.attempt = ctx.attempt;
+    this.tries = ctx.try ?? ctx.attempt;
     this.epoch = ctx.epoch;
     this.maxAttempts = ctx.max_attempts;
     this.deadlineMs = Date.now() + ctx.ack_deadline_ms;
@@ -191,6 +193,11 @@ class Delivery implements ClientContext {
 
   get attempt(): number {
     return this.#arrival.attempt;
+  }
+
+  /** Of those that count. */
+  get tries(): number {
+    return this.#arrival.tries;
   }
 
   get maxAttempts(): number {

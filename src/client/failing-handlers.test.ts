@@ -1,9 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { keptSockets } from "../../test/support/kept-sockets.js";
 import type { Bus } from "../bus/bus.js";
 import { createBus } from "../bus/create-bus.js";
 import { startHub } from "../hub/server.js";
 import { memoryStore } from "../stores/memory/index.js";
 import type { ClientTrouble } from "./client-options.js";
+import type { ClientContext } from "./deliveries.js";
 import { PromClient } from "./index.js";
 
 const RETRY = { baseMs: 1, maxMs: 1 };
@@ -87,4 +89,29 @@ describe("a handler that fails", () => {
     await expect.poll(() => seen.length, { timeout: 10_000 }).toBe(4);
     expect(troubles).toEqual([]);
   });
+});
+
+it("P8: the last try of an event is the last that counts: what came back with a lost line is none", async () => {
+  await client.close();
+  const { sockets, makeSocket } = keptSockets();
+  const onTrouble = (trouble: ClientTrouble): unknown => troubles.push(trouble);
+  client = new PromClient(hub.url, { token: "t", makeSocket, onTrouble, retry: { baseMs: 1, maxMs: 5 } });
+  await client.connect();
+  const attempts: number[] = [];
+  const handler = (_: unknown, ctx: ClientContext): unknown => {
+    attempts.push(ctx.attempt);
+    if (ctx.attempt > 1) throw new Error("boom");
+    return new Promise((resolve) => ctx.signal.addEventListener("abort", resolve));
+  };
+  await client.subscribe("t.a", "g", handler, { maxAttempts: 2, retry: RETRY });
+  const { id } = await client.publish("t.a", 1);
+  await expect.poll(() => attempts, { timeout: 10_000 }).toEqual([1]);
+  sockets.at(-1)?.terminate();
+  await expect.poll(() => troubles.length, { timeout: 10_000 }).toBe(2);
+  expect(attempts).toEqual([1, 2, 3]);
+  expect(troubles[0]?.error.message).toBe(
+    `g failed on event ${id} of t.a, try 1 of 2: boom; the hub sends it again after a wait`,
+  );
+  expect(troubles[0]).not.toHaveProperty("givenUp");
+  expect(troubles[1]).toMatchObject({ givenUp: true });
 });

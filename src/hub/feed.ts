@@ -16,6 +16,8 @@ const DEFAULT_ACK_TIMEOUT_MS = 30_000;
 interface Alike extends Around {
   readonly topic: string;
   readonly attempt: number;
+  /** Those that count. */
+  readonly failures: number;
   readonly maxAttempts: number;
   readonly epoch: number;
 }
@@ -54,22 +56,31 @@ export class Feed {
   }
 
   /** What stands before and after it: the same object as long as nothing of it changes. */
-  around({ event, attempt, maxAttempts, source }: Delivered): Around {
+  around({ event, entry, attempt, maxAttempts, source }: Delivered): Around {
     const last = this.#around;
     const { topic } = event;
     const { epoch } = source;
+    const { failures } = entry;
     if (
       last !== null &&
       last.topic === topic &&
       last.attempt === attempt &&
+      last.failures === failures &&
       last.maxAttempts === maxAttempts &&
       last.epoch === epoch
     )
       return last;
     const head = this.#head(topic);
-    const ctx = { attempt, max_attempts: maxAttempts, epoch, ack_deadline_ms: this.#ackTimeoutMs };
+    const counted = failures + 1;
+    const ctx = {
+      attempt,
+      ...(counted !== attempt && { try: counted }),
+      max_attempts: maxAttempts,
+      epoch,
+      ack_deadline_ms: this.#ackTimeoutMs,
+    };
     const tail = `,"ctx":${JSON.stringify(ctx)}}`;
-    this.#around = { head, tail, topic, attempt, maxAttempts, epoch };
+    this.#around = { head, tail, topic, attempt, failures, maxAttempts, epoch };
     return this.#around;
   }
 

@@ -165,6 +165,8 @@ interface Delivering {
   readonly subscription?: string;
   readonly ctx: {
     readonly attempt: number;
+    /** Which of `max_attempts` this is, where that is not `attempt`. */
+    readonly try?: number;
     readonly max_attempts: number;
     readonly epoch: number;
     readonly ack_deadline_ms: number;

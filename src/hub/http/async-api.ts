@@ -45,6 +45,7 @@ const delivering = {
     type: "object",
     properties: {
       attempt: whole,
+      try: { ...whole, description: "Which of max_attempts this is, where that is not attempt" },
       max_attempts: whole,
       epoch: whole,
       ack_deadline_ms: { type: "number" },
