@@ -47,8 +47,8 @@ export interface HubOptions {
   /** Shown in the console. */
   readonly name?: string;
   /**
-   * Origins of other sites whose pages may open a WebSocket; the hub's own may always. Without tokens, their pages and their names may
-   * ask over HTTP, too.
+   * Origins of other sites whose pages may open a WebSocket and ask over HTTP; the hub's own may always. Without tokens, their names may
+   * be used for the hub, too.
    */
   readonly origins?: readonly string[];
   /** Where it writes what happens; silent unless given. */

@@ -22,7 +22,8 @@ export class Visitors {
   /** `isOpen`: nobody needs a token. `origins`: of other sites whose pages may. */
   constructor(isOpen: boolean, origins: readonly string[]) {
     this.#isOpen = isOpen;
-    this.#origins = new Set(origins);
+    // As browsers write them: without a path, and in lower case.
+    this.#origins = new Set(origins.map((origin) => urlOf(origin)?.origin ?? origin));
     this.#hosts = new Set(origins.map((origin) => urlOf(origin)?.host));
   }
 
@@ -34,6 +35,11 @@ export class Visitors {
   /** Whether a WebSocket is opened: also with tokens, a page of another site has no business here. */
   mayConnect({ origin, host }: Visit): boolean {
     return (!this.#isOpen || this.#isOwnName(host)) && this.#isKnownPage(origin, host);
+  }
+
+  /** Whether a page is of another site that the hub was told of. */
+  isGuest(origin: string): boolean {
+    return this.#origins.has(origin);
   }
 
   /** Programs name no origin. */

@@ -108,6 +108,31 @@ describe("promethean/client in a browser", () => {
     expect(await toldIn(one)).toEqual([]);
   });
 
+  it("goes with what the hub answers over HTTP to pages of the sites that it was told of", async () => {
+    context = await browser.newContext();
+    const page = await open();
+    const placed = await page.evaluate(async (url) => {
+      const headers = { authorization: `Bearer ${await (await fetch("/token")).text()}` };
+      const json = { ...headers, "content-type": "application/json" };
+      const event = { topic: "t.page", payload: { order: 1 } };
+      const sent = await fetch(`${url}/publish`, {
+        method: "POST",
+        headers: json,
+        body: JSON.stringify(event),
+      });
+      const stream = await fetch(`${url}/events?topic=t.page&from=earliest`, { headers });
+      const reader = (stream.body as ReadableStream<Uint8Array>).getReader();
+      let text = "";
+      while (!text.includes("data: ")) text += new TextDecoder().decode((await reader.read()).value);
+      await reader.cancel();
+      return [await sent.json(), text];
+    }, hub.url);
+    expect(placed).toEqual([
+      expect.objectContaining({ topic: "t.page", seq: 1 }),
+      expect.stringContaining('"payload":{"order":1}'),
+    ]);
+  });
+
   it("says where to look when a hub takes no pages of its site", async () => {
     context = await browser.newContext();
     const strict = await startHub({ bus, auth: { jwt: { secret: SECRET } } });

@@ -32,7 +32,7 @@ export function jobRoutes(app: HubApp, hub: HubContext): void {
       path: "/jobs/{id}",
       tag,
       summary: "How a job does",
-      rights: "ops:jobs; ops:<kind> for one's own",
+      rights: "ops:jobs, or any token for one's own",
       params: Id,
     },
     async (c, { params }) => {

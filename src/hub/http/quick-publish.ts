@@ -9,6 +9,7 @@ import { HubError } from "../problem.js";
 import { bearer, writeProblem } from "./answers.js";
 import { type BodyReader, receiveBody } from "./body.js";
 import { isBinaryCloudEvent } from "./cloud-events.js";
+import { admitGuest } from "./guest-pages.js";
 import { type PublishAsker, publishBody } from "./publish-body.js";
 import { isPlainJson } from "./publish-head.js";
 import type { PublishDesk } from "./publish-items.js";
@@ -19,6 +20,7 @@ type Listener = (request: IncomingMessage, response: ServerResponse) => Promise<
 export function quickPublish(hub: HubContext, desk: PublishDesk, others: Listener): RequestListener {
   return (request, response) => {
     if (!hub.visitors.mayAsk(request.headers)) writeProblem(hub, request.url ?? "", response, foreign());
+    else if (admitGuest(hub.visitors, request, response)) return;
     else if (isQuick(request)) new QuickPublish(hub, desk, request, response).start();
     else void others(request, response);
   };

@@ -102,6 +102,56 @@ describe("a hub without tokens", () => {
   });
 });
 
+describe("a page of another site", () => {
+  const origin = "https://shop.example";
+  const token = { authorization: "Bearer t" };
+
+  it("may read answers, also refusals, if the hub was told of its site, and ask before it asks", async () => {
+    const auth = { tokens: { t: { scopes: ["*:*"] } } };
+    hub = await startHub({ bus, auth, origins: ["https://Shop.example/"] });
+    const asked = {
+      "access-control-request-method": "POST",
+      "access-control-request-headers": "authorization",
+    };
+    const before = await fetch(`${hub.url}/publish`, { method: "OPTIONS", headers: { origin, ...asked } });
+    expect(before.status).toBe(204);
+    expect(Object.fromEntries(before.headers)).toMatchObject({
+      "access-control-allow-origin": origin,
+      "access-control-allow-headers": "authorization",
+      "access-control-allow-methods": "GET, HEAD, POST",
+    });
+    const body = JSON.stringify({ topic: "a", payload: 1 });
+    const json = { "content-type": "application/json" };
+    const answers = [
+      await fetch(`${hub.url}/publish`, { method: "POST", body, headers: { origin, ...token, ...json } }),
+      await fetch(`${hub.url}/topics`, { headers: { origin, ...token } }),
+      await fetch(`${hub.url}/topics`, { headers: { origin } }),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 401]);
+    for (const { headers } of answers) {
+      expect(headers.get("access-control-allow-origin")).toBe(origin);
+      expect(headers.get("vary")).toBe("Origin");
+    }
+  });
+
+  it("may not if the hub was not", async () => {
+    hub = await startHub({
+      bus,
+      auth: { tokens: { t: { scopes: ["*:*"] } } },
+      origins: ["https://other.example"],
+    });
+    const asked = { origin, "access-control-request-method": "GET" };
+    for (const [method, headers] of [
+      ["GET", { origin, ...token }],
+      ["OPTIONS", asked],
+    ] as const) {
+      const answer = await fetch(`${hub.url}/topics`, { method, headers });
+      expect(answer.headers.get("access-control-allow-origin")).toBeNull();
+      expect(answer.status).toBe(method === "GET" ? 200 : 401);
+    }
+  });
+});
+
 describe("a hub with tokens", () => {
   it("answers to any name: a page of another site has no token", async () => {
     hub = await startHub({ bus, auth: { tokens: { t: { scopes: ["*:*"] } } } });
