@@ -59,8 +59,11 @@ export class ChangeLoop {
       } catch (error) {
         if (this.#stopped) break;
         const code = isMongo(error, "MongoServerError") ? Number(error.code) : undefined;
-        if (code !== undefined && UNAVAILABLE.has(code))
-          return this.#options.onUnavailable(busError(error, "none").message);
+        const { message, details } = busError(error, "none");
+        // MongoDB Atlas says by the same number that a right is missing and much else.
+        const isRefused = details?.right !== undefined;
+        if (isRefused || (code !== undefined && UNAVAILABLE.has(code)))
+          return this.#options.onUnavailable(message);
         resumeAfter = code !== undefined && LOST_POINT.has(code) ? undefined : this.#stream?.resumeToken;
       }
       await this.#stream?.close().catch(() => undefined);
