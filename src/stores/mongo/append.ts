@@ -88,7 +88,8 @@ export class Appender {
       if (batch.waiting.length === 0) return batch.result();
       if (trouble === undefined) continue;
       // The driver has waited for a server already. What is in doubt is worth more patience than what never began.
-      if (!batch.inDoubt || performance.now() > untilMs) return batch.result(trouble);
+      if (!batch.inDoubt || trouble.code === "CLOSED" || performance.now() > untilMs)
+        return batch.result(trouble);
       // Writers that are in the way of an election spread out.
       await pause(2 + Math.random() * 38);
     }

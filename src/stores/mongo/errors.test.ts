@@ -1,4 +1,11 @@
-import { MongoBulkWriteError, MongoNetworkError, MongoNotConnectedError, MongoServerError } from "mongodb";
+import {
+  MongoBulkWriteError,
+  MongoClientClosedError,
+  MongoError,
+  MongoNetworkError,
+  MongoNotConnectedError,
+  MongoServerError,
+} from "mongodb";
 import { describe, expect, it } from "vitest";
 import { BusError } from "../../model/errors.js";
 import { busError, isCommitUnknown, isTransient, mayHaveHappened } from "./errors.js";
@@ -17,6 +24,17 @@ function inBulk(cause: Error): MongoBulkWriteError {
   return new MongoBulkWriteError(cause as never, result as never);
 }
 
+/** As MongoDB Atlas words it. */
+const overQuota = new MongoServerError({
+  message: "you are over your space quota, using 513 MB of 512 MB",
+  code: 8000,
+});
+
+/** Of releases of the driver in which `timeoutMS` has an effect. */
+const timedOut = Object.defineProperty(new MongoError("timed out"), "name", {
+  value: "MongoOperationTimeoutError",
+});
+
 describe("errors of MongoDB", () => {
   it.each([
     [new MongoNetworkError("gone"), "STORE_UNAVAILABLE", true],
@@ -30,10 +48,15 @@ describe("errors of MongoDB", () => {
     [serverError(13), "STORE_UNAVAILABLE", false],
     [serverError(8000), "STORE_UNAVAILABLE", false],
     [serverError(14031), "STORE_FULL", true],
+    [overQuota, "STORE_FULL", true],
+    [serverError(290, "TransientTransactionError"), "WRITE_CONFLICT", true],
+    [serverError(246, "TransientTransactionError"), "WRITE_CONFLICT", true],
+    [timedOut, "STORE_UNAVAILABLE", true],
     [serverError(10334), "PAYLOAD_TOO_LARGE", false],
     [serverError(11000), "WRITE_CONFLICT", false],
     [serverError(86), "STORE_INCOMPATIBLE", false],
     [new MongoNotConnectedError("closed"), "CLOSED", false],
+    [new MongoClientClosedError(), "CLOSED", false],
     [new TypeError("a fault of ours"), "INTERNAL", false],
   ])("a read that fails with %s is %s, retryable %s", (error, code, retryable) => {
     expect(busError(error, "none")).toMatchObject({ code, retryable });
@@ -45,6 +68,8 @@ describe("errors of MongoDB", () => {
     inBulk(new MongoNetworkError("gone")),
     serverError(11602),
     serverError(11601),
+    timedOut,
+    new MongoClientClosedError(),
   ])("a write that fails with %s may have happened: OUTCOME_UNKNOWN", (error) => {
     expect(mayHaveHappened(error)).toBe(true);
     expect(busError(error, "possible").code).toBe("OUTCOME_UNKNOWN");
@@ -53,6 +78,7 @@ describe("errors of MongoDB", () => {
   it("a write that the server refused, or says it did not do, did not happen", () => {
     expect(mayHaveHappened(serverError(11000))).toBe(false);
     expect(mayHaveHappened(serverError(18))).toBe(false);
+    expect(mayHaveHappened(overQuota)).toBe(false);
     expect(mayHaveHappened(serverError(189, "RetryableWriteError", "NoWritesPerformed"))).toBe(false);
   });
 
@@ -61,6 +87,7 @@ describe("errors of MongoDB", () => {
     expect(isTransient(inBulk(new MongoNetworkError("stale connection")))).toBe(true);
     expect(isTransient(serverError(11000))).toBe(false);
     expect(isCommitUnknown(brokenPipe())).toBe(true);
+    expect(isTransient(timedOut) && isCommitUnknown(timedOut)).toBe(true);
     expect(isCommitUnknown(serverError(251, "TransientTransactionError"))).toBe(false);
   });
 

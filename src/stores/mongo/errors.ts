@@ -36,7 +36,13 @@ const FOREIGN_INDEX: Verdict = {
   code: "STORE_INCOMPATIBLE",
   advice: "an index that is not ours is in the way: drop it, or use another database or prefix",
 };
+const TRANSACTION_ENDED: Verdict = {
+  code: "WRITE_CONFLICT",
+  advice: "the transaction was ended by the server",
+};
 const FULL: Verdict = { code: "STORE_FULL", advice: "MongoDB has no room left: free or add disk space" };
+
+const ATLAS = 8000;
 
 const BY_SERVER_CODE: ReadonlyMap<number, Verdict> = new Map([
   ...[6, 7, 89, 91, 189, 9001, 10058, 10107, 11600, 11602, 13435, 13436, 134, 133].map(
@@ -44,7 +50,7 @@ const BY_SERVER_CODE: ReadonlyMap<number, Verdict> = new Map([
   ),
   ...[24, 43, 175, 237, 279, 355, 365, 11601, 46841].map((code) => [code, INTERRUPTED] as const),
   [18, refused("MongoDB refused the credentials: check user, password and authSource in the address")],
-  [8000, refused("MongoDB refused the credentials: check user, password and authSource in the address")],
+  [ATLAS, refused("MongoDB refused the credentials: check user, password and authSource in the address")],
   [13, refused("MongoDB refuses: the address must name a user (mongodb://user:password@…) who may do this")],
   [20, { code: "UNSUPPORTED", advice: "this needs a replica set; the server is a standalone one" }],
   [50, { code: "STORE_UNAVAILABLE", advice: "MongoDB did not finish in time" }],
@@ -57,7 +63,7 @@ const BY_SERVER_CODE: ReadonlyMap<number, Verdict> = new Map([
     },
   ],
   [112, { code: "WRITE_CONFLICT", advice: "another writer changed the same documents" }],
-  [251, { code: "WRITE_CONFLICT", advice: "the transaction was ended by the server" }],
+  [251, TRANSACTION_ENDED],
   [
     13297,
     { code: "INVALID_OPTION", advice: "MongoDB takes no two databases whose names differ in case alone" },
@@ -117,15 +123,10 @@ function isTooLarge(error: unknown): boolean {
 }
 
 function verdictOn(error: Error, effect: Effect): Verdict {
-  if (
-    isMongo(error, "MongoNotConnectedError") ||
-    isMongo(error, "MongoTopologyClosedError") ||
-    isMongo(error, "MongoClientClosedError")
-  ) {
+  if (isClosed(error) && !(effect === "possible" && mayHaveHappened(error)))
     return { code: "CLOSED", advice: "the MongoDB client is closed" };
-  }
   const known = serverCodeOf(error);
-  const verdict = known === undefined ? undefined : BY_SERVER_CODE.get(known);
+  const verdict = isOverQuota(error, known) ? FULL : BY_SERVER_CODE.get(known ?? Number.NaN);
   if (verdict !== undefined && verdict.code !== "STORE_UNAVAILABLE") return verdict;
   if (verdict?.retryable === false) return verdict;
   if (effect === "possible" && mayHaveHappened(error)) {
@@ -145,6 +146,7 @@ function verdictOn(error: Error, effect: Effect): Verdict {
   if (isDuplicateKey(error)) {
     return { code: "WRITE_CONFLICT", advice: "a unique index forbids it", retryable: false };
   }
+  if (isRepeatable(error)) return TRANSACTION_ENDED;
   if (
     isMongo(error, "MongoParseError") ||
     isMongo(error, "MongoInvalidArgumentError") ||
@@ -159,9 +161,22 @@ function verdictOn(error: Error, effect: Effect): Verdict {
   };
 }
 
+/** MongoDB Atlas says all that it refuses by one number. */
+function isOverQuota({ message }: Error, code: number | undefined): boolean {
+  return code === ATLAS && /\bspace quota\b/.test(message);
+}
+
+function isClosed(error: Error): boolean {
+  return (
+    isMongo(error, "MongoNotConnectedError") ||
+    isMongo(error, "MongoTopologyClosedError") ||
+    isMongo(error, "MongoClientClosedError")
+  );
+}
+
 /** The right that is missing, if that is what went wrong. */
 function refusalIn(error: Error): MissingRight | undefined {
-  const isRefusal = isMongo(error, "MongoServerError") && (error.code === 13 || error.code === 8000);
+  const isRefusal = isMongo(error, "MongoServerError") && (error.code === 13 || error.code === ATLAS);
   return isRefusal ? missingRight(error.message) : undefined;
 }
 
@@ -187,7 +202,8 @@ function rootOf(error: unknown): unknown {
 /** Whether a write that failed like this may still have been done, or be undone by a failover. */
 export function mayHaveHappened(thrown: unknown): boolean {
   const error = rootOf(thrown);
-  if (isLostConnection(error)) return true;
+  // The last one is of a command under way when the client's owner closed it.
+  if (isLostConnection(error) || isMongo(error, "MongoClientClosedError")) return true;
   if (isMongo(error, "MongoWriteConcernError")) return true;
   if (isMongo(error, "MongoBulkWriteError") && error.result.getWriteConcernError() !== undefined) return true;
   if (!isMongo(error, "MongoError")) return false;
@@ -219,8 +235,8 @@ export function isCommitUnknown(error: unknown): boolean {
   return isMongo(error, "MongoError") && error.hasErrorLabel("UnknownTransactionCommitResult");
 }
 
-/** Errors of the driver about a server that it gave up, told apart by name only. */
-const GIVEN_UP = /^Mongo(ServerClosed|PoolClosed|WaitQueueTimeout|StalePrimary)Error$/;
+/** Errors of the driver about a server or a command that it gave up, told apart by name only. The last one is of earlier releases. */
+const GIVEN_UP = /^Mongo(ServerClosed|PoolClosed|WaitQueueTimeout|StalePrimary|OperationTimeout)Error$/;
 
 function isLostConnection(error: unknown): boolean {
   if (isMongo(error, "MongoNetworkError") || isMongo(error, "MongoServerSelectionError")) return true;

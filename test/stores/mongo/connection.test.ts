@@ -169,6 +169,34 @@ describe("on a server that runs", () => {
     }
   });
 
+  it.each(["documents", "batches"] as const)(
+    "P1, P3: a client that its owner closes in the middle of an append to %s leaves it unknown, not failed",
+    async (layout) => {
+      const client = new MongoClient(database.urlWith(`appName=${database.name}`), { monitorCommands: true });
+      const store = await database.open({ client });
+      await store.registry.defineTopic({ name: "orders", partitions: 1, layout });
+      await store.log.append("orders", 0, drafts(1));
+      const failPoint = new FailPoint(() => database.client);
+      try {
+        const slow = { failCommands: ["insert"], blockConnection: true, blockTimeMS: 1_000 };
+        await failPoint.set(1, { ...slow, appName: database.name });
+        const sent = new Promise<void>((resolve) => {
+          client.on("commandStarted", ({ commandName }) => commandName === "insert" && resolve());
+        });
+        const appending = store.log.append("orders", 0, drafts(1));
+        await sent;
+        // The driver waits for ever for a command that it closes before it has begun to wait for its answer.
+        await new Promise(setImmediate);
+        await client.close();
+        expect((await appending).error).toMatchObject({ code: "OUTCOME_UNKNOWN" });
+        const { error } = await store.log.append("orders", 0, drafts(1));
+        expect(error).toMatchObject({ code: "CLOSED" });
+      } finally {
+        await failPoint.release();
+      }
+    },
+  );
+
   it("two stores with prefixes share a database and nothing else", async () => {
     const [a, b] = [await database.open({ prefix: "a_" }), await database.open({ prefix: "b_" })];
     await a.registry.defineTopic({ name: "orders", partitions: 1 });
