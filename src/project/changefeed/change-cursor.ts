@@ -40,13 +40,17 @@ export function isLostPlace(error: unknown): error is MongoServerError {
 
 const AWAIT_MS = 1_000;
 
-/** How documents are read, whatever the caller's client does: what is compared must have been read in one way. */
+/**
+ * How documents are read, whatever the caller's client does: what is compared must have been read in one way. Whatever a server
+ * holds must be readable, lest one document hold up all others: patterns that are none in JavaScript, text that is no UTF-8.
+ */
 const READING: BSONSerializeOptions = {
   promoteValues: true,
   promoteLongs: true,
   promoteBuffers: false,
   useBigInt64: false,
-  bsonRegExp: false,
+  bsonRegExp: true,
+  enableUtf8Validation: false,
   raw: false,
   fieldsAsRaw: NO_NAMES,
 };

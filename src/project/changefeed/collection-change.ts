@@ -5,19 +5,11 @@
  * server's log. What a scan finds has no such place; its id is made of the scan's number and of the state found.
  */
 import { createHash } from "node:crypto";
-import {
-  type Binary,
-  BSON,
-  type ChangeStreamDocument,
-  type Document,
-  type Long,
-  type ObjectId,
-  type Timestamp,
-} from "mongodb";
+import type { Binary, BSONRegExp, ChangeStreamDocument, Document, Long, ObjectId, Timestamp } from "mongodb";
 import { derivedId } from "../../model/derived-id.js";
 import type { JsonObject, JsonValue } from "../../model/json.js";
+import { exactText, isKind, ofExactText, relaxedJson } from "./extended-json.js";
 
-const { EJSON } = BSON;
 /** The kind of a Binary. */
 const UUID = 4;
 
@@ -123,16 +115,19 @@ export function textOfId(id: unknown): string {
 
 /** Unlike its text, never the same for two ids, and can be turned back. */
 export function exactId(id: unknown): string {
-  return EJSON.stringify({ id }, { relaxed: false });
+  return exactText({ id });
 }
 
 export function idOfExact(text: string): unknown {
-  // Relaxed, a long would become the nearest number, which may be the id of another document.
-  return EJSON.parse(text, { relaxed: false }).id;
+  return (ofExactText(text) as { readonly id: unknown }).id;
 }
 
 export function digestOf(document: Document): string {
-  return hash(EJSON.stringify(document, { relaxed: false })).slice(0, 32);
+  return digestOfText(exactText(document));
+}
+
+export function digestOfText(exact: string): string {
+  return hash(exact).slice(0, 32);
 }
 
 function hash(text: string): string {
@@ -140,9 +135,7 @@ function hash(text: string): string {
 }
 
 function jsonOf(document: Document, naming: Naming): JsonObject {
-  return (
-    naming.extendedJson ? EJSON.serialize(document, { relaxed: true }) : plainJson(document)
-  ) as JsonObject;
+  return (naming.extendedJson ? relaxedJson(document) : plainJson(document)) as JsonObject;
 }
 
 /** As people write it: ids in hex, times in ISO form, numbers as numbers where they fit, bytes in base64. */
@@ -155,13 +148,13 @@ export function plainJson(value: unknown): JsonValue {
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? null : value.toISOString();
   if (value instanceof RegExp) return String(value);
   if (typeof value !== "object") return String(value);
-  if ("_bsontype" in value && typeof value._bsontype === "string") return plainBson(value);
+  if (isKind(value)) return plainBson(value);
   // fromEntries defines members, so that `__proto__` is one like any other.
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, plainJson(member)]));
 }
 
 /** Told apart by the names of their kinds: they come from the caller's copy of the driver, whose classes are not ours. */
-type Bson = ObjectId | Timestamp | Long | Binary | { readonly _bsontype: "any other" };
+type Bson = ObjectId | Timestamp | Long | Binary | BSONRegExp | { readonly _bsontype: "any other" };
 
 function plainBson(given: object): JsonValue {
   const value = given as Bson;
@@ -176,10 +169,12 @@ function plainBson(given: object): JsonValue {
     }
     case "Binary":
       return value.sub_type === UUID ? value.toUUID().toHexString() : value.toString("base64");
+    case "BSONRegExp":
+      return `/${value.pattern}/${value.options}`;
   }
   const primitive: unknown = given.valueOf();
   if (typeof primitive === "number" || typeof primitive === "string") return plainJson(primitive);
-  const serialized = EJSON.serialize({ value: given }, { relaxed: true }).value as JsonObject;
+  const serialized = relaxedJson(given) as JsonObject;
   const [only, ...others] = Object.values(serialized);
   return others.length === 0 && typeof only === "string" ? only : serialized;
 }

@@ -6,16 +6,17 @@
  * between. A document that changes meanwhile may be published twice, and an older state of it after a newer one, but its
  * last event tells its last state. A scan that is interrupted begins anew and finds that much is done.
  */
-import { BSON, type Collection, type Db, type Document, type Timestamp } from "mongodb";
+import type { Collection, Db, Document, Timestamp } from "mongodb";
 import { sourceOf } from "./change-cursor.js";
 import {
-  digestOf,
+  digestOfText,
   exactId,
   type FeedEntry,
   foundEntry,
   idOfExact,
   type Naming,
 } from "./collection-change.js";
+import { exactText } from "./extended-json.js";
 import type { PublishedStates } from "./published-states.js";
 
 export interface ReconciliationCounts {
@@ -39,7 +40,7 @@ export interface Reconciliation {
 }
 
 const PAGE = 500;
-const PAGE_BYTES = 4 * 1_048_576;
+const PAGE_CHARACTERS = 4 * 1_048_576;
 
 export async function reconcile(work: Reconciliation): Promise<ReconciliationCounts> {
   const counts: ReconciliationCounts = { scanned: 0, added: 0, changed: 0, deleted: 0 };
@@ -67,18 +68,18 @@ export async function reconcile(work: Reconciliation): Promise<ReconciliationCou
 
 async function comparePage(
   work: Reconciliation,
-  page: readonly Document[],
+  page: readonly Found[],
   counts: ReconciliationCounts,
 ): Promise<void> {
   await work.alive();
-  const known = await work.states.digests(page.map(({ _id }) => exactId(_id)));
+  const known = await work.states.digests(page.map(({ document }) => exactId(document._id)));
   const entries: FeedEntry[] = [];
-  for (const document of page) {
+  for (const { document, digest } of page) {
     counts.scanned++;
-    const digest = known.get(exactId(document._id));
-    if (digest === digestOf(document)) continue;
-    counts[digest === undefined ? "added" : "changed"]++;
-    entries.push(foundEntry(document._id, document, digest !== undefined, scanOf(work), work.naming));
+    const before = known.get(exactId(document._id));
+    if (before === digest) continue;
+    counts[before === undefined ? "added" : "changed"]++;
+    entries.push(foundEntry(document._id, document, before !== undefined, scanOf(work), work.naming));
   }
   if (entries.length > 0) await work.emit(entries);
 }
@@ -100,16 +101,22 @@ function scanOf({ run, nowMs }: Reconciliation): { run: number; nowMs: number } 
   return { run, nowMs: nowMs() };
 }
 
-async function* pagesOf(cursor: ReturnType<Collection["find"]>): AsyncGenerator<Document[]> {
-  let page: Document[] = [];
-  let bytes = 0;
+interface Found {
+  readonly document: Document;
+  readonly digest: string;
+}
+
+async function* pagesOf(cursor: ReturnType<Collection["find"]>): AsyncGenerator<Found[]> {
+  let page: Found[] = [];
+  let characters = 0;
   for await (const document of cursor) {
-    page.push(document);
-    bytes += BSON.calculateObjectSize(document);
-    if (page.length < PAGE && bytes < PAGE_BYTES) continue;
+    const text = exactText(document);
+    page.push({ document, digest: digestOfText(text) });
+    characters += text.length;
+    if (page.length < PAGE && characters < PAGE_CHARACTERS) continue;
     yield page;
     page = [];
-    bytes = 0;
+    characters = 0;
   }
   if (page.length > 0) yield page;
 }

@@ -1,5 +1,5 @@
 /** Change feeds (P12) that lose their place in the log of a real server, or its connection. */
-import { type Collection, type Document, Long, MongoClient } from "mongodb";
+import { type Collection, type Document, Double, Long, MongoClient } from "mongodb";
 import { describe, expect, it } from "vitest";
 import { startMongoChangefeed } from "../../../src/mongo.js";
 import { removeView } from "../../../src/project/view-removal.js";
@@ -50,6 +50,19 @@ describe("losing the place", () => {
       `insert ${gone}`,
       `delete ${gone}`,
     ]);
+  });
+
+  it("P12: nor are those told gone whose ids are doubles beyond 2^53", async () => {
+    const ids = bench.orders as unknown as Collection<Document>;
+    const large = [new Double(2 ** 60), { n: new Double(-(2 ** 63)) }];
+    await ids.insertMany(large.map((_id) => ({ _id })) as never);
+    await (await bench.start({ from: "earliest" })).stop();
+    await bench.failNext(["aggregate"], 286);
+    const feed = await bench.start();
+    await expect
+      .poll(() => bench.reconciliations())
+      .toMatchObject([{ added: 0, changed: 0, deleted: 0, scanned: 2 }]);
+    await feed.stop();
   });
 
   it("P12: once its view is removed, the next start publishes all that is there anew, and goes on from there", async () => {

@@ -1,5 +1,5 @@
 /** Change feeds (P12) on a real server: what is published of changes, in which order, and once. */
-import { Long, MongoClient, ObjectId } from "mongodb";
+import { BSON, BSONRegExp, Long, MongoClient, ObjectId } from "mongodb";
 import { describe, expect, it } from "vitest";
 import { createBus } from "../../../src/bus/create-bus.js";
 import { BusError } from "../../../src/model/errors.js";
@@ -8,6 +8,7 @@ import { startChangelogProjector } from "../../../src/project/changelog.js";
 import { memoryStore } from "../../../src/stores/memory/index.js";
 import { interceptStore } from "../../../src/testing/store-calls.js";
 import { ChangefeedBench, following } from "../../support/mongo/changefeed-bench.js";
+import { insertBytes } from "../../support/mongo/insert-bytes.js";
 import { StandaloneServer } from "../../support/mongo/replica-set.js";
 
 const bench = new ChangefeedBench();
@@ -151,6 +152,29 @@ describe("following a collection", () => {
       .toMatchObject([{ added: 0, changed: 0, deleted: 0, scanned: 1 }]);
     await feed.stop();
     await odd.close();
+  });
+
+  it("P12: nothing that other programs can write holds it up", async () => {
+    const feed = await bench.start();
+    const named = (kind: string) => ({ $arrayToObject: { $literal: [["_bsontype", kind]] } });
+    const set = [{ $set: { by: named("ObjectID"), in: [{ at: named("Long") }] } }];
+    await bench.orders.updateOne({ _id: 1 }, set, { upsert: true });
+    await bench.orders.insertOne({ _id: 2, like: new BSONRegExp("(?i)a/b", "s"), plain: /a/i });
+    const bytes = Buffer.from(BSON.serialize({ _id: 3, text: "no UTF-?" }));
+    bytes[bytes.indexOf("?")] = 0xff;
+    await insertBytes(bench.database.db, "orders", bytes);
+    await expect.poll(() => bench.told()).toEqual(["insert 1", "insert 2", "insert 3"]);
+    expect((await bench.published()).map(({ payload }) => payload.document)).toEqual([
+      { _id: 1, by: { _bsontype: "ObjectID" }, in: [{ at: { _bsontype: "Long" } }] },
+      { _id: 2, like: "/(?i)a/b/s", plain: "/a/i" },
+      { _id: 3, text: "no UTF-\ufffd" },
+    ]);
+    // A scan reads the same of them as the stream did.
+    await bench.failNext(["getMore"], 286);
+    await expect
+      .poll(() => bench.reconciliations())
+      .toMatchObject([{ added: 0, changed: 0, deleted: 0, scanned: 3 }]);
+    await feed.stop();
   });
 
   it("tells what a document was before, where the collection keeps it", async () => {
