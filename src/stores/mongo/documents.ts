@@ -16,7 +16,7 @@ import type {
   ViewInfo,
   WriteResult,
 } from "../../ports/documents.js";
-import { bsonPath, bsonText, fromBson, plainName, plainText } from "./bson-json.js";
+import { bsonText, fromBson, plainText } from "./bson-json.js";
 import type { ViewRow } from "./collections.js";
 import type { Connection } from "./connection.js";
 import { commitCursor } from "./cursor-document.js";
@@ -25,15 +25,15 @@ import { type FoldedWrite, foldWrites } from "./document-fold.js";
 import { type Stretch, stretchesOf, tokenAfter } from "./document-query.js";
 import { operatorsFor, updateFor } from "./document-write.js";
 import { isMongo } from "./driver-kinds.js";
-import { duplicateIndex, isDuplicateKey, isTransient } from "./errors.js";
+import { duplicateIndex, isDuplicateKey, isNoCollection, isTransient } from "./errors.js";
 import { mayHoldLists } from "./list-fields.js";
+import { createIndex, viewIndex } from "./view-indexes.js";
 
 const TOMBSTONES = "tombstones";
 const MAX_TRIES = 20;
 /** So many writes are worth a transaction. */
 const TOGETHER = 16;
 const MOST_TOGETHER = 1_000;
-const FIELDS_PREFIX = "fields.";
 
 export class MongoDocuments implements Documents {
   readonly #connection: Connection;
@@ -174,10 +174,21 @@ export class MongoDocuments implements Documents {
   views(): Promise<readonly ViewInfo[]> {
     return this.#connection.gate.read(async () => {
       const { collections, db } = this.#connection;
-      const present = await db.listCollections({}, { nameOnly: true }).toArray();
+      // Somebody may have a view of MongoDB's own under such a name.
+      const present = await db.listCollections({ type: "collection" }, { nameOnly: true }).toArray();
       const views = present.flatMap(({ name }) => collections.viewIn(name) ?? []);
-      return await Promise.all(views.sort().map((view) => this.#info(view)));
+      return (await Promise.all(views.sort().map((view) => this.#infoIfThere(view)))).flat();
     });
+  }
+
+  /** Nothing of one that was removed since it was listed. */
+  async #infoIfThere(view: string): Promise<ViewInfo[]> {
+    try {
+      return [await this.#info(view)];
+    } catch (error) {
+      if (isNoCollection(error)) return [];
+      throw error;
+    }
   }
 
   async #info(view: string): Promise<ViewInfo> {
@@ -284,34 +295,6 @@ async function checkExpected(
       { details: { view, key, version } },
     );
   }
-}
-
-/** Ends with the key, which breaks ties in the order of pages; a document that lacks a field is not held to be unique. */
-async function createIndex(rows: Collection<ViewRow>, index: ViewIndex): Promise<void> {
-  const paths = Object.entries(index.keys).map(
-    ([field, direction]) => [storedField(field), direction] as const,
-  );
-  if (!index.unique) {
-    await rows.createIndex(new Map([...paths, ["_id", 1]]));
-    return;
-  }
-  const present = Object.fromEntries(paths.map(([path]) => [path, { $exists: true }]));
-  await rows.createIndex(new Map(paths), { unique: true, partialFilterExpression: present });
-}
-
-function storedField(field: string): string {
-  return field === "_key" ? "_id" : FIELDS_PREFIX + bsonPath(field);
-}
-
-/** The index as it was asked for; none if it is one of our own. */
-function viewIndex(index: { key: object; name?: string; unique?: boolean }): ViewIndex[] {
-  const entries = Object.entries(index.key) as [string, 1 | -1][];
-  const fields = entries.filter(([path]) => path.startsWith(FIELDS_PREFIX));
-  if (fields.length === 0) return [];
-  const keys = fields.map(([path, direction]) => {
-    return [path.slice(FIELDS_PREFIX.length).split(".").map(plainName).join("."), direction] as const;
-  });
-  return [{ keys: Object.fromEntries(keys), ...(index.unique ? { unique: true } : undefined) }];
 }
 
 function documentOf(row: ViewRow): ViewDocument {

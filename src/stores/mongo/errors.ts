@@ -51,6 +51,7 @@ const BY_SERVER_CODE: ReadonlyMap<number, Verdict> = new Map([
   ...[24, 43, 175, 237, 279, 355, 365, 11601, 46841].map((code) => [code, INTERRUPTED] as const),
   [18, refused("MongoDB refused the credentials: check user, password and authSource in the address")],
   [ATLAS, refused("MongoDB refused the credentials: check user, password and authSource in the address")],
+  [334, refused("MongoDB has not enabled this way to sign in: check authMechanism in the address")],
   [13, refused("MongoDB refuses: the address must name a user (mongodb://user:password@…) who may do this")],
   [20, { code: "UNSUPPORTED", advice: "this needs a replica set; the server is a standalone one" }],
   [50, { code: "STORE_UNAVAILABLE", advice: "MongoDB did not finish in time" }],
@@ -82,6 +83,7 @@ const BY_SERVER_CODE: ReadonlyMap<number, Verdict> = new Map([
       advice: "of the fields of one index of a view, MongoDB lets no more than one hold a list",
     },
   ],
+  [15, { code: "INVALID_PAYLOAD", advice: "MongoDB takes a document of 180 levels at most" }],
   [241, { code: "INVALID_PAYLOAD", advice: "a sum is beyond the largest number, and has no JSON form" }],
   [85, FOREIGN_INDEX],
   [86, FOREIGN_INDEX],
@@ -253,6 +255,11 @@ function isSocketError(error: unknown): error is Error {
 /** A command that is not part of the interface that a client was told to keep to (`serverApi`, strict). */
 export function isOutsideApi(error: unknown): boolean {
   return isMongo(error, "MongoServerError") && error.code === 323;
+}
+
+/** There is no such collection, or not any more. */
+export function isNoCollection(error: unknown): boolean {
+  return isMongo(error, "MongoServerError") && error.code === 26;
 }
 
 export function isDuplicateKey(error: unknown): boolean {
