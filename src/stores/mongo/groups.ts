@@ -68,6 +68,8 @@ export class MongoGroups implements Groups {
   open(session: Session, o: Timed & { ttlMs: number }): Promise<void> {
     return this.#connection.gate.write(async () => {
       const { member, host, pid, processStart } = session;
+      // Its document may have been swept away: a new one names no sessions.
+      this.#connection.sessions.leftBy(member);
       await this.#connection.collections.members.updateOne(
         { _id: member },
         [

@@ -52,6 +52,18 @@ describe("the sessions of a member's transactions", () => {
     expect(await sessionsOf(member)).toHaveLength(1);
   });
 
+  it("are named in the document of a member that was swept away while it slept, and begins again", async () => {
+    const store = await database.open();
+    const member = await openMember(store);
+    const write = () => store.documents.transact({ writes: [{ view: "v", writes: [upsert("a", {})] }] });
+    await write();
+    await database.db.collection<{ _id: string }>("members").deleteOne({ _id: member });
+    const session = { member, host: "h", pid: 1, processStart: "" };
+    await store.groups.open(session, { ttlMs: 60_000, nowMs: Date.now() });
+    await write();
+    expect(await sessionsOf(member)).toHaveLength(1);
+  });
+
   it(
     "P7, P9: are ended when another takes over, who need not wait for the server to undo what was left open",
     async () => takesOver(await database.open(), await database.open()),
