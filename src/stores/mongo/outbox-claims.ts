@@ -3,10 +3,11 @@
  * one gives it back before anybody sees it, so entries of one key are held by one drainer at a time, in order (P10).
  */
 import { randomUUID } from "node:crypto";
-import type { Collection, Filter } from "mongodb";
+import type { ClientSession, Collection, Filter } from "mongodb";
 import type { ClaimOptions, OutboxClaim, OutboxStatus } from "../../ports/outbox.js";
 import { bsonText, plainText } from "./bson-json.js";
 import type { OutboxDocument, Text } from "./collections.js";
+import { SEES_ITS_WRITES } from "./cursor-commits.js";
 import { entryOf, IS_DUE, IS_NOT_DUE, inMs, isBefore } from "./outbox-document.js";
 
 export type UnsentStatus = Exclude<OutboxStatus, "sent">;
@@ -30,21 +31,35 @@ export class OutboxClaims {
   async claim(count: number, o: ClaimOptions): Promise<readonly OutboxClaim[]> {
     const wanted = await this.#claimable(count);
     if (wanted.length === 0) return [];
+    return await this.#rows.db.client.withSession(SEES_ITS_WRITES, (session) =>
+      this.#claimAll(wanted, o, session),
+    );
+  }
+
+  /** What is ours is asked as of the claim: a new primary may not know of it for a while. */
+  async #claimAll(
+    wanted: readonly OutboxDocument[],
+    o: ClaimOptions,
+    session: ClientSession,
+  ): Promise<readonly OutboxClaim[]> {
     const token = `${o.owner}/${randomUUID()}`;
     await this.#rows.updateMany(
       { _id: { $in: wanted.map(({ _id }) => _id) }, status: "pending", ...IS_DUE },
       [{ $set: { status: "claimed", token: { $literal: token }, dueMs: inMs(o.leaseMs) } }],
+      { session },
     );
-    const held = await this.#rows.find({ token, status: "claimed" }, { projection: { _id: 1 } }).toArray();
+    const ours = { token, status: "claimed" } as const;
+    const held = await this.#rows.find(ours, { projection: { _id: 1 }, session }).toArray();
     const got = new Set(held.map(({ _id }) => plainText(_id)));
     const { kept: unbroken, surplus } = withoutGaps(wanted, got);
-    const rivals = await this.#rivals(unbroken, token);
+    const rivals = await this.#rivals(unbroken, token, session);
     const kept = unbroken.filter((document) => !isBehind(document, rivals));
     surplus.push(...unbroken.filter((document) => isBehind(document, rivals)));
     if (surplus.length > 0) {
       await this.#rows.updateMany(
         { _id: { $in: surplus.map(({ _id }) => _id) }, token },
         { $set: { status: "pending", dueMs: 0 }, $unset: { token: 1 } },
+        { session },
       );
     }
     return kept.map((document) => ({
@@ -129,7 +144,11 @@ export class OutboxClaims {
    * may have held an entry while the pending ones were read, and given it back before the blockers were; or its wait
    * was over in between.
    */
-  async #rivals(claimed: readonly OutboxDocument[], token: string): Promise<Map<string, OutboxDocument>> {
+  async #rivals(
+    claimed: readonly OutboxDocument[],
+    token: string,
+    session: ClientSession,
+  ): Promise<Map<string, OutboxDocument>> {
     const keys = keysOf(claimed);
     const last = claimed.at(-1);
     if (keys.length === 0 || last === undefined) return new Map();
@@ -140,7 +159,7 @@ export class OutboxClaims {
       at: { $lte: last.at },
     };
     const found = await this.#rows
-      .find(unsent)
+      .find(unsent, { session })
       .sort(IN_ORDER)
       .project<OutboxDocument>({ payload: 0 })
       .toArray();

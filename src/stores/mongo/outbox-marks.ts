@@ -1,10 +1,11 @@
 /** Marks on entries that were sent: those that are asked for at about the same time are one command. A claim settles once (P6). */
 import { randomUUID } from "node:crypto";
-import type { Collection } from "mongodb";
+import type { ClientSession, Collection } from "mongodb";
 import { addToList } from "../../model/add-to-list.js";
 import { AskedTogether } from "./asked-together.js";
 import { bsonText, plainText } from "./bson-json.js";
 import type { OutboxDocument, Text } from "./collections.js";
+import { SEES_ITS_WRITES } from "./cursor-commits.js";
 import { NOW_MS } from "./outbox-document.js";
 import { answerOf, type Told, tellApart } from "./told-apart.js";
 
@@ -35,10 +36,16 @@ export class SentMarks {
   #markAll(marks: readonly Claim[]): Promise<readonly Told<boolean>[]> {
     // Those that were marked by a command that failed are known by it.
     const by = randomUUID();
-    return tellApart(marks, (some) => this.#markTogether(some, by));
+    return tellApart(marks, (some) =>
+      this.#rows.db.client.withSession(SEES_ITS_WRITES, (session) => this.#markTogether(some, by, session)),
+    );
   }
 
-  async #markTogether(marks: readonly Claim[], by: string): Promise<readonly boolean[]> {
+  async #markTogether(
+    marks: readonly Claim[],
+    by: string,
+    session: ClientSession,
+  ): Promise<readonly boolean[]> {
     const alike = new Map<string, Text[]>();
     for (const { _id, token } of marks) addToList(alike, token, _id);
     const updates = [...alike].map(([token, ids]) => {
@@ -46,11 +53,10 @@ export class SentMarks {
       const $set = { status: "sent", dueMs: NOW_MS, token: { $literal: sentToken(token, by) } };
       return { updateMany: { filter, update: [{ $set }] } };
     });
-    const { matchedCount } = await this.#rows.bulkWrite(updates, { ordered: false });
+    const { matchedCount } = await this.#rows.bulkWrite(updates, { ordered: false, session });
     if (matchedCount === marks.length) return marks.map(() => true);
-    const sent = await this.#rows
-      .find({ _id: { $in: marks.map(({ _id }) => _id) }, status: "sent" }, { projection: { token: 1 } })
-      .toArray();
+    const marked = { _id: { $in: marks.map(({ _id }) => _id) }, status: "sent" } as const;
+    const sent = await this.#rows.find(marked, { projection: { token: 1 }, session }).toArray();
     const tokens = new Map(sent.map(({ _id, token }) => [plainText(_id), token]));
     // A claim settles once, though it may be said twice.
     return marks.map(({ _id, token }) => {

@@ -1,5 +1,5 @@
 /** The outbox in a transaction of the caller's, and drainers that compete for it. */
-import { MongoClient } from "mongodb";
+import { MongoClient, type Timestamp } from "mongodb";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { MongoOutbox } from "../../../src/stores/mongo/index.js";
 import { TestDatabase } from "../../support/mongo/database.js";
@@ -182,6 +182,26 @@ describe("several drainers", () => {
       const ofKey = sent.map(Number).filter((n) => n % 3 !== 0 && n % 5 === k);
       expect(ofKey).toEqual([...ofKey].sort((a, b) => a - b));
     }
+  });
+});
+
+describe("what a drainer asks behind a write of its own", () => {
+  it("P10: is asked as of that write, whichever node answers", async () => {
+    const noted = new NotedClient(database.url);
+    const drainer = new MongoOutbox(noted.client.db(database.name));
+    await drainer.prepare();
+    await outbox.add(entry("a", "k"));
+    noted.forget();
+    const [held] = await drainer.claimBatch(10, claim);
+    for (let times = 0; times < 2; times++) await drainer.markSent("a", held?.token ?? "");
+    const first = noted.names.indexOf("update");
+    const written: Timestamp = noted.replies[first]?.["operationTime"];
+    const asked = noted.commands.slice(first).filter(({ find }) => find !== undefined);
+    expect(asked).toHaveLength(3);
+    for (const { readConcern } of asked)
+      expect(readConcern.afterClusterTime?.greaterThanOrEqual(written)).toBe(true);
+    await drainer.close();
+    await noted.close();
   });
 });
 
