@@ -45,6 +45,8 @@ import { reconcile } from "./reconciliation.js";
 /** How soon a process that waits looks whether the one that runs the feed is gone. */
 const LOOK_MS = 1_000;
 const PURGE_EVERY_MS = 3_600_000;
+/** Ids that stand beside the place of a feed. */
+const MAX_LISTED_CHARACTERS = 262_144;
 const REFUSALS = new Set(["INVALID_PAYLOAD", "PAYLOAD_TOO_LARGE", "SCHEMA_VIOLATION", "INVALID_OPTION"]);
 
 /** `tend` looks after the caller's client for as long as the feed runs, and returns how to end that. */
@@ -164,6 +166,7 @@ class Changefeed {
     const { run, at, reason } = place;
     const first = reason === FIRST_START;
     const silent = first && (this.#options.from ?? "latest") === "latest";
+    await this.#states.suspect(this.#point.underWay, this.#bus.clock.now());
     const counts = await reconcile({
       db: this.#db,
       naming: this.#naming,
@@ -195,10 +198,11 @@ class Changefeed {
       return;
     }
     const entries = await this.#entriesOf(changes);
+    await this.#announce(entries);
     await this.#publish(entries);
     await this.#settling;
     if (changes.some(({ operationType }) => operationType === "invalidate")) {
-      await this.#states.remember(entries);
+      await this.#remember(entries);
       await this.#endCursor();
       await this.#loseTrack("invalidate");
       return;
@@ -210,8 +214,21 @@ class Changefeed {
 
   /** In this order: the other way round a crash could hide a change from a scan. */
   async #settle(entries: readonly FeedEntry[], place: FeedPlace): Promise<void> {
-    await this.#states.remember(entries);
+    await this.#remember(entries);
     await this.#point.move(place);
+  }
+
+  /** Before they are published: were the place lost after a crash, nobody would tell of the new ones among them that are gone. */
+  async #announce(entries: readonly FeedEntry[]): Promise<void> {
+    const added = entries.filter(({ change }) => change.op === "insert").map(({ exactId }) => exactId);
+    const isLong = added.reduce((sum, id) => sum + id.length, 0) > MAX_LISTED_CHARACTERS;
+    if (isLong) await this.#states.suspect(added, this.#bus.clock.now());
+    await this.#point.begin(isLong ? [] : added);
+  }
+
+  async #remember(entries: readonly FeedEntry[]): Promise<void> {
+    await this.#states.remember(entries);
+    this.#point.finish(entries.map(({ exactId }) => exactId));
   }
 
   async #entriesOf(changes: readonly ChangeStreamDocument[]): Promise<FeedEntry[]> {
@@ -230,8 +247,9 @@ class Changefeed {
   }
 
   async #emit(entries: readonly FeedEntry[]): Promise<void> {
+    await this.#announce(entries);
     await this.#publish(entries);
-    await this.#states.remember(entries);
+    await this.#remember(entries);
   }
 
   async #publish(entries: readonly FeedEntry[]): Promise<void> {

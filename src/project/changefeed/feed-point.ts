@@ -40,6 +40,11 @@ export class FeedPoint {
   #signedMs = Number.NEGATIVE_INFINITY;
   #place: FeedPlace | null = null;
   #isForgotten = false;
+  /** Documents that were new, of what is being published, by batch; and those that an interrupted run has left. */
+  readonly #begun: (readonly string[])[] = [];
+  readonly #left = new Set<string>();
+  /** One write after the other: each counts on the revision that the one before makes. */
+  #writing: Promise<unknown> = Promise.resolve();
 
   constructor(registry: Registry, clock: Clock, { name, topic, silentMs }: FeedPointOptions) {
     this.#registry = registry;
@@ -59,23 +64,44 @@ export class FeedPoint {
     return this.#isForgotten;
   }
 
+  /** New documents that may have been published without having been remembered: a scan finds only what it knows of gone. */
+  get underWay(): readonly string[] {
+    return [...new Set([...this.#left, ...this.#begun.flat()])];
+  }
+
+  /** Before new documents are published. */
+  async begin(ids: readonly string[]): Promise<void> {
+    this.#begun.push(ids);
+    if (ids.length > 0) await this.#write(null, this.#owner);
+  }
+
+  /** What was begun first, and with it all of these, is remembered; written down with the next place. */
+  finish(ids: Iterable<string>): void {
+    this.#begun.shift();
+    for (const id of ids) this.#left.delete(id);
+  }
+
   /** Reads where the feed stands; false if another process runs it. */
   async take(): Promise<boolean> {
     const token = await this.#registry.token(this.#name);
     this.#revision = token?.revision ?? 0;
     this.#place = null;
     this.#isForgotten = false;
+    this.#forgetUnderWay();
     if (token === null) return true;
     const stored = token.value as unknown as StoredPlace;
     if (stored.owner !== this.#owner && isRunning(stored, this.#silentMs, this.#clock.now())) return false;
     this.#place = EJSON.parse(stored.place) as FeedPlace;
     this.#isForgotten = stored.isForgotten === true;
-    await this.#write(this.#place, this.#owner);
+    for (const id of stored.underWay ?? []) this.#left.add(id);
+    await this.#write(null, this.#owner);
     return true;
   }
 
   /** WRITE_CONFLICT if another process runs the feed by now. */
   async move(place: FeedPlace): Promise<void> {
+    const isScanned = this.#place?.phase === "scanning" && place.phase === "following";
+    if (isScanned) this.#forgetUnderWay();
     await this.#write(place, this.#owner, false);
     this.#isForgotten = false;
   }
@@ -88,7 +114,7 @@ export class FeedPoint {
 
   /** A sign of life in the middle of long work. */
   async sign(): Promise<void> {
-    if (this.#place !== null && this.#signIsDue) await this.#write(this.#place, this.#owner);
+    if (this.#place !== null && this.#signIsDue) await this.#write(null, this.#owner);
   }
 
   get #signIsDue(): boolean {
@@ -99,14 +125,29 @@ export class FeedPoint {
   async leave(): Promise<void> {
     if (this.#place === null) return;
     try {
-      await this.#write(this.#place, null);
+      await this.#write(null, null);
     } catch (error) {
       if (!BusError.is(error)) throw error;
       // It has been taken over, or the store is away: then it is taken over when the silence has lasted.
     }
   }
 
-  async #write(place: FeedPlace, owner: string | null, isForgotten = this.#isForgotten): Promise<void> {
+  #forgetUnderWay(): void {
+    this.#begun.length = 0;
+    this.#left.clear();
+  }
+
+  /** Without a place, the present one stays. */
+  #write(place: FeedPlace | null, owner: string | null, isForgotten = this.#isForgotten): Promise<void> {
+    const written = this.#writing.then(() => this.#writeNow(place, owner, isForgotten));
+    // Told to whoever asked for it.
+    this.#writing = written.catch(() => undefined);
+    return written;
+  }
+
+  async #writeNow(given: FeedPlace | null, owner: string | null, isForgotten: boolean): Promise<void> {
+    const place = given ?? this.#place;
+    const { underWay } = this;
     const stored: StoredPlace = {
       owner,
       aliveMs: this.#clock.now(),
@@ -114,6 +155,7 @@ export class FeedPoint {
       topic: this.#topic,
       silentMs: this.#silentMs,
       ...(isForgotten && { isForgotten }),
+      ...(underWay.length > 0 && { underWay }),
     };
     this.#revision = await this.#registry.putToken(this.#name, stored as unknown as JsonObject, {
       expected: this.#revision,

@@ -29,6 +29,14 @@ export class PublishedStates {
     if (writes.size > 0) await this.#documents.write(this.#view, [...writes.values()]);
   }
 
+  /** These may have been published, in whatever state. */
+  async suspect(exactIds: readonly string[], ts: number): Promise<void> {
+    const known = await this.digests(exactIds);
+    const unknown = exactIds.filter((id) => !known.has(id));
+    const writes = unknown.map((key) => ({ op: "upsert", key, ts, fields: { digest: "" } }) as const);
+    if (writes.length > 0) await this.#documents.write(this.#view, writes);
+  }
+
   /** By exact id; absent if nothing was published of it, or if it was published as gone. */
   async digests(exactIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
     const found = await this.#documents.get(this.#view, exactIds);

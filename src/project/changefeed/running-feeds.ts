@@ -12,6 +12,8 @@ export interface StoredPlace {
   /** Where it publishes, and for how long it may be silent. Absent of feeds that were last run by an earlier release. */
   readonly topic?: string;
   readonly silentMs?: number;
+  /** Exact ids of new documents that may have been published, though nothing of them is remembered. */
+  readonly underWay?: readonly string[];
   /** What it has published was removed: it has to scan before it goes on. */
   readonly isForgotten?: true;
 }

@@ -1,8 +1,12 @@
 /** Change feeds (P12) that lose their place in the log of a real server, or its connection. */
 import { type Collection, type Document, Double, Long, MongoClient } from "mongodb";
 import { describe, expect, it } from "vitest";
+import { createBus } from "../../../src/bus/create-bus.js";
+import { BusError } from "../../../src/model/errors.js";
 import { startMongoChangefeed } from "../../../src/mongo.js";
+import type { DocumentWrite } from "../../../src/ports/documents.js";
 import { removeView } from "../../../src/project/view-removal.js";
+import { interceptStore } from "../../../src/testing/store-calls.js";
 import { failure } from "../../support/failure.js";
 import { ChangefeedBench, following } from "../../support/mongo/changefeed-bench.js";
 import { ReplicaSet } from "../../support/mongo/replica-set.js";
@@ -64,6 +68,36 @@ describe("losing the place", () => {
       .toMatchObject([{ added: 0, changed: 0, deleted: 0, scanned: 2 }]);
     await feed.stop();
   });
+
+  it.each([
+    ["short", "a"],
+    ["long", "a".repeat(300_000)],
+  ])(
+    "P12: what was published and not remembered when it crashed is told gone if it is, with %s ids",
+    async (_, id) => {
+      const failing = interceptStore(await bench.database.open(), {
+        around: async ({ name, args }, proceed) => {
+          const digests = name === "documents.write" ? (args[1] as readonly DocumentWrite[]) : [];
+          if (digests.some((write) => write.op === "upsert" && write.fields["digest"] !== ""))
+            throw new BusError("STORE_UNAVAILABLE", "not now");
+          return proceed();
+        },
+      });
+      const bus = await createBus({ store: failing });
+      const crashing = await bench.start({}, bus);
+      const orders = bench.orders as unknown as Collection<{ _id: string }>;
+      await orders.insertOne({ _id: id });
+      await expect.poll(async () => (await bench.published()).length).toBe(1);
+      await crashing.stop();
+      await bus.close();
+      await orders.deleteOne({ _id: id });
+      await bench.failNext(["aggregate"], 286);
+      const feed = await bench.start();
+      await expect.poll(() => bench.reconciliations()).toMatchObject([{ deleted: 1 }]);
+      expect((await bench.published()).map(({ payload }) => payload.op)).toEqual(["insert", "delete"]);
+      await feed.stop();
+    },
+  );
 
   it("P12: once its view is removed, the next start publishes all that is there anew, and goes on from there", async () => {
     await bench.orders.insertMany([1, 2, 3].map((_id) => ({ _id, n: 0 })));
