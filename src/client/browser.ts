@@ -46,7 +46,7 @@ function warn(text: string, code: string): void {
   console.warn(`promethean: ${text} (${code})`);
 }
 
-export type { Published } from "./client.js";
 export type { ClientOptions, ClientSubscribeOptions, ClientTrouble } from "./client-options.js";
 export type { Status } from "./connection.js";
 export type { ClientContext, ClientHandler } from "./deliveries.js";
+export type { Published } from "./requests.js";

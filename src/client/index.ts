@@ -32,7 +32,7 @@ function warn(text: string, code: string): void {
   process.emitWarning(text, { type: "PrometheanWarning", code });
 }
 
-export type { Published } from "./client.js";
 export type { ClientOptions, ClientSubscribeOptions, ClientTrouble } from "./client-options.js";
 export type { Status } from "./connection.js";
 export type { ClientContext, ClientHandler } from "./deliveries.js";
+export type { Published } from "./requests.js";

@@ -1,7 +1,7 @@
 /** Many events as ordered requests of bounded size, one after the other: what stands behind a failure is not sent. */
 import { MAX_MANY } from "../hub/protocol.js";
 import { BusError } from "../model/errors.js";
-import type { Published } from "./client.js";
+import type { Published } from "./requests.js";
 
 interface Failed {
   readonly index: number;
