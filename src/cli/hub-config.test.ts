@@ -1,5 +1,6 @@
-import { describe, expect, it } from "vitest";
-import { checkConfig, redactedConfig } from "./hub-config.js";
+import { describe, expect, it, vi } from "vitest";
+import { Acl, groupsByName } from "../hub/acl.js";
+import { checkConfig, loadConfig, redactedConfig } from "./hub-config.js";
 
 const AUTH = { tokens: [{ token: "0123456789abcdef", scopes: ["*:*"] }] };
 
@@ -20,6 +21,9 @@ describe("the settings of a hub", () => {
     [{ store: "bus.db" }, "auth"],
     [{ store: "bus.db", auth: {} }, "auth: takes exactly one of jwt, tokens, none"],
     [{ store: "bus.db", auth: { none: true, ...AUTH } }, "exactly one"],
+    [{ store: "bus.db", auth: { none: true, requireGroups: true } }, "auth.requireGroups: is said of tokens"],
+    [{ store: "bus.db", auth: { ...AUTH, requireGroups: "yes" } }, "auth.requireGroups"],
+    [{ store: "bus.db", auth: { requireGroups: true } }, "auth: takes exactly one of jwt, tokens, none"],
     [{ store: "bus.db", auth: { jwt: { secret: "short" } } }, "auth.jwt.secret: has at least 32 characters"],
     [{ store: "bus.db", auth: "yes" }, "auth: is needed: jwt, tokens or none"],
     [{ store: "bus.db", auth: { jwt: {} } }, "auth.jwt: takes exactly one of secret"],
@@ -37,6 +41,23 @@ describe("the settings of a hub", () => {
   ])("are refused by the key that is wrong: %j", (draft, words) => {
     expect(() => checkConfig(draft, "hub.yaml")).toThrow(words);
     expect(() => checkConfig(draft, "hub.yaml")).toThrow("hub.yaml is not valid");
+  });
+
+  it("have tokens name their groups if the file or the flag says so; the admin of the environment names all", async () => {
+    expect(checkConfig({ store: "bus.db", auth: AUTH }, "it").auth).not.toHaveProperty("requireGroups");
+    expect(checkConfig({ store: "bus.db", auth: { ...AUTH, requireGroups: true } }, "it").auth).toMatchObject(
+      {
+        requireGroups: true,
+      },
+    );
+    vi.stubEnv("PROMETHEAN_ADMIN_TOKEN", "0123456789abcdef");
+    const { auth } = await loadConfig({ store: "bus.db", requireGroups: true });
+    expect(redactedConfig({ ...checkConfig({ store: "bus.db", auth }, "it") })).toMatchObject({
+      auth: { requireGroups: true },
+    });
+    const [{ scopes = [] } = {}] = auth.tokens ?? [];
+    expect(new Acl(groupsByName({ scopes })).allows("group", "mailer")).toBe(true);
+    vi.unstubAllEnvs();
   });
 
   it("are shown without their secrets", () => {

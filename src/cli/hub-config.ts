@@ -51,11 +51,16 @@ const Auth = z
       none: z.literal(true).optional(),
       tokens: z.array(Token).min(1).optional(),
       jwt: Jwt.optional(),
+      requireGroups: z.boolean().optional(),
     },
     { error: ({ code }) => (code === "invalid_type" ? "is needed: jwt, tokens or none" : undefined) },
   )
-  .refine((auth) => countGiven(...Object.values(auth)) === 1, {
+  .refine(({ jwt, tokens, none }) => countGiven(jwt, tokens, none) === 1, {
     message: "takes exactly one of jwt, tokens, none",
+  })
+  .refine(({ none, requireGroups }) => !(none && requireGroups), {
+    path: ["requireGroups"],
+    message: "is said of tokens, and this hub takes none",
   });
 
 const Topic = z.strictObject({
@@ -104,6 +109,7 @@ export interface ConfigFlags {
   readonly exclusive?: boolean;
   readonly host?: string;
   readonly port?: string;
+  readonly requireGroups?: boolean;
 }
 
 type Draft = Record<string, unknown>;
@@ -124,6 +130,7 @@ export async function loadConfig(flags: ConfigFlags): Promise<HubConfig> {
   if (env.PROMETHEAN_LOG_LEVEL)
     draft.log = { ...(draft.log as object | undefined), level: env.PROMETHEAN_LOG_LEVEL };
   draft.auth = await authOf(draft.auth);
+  if (flags.requireGroups) draft.auth = { ...(draft.auth as object | undefined), requireGroups: true };
   return checkConfig(draft, file ?? "the configuration");
 }
 
@@ -172,9 +179,12 @@ async function readConfig(file: string): Promise<Draft> {
 async function authOf(given: unknown): Promise<unknown> {
   const jwtSecret = await secretOf("PROMETHEAN_JWT_SECRET");
   const adminToken = await secretOf("PROMETHEAN_ADMIN_TOKEN");
-  const auth = given as { jwt?: Draft; tokens?: Draft[] } | undefined;
-  if (jwtSecret !== undefined) return { jwt: { ...withoutSecret(auth?.jwt), secret: jwtSecret } };
-  if (adminToken !== undefined) return { tokens: [{ token: adminToken, scopes: ["*:*"], subject: "admin" }] };
+  const auth = given as { jwt?: Draft; tokens?: Draft[]; requireGroups?: unknown } | undefined;
+  const { requireGroups } = auth ?? {};
+  const demands = requireGroups === undefined ? {} : { requireGroups };
+  if (jwtSecret !== undefined) return { ...demands, jwt: { ...withoutSecret(auth?.jwt), secret: jwtSecret } };
+  if (adminToken !== undefined)
+    return { ...demands, tokens: [{ token: adminToken, scopes: ["*:*", "group:*"], subject: "admin" }] };
   if (given === "none") return { none: true };
   if (typeof auth !== "object" || auth === null) return auth;
   if (auth.jwt !== undefined) return { ...auth, jwt: await filled(auth.jwt, "secret") };
@@ -212,12 +222,12 @@ async function secretIn(file: string): Promise<string> {
 
 /** As it may be shown: without secrets. */
 export function redactedConfig(config: HubConfig): object {
-  const { jwt, tokens, none } = config.auth;
+  const { jwt, tokens, ...rest } = config.auth;
   return {
     ...config,
     store: redacted(config.store),
     auth: {
-      ...(none && { none }),
+      ...rest,
       ...(jwt && { jwt: { ...jwt, ...(jwt.secret !== undefined && { secret: "***" }) } }),
       ...(tokens && { tokens: tokens.map((token) => ({ ...token, token: "***" })) }),
     },

@@ -5,7 +5,7 @@
  * `*` stands for one segment, `**` for any number. `dlq.x` and `x.snapshot` are as open as `x`.
  *
  * Groups stand apart: who is granted some by name ("group:billing.*") may act for those alone, anybody else for all that no rule
- * denies. `*` as a verb speaks of topics and ops, not of groups.
+ * denies, unless the hub demands names. `*` as a verb speaks of topics and ops, not of groups.
  */
 import { BusError } from "../model/errors.js";
 import { baseTopic, matchesTopic } from "../model/topic.js";
@@ -24,6 +24,14 @@ export interface Rule {
 export interface Grants {
   readonly scopes?: readonly string[];
   readonly rules?: readonly Rule[];
+}
+
+/** Beside the rules of a token: it is granted groups by name, if only these none. */
+const NO_GROUPS: Rule = { effect: "allow", verbs: ["group"], resources: [] };
+
+/** What a token grants at a hub that has all tokens name their groups. */
+export function groupsByName(grants: Grants): Grants {
+  return { ...grants, rules: [...(grants.rules ?? []), NO_GROUPS] };
 }
 
 const VERBS: ReadonlySet<string> = new Set(["publish", "subscribe", "read", "group", "ops", "*"]);

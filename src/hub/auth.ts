@@ -31,11 +31,17 @@ export interface TokenGrant {
   readonly subject?: string;
 }
 
+/** What is asked of every token, of either kind. */
+export interface TokenDemands {
+  /** Tokens act for the groups that they name, and for no others: one that names none takes part in no group. Default false. */
+  readonly requireGroups?: boolean;
+}
+
 /** Who gets in: bearers of JWTs, bearers of fixed tokens, or anybody ("none", on loopback alone). */
 export type AuthOptions =
   | "none"
-  | { readonly jwt: JwtOptions }
-  | { readonly tokens: Readonly<Record<string, TokenGrant>> };
+  | ({ readonly jwt: JwtOptions } & TokenDemands)
+  | ({ readonly tokens: Readonly<Record<string, TokenGrant>> } & TokenDemands);
 
 /** Somebody who may do some things until some time. */
 export interface Caller {

@@ -1,13 +1,14 @@
 /** How callers are told, as the hub's options say. */
 import { createHash, timingSafeEqual } from "node:crypto";
 import { BusError } from "../model/errors.js";
-import { Acl } from "./acl.js";
+import { Acl, groupsByName } from "./acl.js";
 import {
   type Authenticator,
   type AuthOptions,
   type Caller,
   isLoopback,
   REFUSED,
+  type TokenDemands,
   type TokenGrant,
 } from "./auth.js";
 import { HubError } from "./problem.js";
@@ -27,18 +28,21 @@ export async function authenticatorOf(options: AuthOptions, host: string): Promi
     };
     return { open: true, authenticate: async () => caller, known: () => caller };
   }
-  if ("tokens" in options) return fixedTokens(options.tokens);
+  if ("tokens" in options) return fixedTokens(options.tokens, options);
   // Not loaded by hubs that have no use for it.
   const { jwtTokens } = await import("./jwt-tokens.js");
-  return jwtTokens(options.jwt);
+  return jwtTokens(options.jwt, options);
 }
 
-function fixedTokens(tokens: Readonly<Record<string, TokenGrant>>): Authenticator {
-  const known = Object.entries(tokens).map(([token, grant], i) => ({
+function fixedTokens(
+  tokens: Readonly<Record<string, TokenGrant>>,
+  { requireGroups = false }: TokenDemands,
+): Authenticator {
+  const known = Object.entries(tokens).map(([token, { scopes, subject }], i) => ({
     digest: digestOf(token),
     caller: {
-      subject: grant.subject ?? `token-${i + 1}`,
-      acl: new Acl({ scopes: grant.scopes }),
+      subject: subject ?? `token-${i + 1}`,
+      acl: new Acl(requireGroups ? groupsByName({ scopes }) : { scopes }),
       expiresMs: Number.POSITIVE_INFINITY,
     } satisfies Caller,
   }));

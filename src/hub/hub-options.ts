@@ -1,6 +1,7 @@
 /** What `startHub` was given, before anything is started: what is wrong is one error that says what to write. */
 import { BusError } from "../model/errors.js";
 import { checkOptionNames, namesOf } from "../model/known-options.js";
+import type { JwtOptions, TokenDemands, TokenGrant } from "./auth.js";
 import { DEFAULT_HUB_LIMITS } from "./limits.js";
 import type { HubOptions } from "./server.js";
 
@@ -17,6 +18,18 @@ const KNOWN = namesOf<HubOptions>({
   drainMs: true,
 });
 
+const OF_TOKENS = namesOf<TokenDemands>({ requireGroups: true });
+const OF_JWT = namesOf<JwtOptions>({
+  secret: true,
+  keys: true,
+  jwksUrl: true,
+  jwksCooldownMs: true,
+  jwksMaxAgeMs: true,
+  issuer: true,
+  audience: true,
+});
+const OF_GRANT = namesOf<TokenGrant>({ scopes: true, subject: true });
+
 /** INVALID_OPTION for what is no hub's. */
 export function checkHubOptions(options: HubOptions): void {
   const { bus, auth, port = 0, limits = {}, drainMs = 0 } = options ?? {};
@@ -28,10 +41,28 @@ export function checkHubOptions(options: HubOptions): void {
   if (!Number.isInteger(port) || port < 0 || port > 65_535)
     throw wrong("port must be a whole number from 0 to 65,535; 0 is any free one");
   checkOptionNames("a hub", options, KNOWN);
+  if (auth !== "none") checkAuth(auth);
   checkOptionNames("limits", limits, Object.keys(DEFAULT_HUB_LIMITS));
   for (const [name, limit] of Object.entries(limits))
     if (!(typeof limit === "number" && limit > 0)) throw wrong(`limits.${name} must be a number above 0`);
   if (!(typeof drainMs === "number" && drainMs >= 0)) throw wrong("drainMs must be a number of 0 or more");
+}
+
+/** A demand that is misspelt would let in more than was meant. */
+function checkAuth(auth: Exclude<HubOptions["auth"], "none">): void {
+  if ("jwt" in auth && "tokens" in auth) throw wrong("auth takes one of jwt and tokens");
+  checkNames("auth", auth, ["jwt" in auth ? "jwt" : "tokens", ...OF_TOKENS]);
+  if ("jwt" in auth) checkNames("auth.jwt", auth.jwt, OF_JWT);
+  else {
+    checkNames("auth.tokens", auth.tokens, Object.keys(auth.tokens ?? {}));
+    for (const grant of Object.values(auth.tokens)) checkNames("a token of auth", grant, OF_GRANT);
+  }
+  if (typeof (auth.requireGroups ?? false) !== "boolean") throw wrong("auth.requireGroups is true or false");
+}
+
+function checkNames(whose: string, given: unknown, known: readonly string[]): void {
+  if (typeof given !== "object" || given === null) throw wrong(`${whose} is an object`);
+  checkOptionNames(whose, given, known);
 }
 
 function wrong(message: string): BusError {

@@ -8,8 +8,8 @@ import {
   jwtVerify,
 } from "jose";
 import { BusError } from "../model/errors.js";
-import { Acl } from "./acl.js";
-import { type Authenticator, type Caller, type JwtOptions, REFUSED } from "./auth.js";
+import { Acl, groupsByName } from "./acl.js";
+import { type Authenticator, type Caller, type JwtOptions, REFUSED, type TokenDemands } from "./auth.js";
 import { grantsOf } from "./claims.js";
 import { HubError } from "./problem.js";
 import { RememberedTokens } from "./remembered-tokens.js";
@@ -17,7 +17,7 @@ import { RememberedTokens } from "./remembered-tokens.js";
 const REMEMBER_MS = 60_000;
 const ASYMMETRIC = ["RS256", "PS256", "ES256", "ES384", "EdDSA"];
 
-export function jwtTokens(options: JwtOptions): Authenticator {
+export function jwtTokens(options: JwtOptions, demands: TokenDemands = {}): Authenticator {
   const { key, algorithms } = keySource(options);
   const verify = {
     algorithms,
@@ -35,7 +35,7 @@ export function jwtTokens(options: JwtOptions): Authenticator {
       const seen = known(token);
       if (seen !== undefined) return seen;
       const caller = await jwtVerify(token, key, verify)
-        .then(({ payload }) => callerOf(payload))
+        .then(({ payload }) => callerOf(payload, demands))
         .catch(() => null);
       if (caller === null) throw new HubError("UNAUTHENTICATED", REFUSED);
       remembered.add(token, caller, Date.now());
@@ -76,10 +76,11 @@ function keyAmong(keys: readonly JWK[]): JWTVerifyGetKey {
   };
 }
 
-function callerOf(payload: JWTPayload): Caller {
+function callerOf(payload: JWTPayload, { requireGroups = false }: TokenDemands): Caller {
+  const grants = grantsOf(payload);
   return {
     subject: payload.sub ?? "unnamed",
-    acl: new Acl(grantsOf(payload)),
+    acl: new Acl(requireGroups ? groupsByName(grants) : grants),
     expiresMs: (payload.exp ?? 0) * 1_000,
   };
 }

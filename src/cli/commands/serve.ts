@@ -33,7 +33,8 @@ export function withConfigFlags(command: Command): Command {
       "no other process opens the file meanwhile; lone publishes are then answered faster",
     )
     .option("--host <host>", "the address it listens on (PROMETHEAN_HOST)")
-    .option("--port <port>", "the port it listens on (PROMETHEAN_PORT)");
+    .option("--port <port>", "the port it listens on (PROMETHEAN_PORT)")
+    .option("--require-groups", "tokens act for the groups that they name, and for no others");
 }
 
 async function serve(session: Session<ConfigFlags>): Promise<void> {
@@ -90,13 +91,14 @@ async function serve(session: Session<ConfigFlags>): Promise<void> {
 }
 
 function authOf({ auth }: HubConfig): AuthOptions {
-  if (auth.jwt !== undefined) return { jwt: present(auth.jwt) as JwtOptions };
+  const { requireGroups = false } = auth;
+  if (auth.jwt !== undefined) return { jwt: present(auth.jwt) as JwtOptions, requireGroups };
   if (auth.tokens === undefined) return "none";
   const grants = auth.tokens.map(({ token, scopes, subject }) => [
     token ?? "",
     { scopes, ...(subject !== undefined && { subject }) },
   ]);
-  return { tokens: Object.fromEntries(grants) };
+  return { tokens: Object.fromEntries(grants), requireGroups };
 }
 
 function present(given: object): object {
