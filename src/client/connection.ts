@@ -7,9 +7,10 @@
 
 import { CLIENT_TAKES, type ClientFrame, CloseCode, type ServerFrame } from "../hub/protocol.js";
 import { type CancelTimer, systemClock } from "../model/clock.js";
-import { BusError, describeThrown } from "../model/errors.js";
+import { BusError } from "../model/errors.js";
 import { backoffMs, type RetryPolicy } from "../model/retry.js";
 import { AckRun, type Leased, type LeaseMark } from "./ack-run.js";
+import { noSocket, noToken, notLetIn } from "./hindrances.js";
 import { OPEN, type SocketLike, type SocketMaker } from "./socket.js";
 
 /** How the line to the hub is: being made, up, down for now (it mends itself), or closed for good. */
@@ -249,6 +250,8 @@ export class Connection {
   #take(frame: ServerFrame): boolean {
     if ("corr" in frame && frame.corr === GREETING) {
       if (frame.type === "OK") this.#greeted(frame.result);
+      // What there is to tell if it goes on so.
+      else if (frame.type === "ERR") this.#hindrance = notLetIn(frame);
       return true;
     }
     try {
@@ -378,20 +381,10 @@ function isFrame(value: unknown): value is ServerFrame {
   return typeof value === "object" && value !== null;
 }
 
-function noToken(error: unknown): never {
-  const why = `getToken failed: ${describeThrown(error)}; the client goes on trying`;
-  throw new BusError("UNAUTHENTICATED", why, { cause: error });
-}
-
 function socketOf(makeSocket: SocketMaker, url: string): SocketLike {
   try {
     return makeSocket(url);
   } catch (error) {
     throw noSocket(url, error);
   }
-}
-
-function noSocket(url: string, cause: unknown): BusError {
-  const why = `no socket to ${new URL(url).origin} can be made: ${describeThrown(cause)}; the client goes on trying`;
-  return new BusError("STORE_UNAVAILABLE", why, { cause });
 }

@@ -163,10 +163,30 @@ describe("keys behind an address", () => {
     expect(fetched).toBeGreaterThan(2);
   });
 
-  it("that does not answer refuse everybody, in the same words", async () => {
+  it.each([
+    ["refuses", 500, ""],
+    ["does not answer with keys", 200, "<html>"],
+    ["has something else", 200, "{}"],
+    ["is not there", 0, ""],
+  ])("that %s say nothing about a token: nobody gets in, and nobody is refused", async (_, status, body) => {
     const { token } = await pair("one");
-    const auth = await authenticatorOf({ jwt: { jwksUrl: `http://${HOST}:9/keys` } }, HOST);
-    await expect(auth.authenticate(token)).rejects.toThrow("a valid token is needed");
+    let port = 9;
+    if (status !== 0) {
+      server = createServer((_, response) => response.writeHead(status, { connection: "close" }).end(body));
+      await new Promise<void>((resolve) => server?.listen(0, HOST, resolve));
+      port = (server.address() as AddressInfo).port;
+    }
+    const told: unknown[] = [];
+    const jwksUrl = `http://${HOST}:${port}/keys`;
+    const auth = await authenticatorOf({ jwt: { jwksUrl } }, HOST, (error) => told.push(error));
+    await expect(auth.authenticate(token)).rejects.toMatchObject({
+      code: "STORE_UNAVAILABLE",
+      message: "the keys by which tokens are checked cannot be had for now",
+    });
+    expect(told).toEqual([expect.any(Error)]);
+    // What is no token needs no key.
+    await expect(auth.authenticate("abc")).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
+    await expect(auth.authenticate(await signed({}))).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
   });
 });
 

@@ -1,9 +1,10 @@
 /**
  * Who is calling: a JWT (secret, public keys or a JWKS), a fixed token, or, on loopback only, nobody in particular.
- * Every fault of a token gets the same answer.
+ * Every fault of a token gets the same answer. Where its keys cannot be had nobody knows whether it has one, and its bearer is told so.
  */
 import type { JWK } from "jose";
 import type { Acl } from "./acl.js";
+import { HubError } from "./problem.js";
 
 /** How a hub checks JWTs: by a secret, by public keys, or by keys fetched from an address. */
 export interface JwtOptions {
@@ -52,7 +53,7 @@ export interface Caller {
 }
 
 export interface Authenticator {
-  /** Throws UNAUTHENTICATED, the same for every fault. */
+  /** Throws UNAUTHENTICATED, the same for every fault; `keysAway` if that cannot be told for now. */
   authenticate(token: string | undefined): Promise<Caller>;
   /** Whose token this is, if that is known without asking; undefined says nothing. */
   known(token: string | undefined): Caller | undefined;
@@ -62,6 +63,17 @@ export interface Authenticator {
 
 /** Said of every token that is not good. */
 export const REFUSED = "a valid token is needed";
+
+/** Neither good nor bad: whoever sends the token again may well be let in. */
+export function keysAway(cause: unknown): HubError {
+  return new HubError("STORE_UNAVAILABLE", KEYS_AWAY, { cause });
+}
+
+export const KEYS_AWAY = "the keys by which tokens are checked cannot be had for now";
+
+export function areKeysAway(error: unknown): boolean {
+  return error instanceof HubError && error.code === "STORE_UNAVAILABLE";
+}
 
 export function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host);

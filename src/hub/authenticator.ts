@@ -13,7 +13,12 @@ import {
 } from "./auth.js";
 import { HubError } from "./problem.js";
 
-export async function authenticatorOf(options: AuthOptions, host: string): Promise<Authenticator> {
+/** `onKeysAway`: told of each time that the keys of tokens could not be had. */
+export async function authenticatorOf(
+  options: AuthOptions,
+  host: string,
+  onKeysAway: (error: unknown) => void = () => undefined,
+): Promise<Authenticator> {
   if (options === "none") {
     if (!isLoopback(host)) {
       throw new BusError(
@@ -31,7 +36,7 @@ export async function authenticatorOf(options: AuthOptions, host: string): Promi
   if ("tokens" in options) return fixedTokens(options.tokens, options);
   // Not loaded by hubs that have no use for it.
   const { jwtTokens } = await import("./jwt-tokens.js");
-  return jwtTokens(options.jwt, options);
+  return jwtTokens(options.jwt, { ...options, onKeysAway });
 }
 
 function fixedTokens(

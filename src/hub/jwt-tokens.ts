@@ -9,15 +9,28 @@ import {
 } from "jose";
 import { BusError } from "../model/errors.js";
 import { Acl, groupsByName } from "./acl.js";
-import { type Authenticator, type Caller, type JwtOptions, REFUSED, type TokenDemands } from "./auth.js";
+import {
+  type Authenticator,
+  areKeysAway,
+  type Caller,
+  type JwtOptions,
+  keysAway,
+  REFUSED,
+  type TokenDemands,
+} from "./auth.js";
 import { grantsOf } from "./claims.js";
 import { HubError } from "./problem.js";
 import { RememberedTokens } from "./remembered-tokens.js";
 
 const REMEMBER_MS = 60_000;
+/** Of a set of keys that was fetched, that it has none for a token. Other failures say nothing about the token. */
+const NO_KEY: ReadonlySet<unknown> = new Set(["ERR_JWKS_NO_MATCHING_KEY", "ERR_JWKS_MULTIPLE_MATCHING_KEYS"]);
 const ASYMMETRIC = ["RS256", "PS256", "ES256", "ES384", "EdDSA"];
 
-export function jwtTokens(options: JwtOptions, demands: TokenDemands = {}): Authenticator {
+export function jwtTokens(
+  options: JwtOptions,
+  demands: TokenDemands & { readonly onKeysAway: (error: unknown) => void },
+): Authenticator {
   const { key, algorithms } = keySource(options);
   const verify = {
     algorithms,
@@ -36,8 +49,11 @@ export function jwtTokens(options: JwtOptions, demands: TokenDemands = {}): Auth
       if (seen !== undefined) return seen;
       const caller = await jwtVerify(token, key, verify)
         .then(({ payload }) => callerOf(payload, demands))
-        .catch(() => null);
-      if (caller === null) throw new HubError("UNAUTHENTICATED", REFUSED);
+        .catch((error: unknown) => {
+          if (!areKeysAway(error)) throw new HubError("UNAUTHENTICATED", REFUSED);
+          demands.onKeysAway((error as Error).cause);
+          throw error;
+        });
       remembered.add(token, caller, Date.now());
       return caller;
     },
@@ -59,7 +75,11 @@ function keySource(options: JwtOptions): { key: JWTVerifyGetKey; algorithms: str
   }
   if (options.jwksUrl !== undefined) {
     const { jwksCooldownMs: cooldownDuration = 5_000, jwksMaxAgeMs: cacheMaxAge = 600_000 } = options;
-    const key = createRemoteJWKSet(new URL(options.jwksUrl), { cooldownDuration, cacheMaxAge });
+    const fetched = createRemoteJWKSet(new URL(options.jwksUrl), { cooldownDuration, cacheMaxAge });
+    const key: JWTVerifyGetKey = (header, token) =>
+      fetched(header, token).catch((error: unknown) => {
+        throw NO_KEY.has((error as { code?: unknown }).code) ? error : keysAway(error);
+      });
     return { key, algorithms: ASYMMETRIC };
   }
   return { key: keyAmong(options.keys ?? []), algorithms: ASYMMETRIC };

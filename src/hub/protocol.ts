@@ -232,6 +232,7 @@ export const CloseCode = {
   goingAway: 1001,
   tooBig: 1009,
   restart: 1012,
+  tryLater: 1013,
   protocol: 4400,
   auth: 4401,
   forbidden: 4403,

@@ -10,10 +10,10 @@ import type { Logger } from "pino";
 import { WebSocketServer } from "ws";
 import type { Bus } from "../bus/bus.js";
 import { loadTracing, type Tracing } from "../bus/tracing.js";
-import { pause } from "../model/clock.js";
+import { pause, systemClock } from "../model/clock.js";
 import { BusError } from "../model/errors.js";
 import { Seldom } from "../model/seldom.js";
-import type { Authenticator, AuthOptions, Caller } from "./auth.js";
+import { type Authenticator, type AuthOptions, areKeysAway, type Caller } from "./auth.js";
 import { authenticatorOf } from "./authenticator.js";
 import type { HubContext } from "./context.js";
 import { Feeders } from "./feeders.js";
@@ -74,6 +74,7 @@ const CHECK_CONNECTIONS_MS = 5_000;
 const IDLE_SWEEP_MS = 20;
 /** How often a kind of failure is written into the log. */
 const LOG_EVERY_MS = 1_000;
+const KEYS_LOG_EVERY_MS = 60_000;
 /** How long clients have to say goodbye when the hub goes down. */
 const LAST_WORDS_MS = 5_000;
 
@@ -87,10 +88,22 @@ const LAST_WORDS_MS = 5_000;
 export async function startHub(options: HubOptions): Promise<Hub> {
   checkHubOptions(options);
   const host = options.host ?? "127.0.0.1";
-  const auth = await authenticatorOf(options.auth, host);
+  const auth = await authenticatorOf(options.auth, host, keysAwayLog(options.log ?? SILENT));
   const gateway = new Gateway(options, auth, options.tracing ? await loadTracing() : undefined);
   const { url, port } = await gateway.listen(host, options.port ?? 0);
   return { url, port, close: () => gateway.close() };
+}
+
+function keysAwayLog(log: HubContext["log"]): (error: unknown) => void {
+  const seldom = new Seldom(KEYS_LOG_EVERY_MS);
+  return (err) => {
+    const leftOut = seldom.admit("keys", systemClock.steady());
+    if (leftOut !== null)
+      log.error(
+        { err, ...(leftOut > 0 && { leftOut }) },
+        "the keys of tokens cannot be fetched: nobody who is not known can be let in",
+      );
+  };
 }
 
 /**
@@ -286,9 +299,11 @@ class Gateway {
     const bearer = /^Bearer (.+)$/i.exec(request.headers.authorization ?? "")?.[1];
     let caller: Caller | null = null;
     if (auth.open || bearer !== undefined) {
-      caller = await auth.authenticate(bearer).catch(() => null);
-      if (caller === null) {
-        refuse(socket, 401, "Unauthorized");
+      try {
+        caller = await auth.authenticate(bearer);
+      } catch (error) {
+        if (areKeysAway(error)) refuseForNow(socket);
+        else refuse(socket, 401, "Unauthorized");
         return;
       }
     }

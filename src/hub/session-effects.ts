@@ -14,6 +14,7 @@ import type {
 } from "./protocol.js";
 
 const COME_BACK_MS = 1_000;
+const TRY_LATER_MS = 1_000;
 
 export type SettleFrame = AckFrame | AckManyFrame | AckLeasesFrame | NackFrame;
 
@@ -40,6 +41,11 @@ export type SessionEffect =
 export function goingDown(corr: Corr | undefined): SessionEffect {
   const frame = errFrame("CLOSED", "the hub is going down; connect again", corr);
   return { type: "send", frame: { ...frame, retry_after_ms: COME_BACK_MS } };
+}
+
+export function tryLater(msg: string, corr: Corr | undefined): SessionEffect {
+  const frame = errFrame("STORE_UNAVAILABLE", msg, corr);
+  return { type: "send", frame: { ...frame, retry_after_ms: TRY_LATER_MS } };
 }
 
 export function ok(corr: Corr | undefined, result?: unknown): SessionEffect {

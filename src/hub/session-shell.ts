@@ -6,7 +6,7 @@ import type { WebSocket } from "ws";
 import type { Bus } from "../bus/bus.js";
 import type { Tracing } from "../bus/tracing.js";
 import type { CancelTimer } from "../model/clock.js";
-import type { Authenticator, Caller } from "./auth.js";
+import { type Authenticator, areKeysAway, type Caller } from "./auth.js";
 import type { Feeders } from "./feeders.js";
 import { checkFrame, isCorr, parseMessage } from "./frames.js";
 import type { HubLimits } from "./limits.js";
@@ -209,12 +209,14 @@ export class SessionShell {
     const given = corr === undefined ? {} : { corr };
     this.#isTokenLookedAt = true;
     this.#listen();
-    const caller = await this.#options.auth.authenticate(token).catch(() => null);
+    const caller = await this.#options.auth
+      .authenticate(token)
+      .catch((error: unknown) => (areKeysAway(error) ? "undecided" : "refused"));
     this.#isTokenLookedAt = false;
     this.#listen();
     // It may have gone while the token was looked at.
     if (this.#session.phase === "ended") return;
-    if (caller === null) this.#send({ type: "refused", ...given });
+    if (typeof caller === "string") this.#send({ type: caller, ...given });
     else if (!this.#options.onIdentified(caller)) this.#send({ type: "crowded", ...given });
     else {
       this.#cancelLate?.();

@@ -9,7 +9,7 @@
  * Every request gets one answer, in the order of completion, with its `corr`. Rights are checked here, before anything
  * is asked of the bus; a topic that does not exist is refused in the same words as one that is not allowed.
  */
-import type { Caller } from "./auth.js";
+import { type Caller, KEYS_AWAY } from "./auth.js";
 import type { HubLimits } from "./limits.js";
 import { MAX_NAME_CHARS, TokenBucket } from "./limits.js";
 import {
@@ -22,7 +22,16 @@ import {
   type SubscribeFrame,
   TAKES,
 } from "./protocol.js";
-import { err, errFrame, forbidden, goingDown, ok, type SessionEffect, withCorr } from "./session-effects.js";
+import {
+  err,
+  errFrame,
+  forbidden,
+  goingDown,
+  ok,
+  type SessionEffect,
+  tryLater,
+  withCorr,
+} from "./session-effects.js";
 
 export interface Session {
   phase: "greeting" | "ready" | "ended";
@@ -66,6 +75,8 @@ export type SessionEvent =
   | { readonly type: "unreadable" }
   | { readonly type: "authenticated"; readonly caller: Caller; readonly corr?: Corr; readonly nowMs: number }
   | { readonly type: "refused"; readonly corr?: Corr }
+  /** Whether the token is good cannot be told for now. */
+  | { readonly type: "undecided"; readonly corr?: Corr }
   /** The token is fine, but its subject has as many connections as it may. */
   | { readonly type: "crowded"; readonly corr?: Corr }
   /** A subscription ended without being asked to: the bus is closing, or lost its hold. */
@@ -121,6 +132,11 @@ export function stepSession(session: Session, event: SessionEvent): readonly Ses
       return [
         err("UNAUTHENTICATED", "a valid token is needed", event.corr),
         end(session, CloseCode.auth, "not authenticated"),
+      ];
+    case "undecided":
+      return [
+        tryLater(KEYS_AWAY, event.corr),
+        end(session, CloseCode.tryLater, "nobody can be let in for now"),
       ];
     case "crowded":
       return [
