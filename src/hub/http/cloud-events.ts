@@ -6,20 +6,24 @@ import type { IncomingHttpHeaders } from "node:http";
 import { derivedId } from "../../model/derived-id.js";
 import { HubError } from "../problem.js";
 import { mediaType, parseJson, parseText, textOf } from "./body.js";
-import type { TopicItem } from "./publish-items.js";
+import { ofOne, type TopicItem } from "./publish-items.js";
 
 export const CLOUD_EVENT = "application/cloudevents+json";
 export const CLOUD_EVENT_BATCH = "application/cloudevents-batch+json";
 
+/** What such a type begins with is a whole event, in whatever format: if it is one that is not known here, nothing else than refused. */
+const WHOLE = "application/cloudevents";
+
 const ATTRIBUTE = /^[a-z0-9]{1,40}$/;
+const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/i;
+const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
+const QUOTED = /^"(?:[^"\\]|\\.)*"$/;
 
 type Attributes = Readonly<Record<string, unknown>>;
 
 /** Whoever sends a whole event as the body may repeat its attributes as headers: the type decides. */
 export function isBinaryCloudEvent(headers: IncomingHttpHeaders): boolean {
-  if (headers["ce-specversion"] === undefined) return false;
-  const type = mediaType(headers["content-type"]);
-  return type !== CLOUD_EVENT && type !== CLOUD_EVENT_BATCH;
+  return headers["ce-specversion"] !== undefined && !mediaType(headers["content-type"]).startsWith(WHOLE);
 }
 
 /** `topic`: where to; default: the event's type. */
@@ -30,7 +34,7 @@ export function structuredEvent(text: string, topic: string | undefined): TopicI
 export function batchedEvents(text: string, topic: string | undefined): TopicItem[] {
   const value = parseText(text);
   if (!Array.isArray(value)) throw new HubError("BAD_REQUEST", "a batch of CloudEvents is a JSON array");
-  return value.map((event) => eventOf(event, topic));
+  return value.map((event, index) => ofOne(index, () => eventOf(event, topic)));
 }
 
 /** The attributes stand in the request's headers, the data is its body. */
@@ -58,6 +62,8 @@ function eventOf(value: unknown, topic: string | undefined): TopicItem {
   if (data_base64 === undefined) return itemOf(attributes, data, topic);
   if (typeof data_base64 !== "string" || data !== null)
     throw new HubError("BAD_REQUEST", "a CloudEvent has data or data_base64 (a string), not both");
+  if (data_base64.length % 4 !== 0 || !BASE64.test(data_base64))
+    throw new HubError("BAD_REQUEST", "the data_base64 of a CloudEvent is no base64");
   return itemOf({ ...attributes, datacontentencoding: "base64" }, data_base64, topic);
 }
 
@@ -102,7 +108,7 @@ function required(attributes: Attributes, name: string): string {
 }
 
 function timeOf(time: unknown): number {
-  const ts = typeof time === "string" ? Date.parse(time) : Number.NaN;
+  const ts = typeof time === "string" && RFC_3339.test(time) ? Date.parse(time.toUpperCase()) : Number.NaN;
   if (Number.isNaN(ts)) throw new HubError("BAD_REQUEST", "a CloudEvent's time is an RFC 3339 timestamp");
   return ts;
 }
@@ -111,11 +117,12 @@ function isJson(type: string): boolean {
   return type === "" || type === "application/json" || type.endsWith("+json");
 }
 
-/** Values are percent-encoded UTF-8 where they are not plain ASCII. */
+/** Values may stand in quotes, and are percent-encoded UTF-8 where they are not plain ASCII. */
 function decoded(value: string): string {
+  const bare = QUOTED.test(value) ? value.slice(1, -1).replaceAll(/\\(.)/g, "$1") : value;
   try {
-    return decodeURIComponent(value);
+    return decodeURIComponent(bare);
   } catch {
-    return value;
+    return bare;
   }
 }

@@ -5,7 +5,14 @@ import type { HubContext } from "../context.js";
 import { PayloadTexts } from "../payload-text.js";
 import { HubError } from "../problem.js";
 import { parseText, textOf } from "./body.js";
-import { type PublishDesk, type PublishHeaders, publishAll, submitOne, topicItem } from "./publish-items.js";
+import {
+  type PublishDesk,
+  type PublishHeaders,
+  publishAll,
+  submitOne,
+  topicItem,
+  topicItems,
+} from "./publish-items.js";
 
 /** Who asked. Exactly one of the two is called, once. */
 export interface PublishAsker {
@@ -27,7 +34,7 @@ export function publishBody(
     if (!hub.accepting()) throw new HubError("CLOSED", "the hub is going down");
     const value = parseText(textOf(bytes));
     if (Array.isArray(value)) {
-      publishAll(desk, caller, headers, value.map(topicItem)).then(
+      publishAll(desk, caller, headers, topicItems(value)).then(
         (placed) => asker.published(JSON.stringify(placed)),
         (error: unknown) => asker.fail(error),
       );

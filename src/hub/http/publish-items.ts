@@ -91,10 +91,11 @@ export async function publishText(
   caller: Caller,
   headers: PublishHeaders,
   text: string,
+  topic?: string,
 ): Promise<Placed | Placed[]> {
   const value = parseText(text);
-  if (!Array.isArray(value)) return publishOne(desk, caller, headers, topicItem(value));
-  return publishAll(desk, caller, headers, value.map(topicItem));
+  if (!Array.isArray(value)) return publishOne(desk, caller, headers, topicItem(value, topic));
+  return publishAll(desk, caller, headers, topicItems(value, topic));
 }
 
 export function publishOne(
@@ -148,7 +149,7 @@ export async function publishAll(
   }
   const byTopic = new Map<string, number[]>();
   items.forEach(({ topic }, index) => {
-    desk.allow(caller, topic);
+    ofOne(index, () => desk.allow(caller, topic));
     addToList(byTopic, topic, index);
   });
   for (const [topic, indexes] of byTopic) desk.take(caller, topic, indexes.length);
@@ -230,12 +231,32 @@ function someFailed(count: number, failures: Failure[]): HubError {
   );
 }
 
-export function topicItem(value: unknown): TopicItem {
+/** `named`: the topic of one that names none. */
+export function topicItem(value: unknown, named?: string): TopicItem {
   if (typeof value !== "object" || value === null || Array.isArray(value))
     throw new HubError("BAD_REQUEST", "an event is an object: { topic, payload, key?, … }");
   if (!("payload" in value)) throw new HubError("BAD_REQUEST", "an event needs a payload");
-  const { topic, ...item } = value as PublishItem & { topic: string };
+  const { topic = named, ...item } = value as PublishItem & { topic?: string };
+  if (topic === undefined) throw new HubError("BAD_REQUEST", "an event needs a topic");
   return { topic, item };
+}
+
+export function topicItems(values: readonly unknown[], named?: string): TopicItem[] {
+  return values.map((value, index) => ofOne(index, () => topicItem(value, named)));
+}
+
+/** What is wrong with one of several is told with its index. */
+export function ofOne<T>(index: number, check: () => T): T {
+  try {
+    return check();
+  } catch (error) {
+    throw atIndex(error, index);
+  }
+}
+
+function atIndex(error: unknown, index: number): HubError {
+  const { code, detail, ...rest } = problemOf(error);
+  return new HubError(code, `event ${index}: ${detail}`, { cause: error, details: { ...rest, index } });
 }
 
 function placed(record: PublishedRecord): Placed {

@@ -4,6 +4,7 @@ import { type HubFixture, hubFixture } from "../../../test/support/hub-fixture.j
 import { derivedId } from "../../model/derived-id.js";
 import { defineTopic } from "../../model/topic.js";
 
+const WHOLE = { specversion: "1.0", source: "/s", type: "orders.placed", data: 1 };
 const Orders = defineTopic("orders.checked", { schema: z.object({ n: z.number() }) });
 
 describe("POST /publish", () => {
@@ -199,6 +200,90 @@ describe("POST /publish", () => {
     expect(await (await send(JSON.stringify([event]), batch)).json()).toMatchObject([{ duplicate: true }]);
     expect(await events("orders.placed")).toEqual([{ n: 1 }]);
   });
+
+  it("takes the topic of events that name none from its parameter, as that of lines", async () => {
+    const json = { "content-type": "application/json" };
+    const to = "/publish?topic=orders.placed";
+    expect(await (await send('{"payload":1}', json, to)).json()).toMatchObject({ topic: "orders.placed" });
+    const both = await send('[{"payload":2},{"topic":"orders.other","payload":3}]', json, to);
+    expect(await both.json()).toMatchObject([{ topic: "orders.placed" }, { topic: "orders.other" }]);
+    expect(await (await send('{"payload":1}', json)).json()).toMatchObject({
+      code: "BAD_REQUEST",
+      detail: "an event needs a topic",
+    });
+  });
+
+  it.each([
+    ["application/json", [{ topic: "orders.placed", payload: 1 }, null], "BAD_REQUEST"],
+    [
+      "application/json",
+      [
+        { topic: "orders.placed", payload: 1 },
+        { topic: "no name", payload: 1 },
+      ],
+      "INVALID_TOPIC",
+    ],
+    [
+      "application/cloudevents-batch+json",
+      [
+        { ...WHOLE, id: "1" },
+        { ...WHOLE, id: 2 },
+      ],
+      "BAD_REQUEST",
+    ],
+  ])("says which of several is wrong, in %s: %j", async (type, all, code) => {
+    const refused = await send(JSON.stringify(all), { "content-type": type });
+    expect(refused.status).toBe(400);
+    expect(await refused.json()).toMatchObject({
+      code,
+      index: 1,
+      detail: expect.stringMatching(/^event 1: /) as string,
+    });
+    expect(await f.bus.store.registry.topic("orders.placed")).toBeNull();
+  });
+
+  it("P3: an attribute in quotes is the same without them, so that an event has one identity in all modes", async () => {
+    const event = { ...WHOLE, id: 'a "b" €' };
+    await send(JSON.stringify(event), { "content-type": "application/cloudevents+json" });
+    const quoted = {
+      "content-type": "application/json",
+      "ce-specversion": '"1.0"',
+      "ce-id": '"a \\"b\\" %E2%82%AC"',
+      "ce-source": "/s",
+      "ce-type": "orders.placed",
+    };
+    expect(await (await send("1", quoted)).json()).toMatchObject({ duplicate: true });
+  });
+
+  it("refuses a whole CloudEvent in a format that it does not know, whatever its headers say", async () => {
+    const repeated = { "ce-specversion": "1.0", "ce-id": "7", "ce-source": "/s", "ce-type": "orders.placed" };
+    const xml = await send("<event/>", { ...repeated, "content-type": "application/cloudevents+xml" });
+    expect(xml.status).toBe(415);
+    expect(await xml.json()).toMatchObject({ code: "UNSUPPORTED_MEDIA_TYPE" });
+  });
+
+  it.each([
+    [{ time: "7" }, "RFC 3339"],
+    [{ time: "2026-01-01" }, "RFC 3339"],
+    [{ time: "2026-01-01T10:00:00" }, "RFC 3339"],
+    [{ time: "Jan 1, 2026 10:00 GMT" }, "RFC 3339"],
+    [{ data: undefined, data_base64: "%%%%" }, "base64"],
+    [{ data: undefined, data_base64: "AAE" }, "base64"],
+  ])("refuses a CloudEvent with %j", async (part, words) => {
+    const event = { ...WHOLE, id: "7", ...part };
+    const refused = await send(JSON.stringify(event), { "content-type": "application/cloudevents+json" });
+    expect(refused.status).toBe(400);
+    expect(await refused.json()).toMatchObject({ detail: expect.stringContaining(words) as string });
+  });
+
+  it.each(["2026-01-01T10:00:00.123456+02:00", "2026-01-01t08:00:00.123z"])(
+    "takes %s as a time",
+    async (time) => {
+      const event = { ...WHOLE, id: "7", time };
+      const taken = await send(JSON.stringify(event), { "content-type": "application/cloudevents+json" });
+      expect(await taken.json()).toMatchObject({ ts: Date.UTC(2026, 0, 1, 8, 0, 0, 123) });
+    },
+  );
 
   it("refuses what it would have to pass over: other parameters, one id for many lines", async () => {
     const json = { "content-type": "application/json" };

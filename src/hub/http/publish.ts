@@ -109,7 +109,7 @@ async function publish(c: HubRequest, hub: HubContext, desk: PublishDesk): Promi
   const text = textOf(await readBody(incoming, hub.limits.maxBodyBytes));
   if (type === CLOUD_EVENT) return publishOne(desk, caller, headers, structuredEvent(text, topic));
   if (type === CLOUD_EVENT_BATCH) return publishAll(desk, caller, headers, batchedEvents(text, topic));
-  return publishText(desk, caller, headers, text);
+  return publishText(desk, caller, headers, text, topic);
 }
 
 /**
