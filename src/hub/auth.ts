@@ -71,7 +71,7 @@ export function keysAway(cause: unknown): HubError {
 
 export const KEYS_AWAY = "the keys by which tokens are checked cannot be had for now";
 
-export function areKeysAway(error: unknown): boolean {
+export function areKeysAway(error: unknown): error is HubError {
   return error instanceof HubError && error.code === "STORE_UNAVAILABLE";
 }
 

@@ -2,7 +2,13 @@
 import { BusError, type ErrorCode } from "../model/errors.js";
 
 /** Those of the library, and those that only HTTP has. */
-export type HubCode = ErrorCode | "UNSUPPORTED_MEDIA_TYPE" | "BODY_TOO_LARGE" | "METHOD_NOT_ALLOWED";
+export type HubCode =
+  | ErrorCode
+  | "UNSUPPORTED_MEDIA_TYPE"
+  | "BODY_TOO_LARGE"
+  | "METHOD_NOT_ALLOWED"
+  | "REQUEST_TIMEOUT"
+  | "HEADERS_TOO_LARGE";
 
 const STATUS: { readonly [C in HubCode]: number } = {
   BAD_REQUEST: 400,
@@ -13,6 +19,7 @@ const STATUS: { readonly [C in HubCode]: number } = {
   FORBIDDEN: 403,
   NOT_FOUND: 404,
   METHOD_NOT_ALLOWED: 405,
+  REQUEST_TIMEOUT: 408,
   ID_CONFLICT: 409,
   TOPIC_CONFLICT: 409,
   SCHEMA_CONFLICT: 409,
@@ -23,6 +30,7 @@ const STATUS: { readonly [C in HubCode]: number } = {
   UNSUPPORTED_MEDIA_TYPE: 415,
   SCHEMA_VIOLATION: 422,
   SCHEMA_INCOMPATIBLE: 422,
+  HEADERS_TOO_LARGE: 431,
   RATE_LIMITED: 429,
   QUEUE_FULL: 429,
   UNSUPPORTED: 501,
@@ -45,11 +53,13 @@ const TITLES: { readonly [status: number]: string } = {
   403: "Forbidden",
   404: "Not found",
   405: "Method not allowed",
+  408: "Timed out",
   409: "Conflict",
   413: "Too large",
   415: "Unsupported media type",
   422: "Unprocessable content",
   429: "Too many requests",
+  431: "Too large",
   500: "Internal error",
   501: "Not supported",
   503: "Unavailable",

@@ -13,12 +13,13 @@ import { loadTracing, type Tracing } from "../bus/tracing.js";
 import { pause, systemClock } from "../model/clock.js";
 import { BusError } from "../model/errors.js";
 import { Seldom } from "../model/seldom.js";
-import { type Authenticator, type AuthOptions, areKeysAway, type Caller } from "./auth.js";
+import { type Authenticator, type AuthOptions, areKeysAway, type Caller, REFUSED } from "./auth.js";
 import { authenticatorOf } from "./authenticator.js";
 import type { HubContext } from "./context.js";
 import { Feeders } from "./feeders.js";
+import { bearer } from "./http/answers.js";
 import { createHttp } from "./http/app.js";
-import { boundConnections, refuse, refuseForNow } from "./http/connection-room.js";
+import { boundConnections, refuse, refuseForNow, refuseUnreadable } from "./http/connection-room.js";
 import { allAnswered, offersWebSocket, withoutOffer } from "./http/other-offers.js";
 import { PublishConnections } from "./http/publish-connection.js";
 import { PublishDesk } from "./http/publish-items.js";
@@ -28,6 +29,7 @@ import { Jobs } from "./jobs.js";
 import { DEFAULT_HUB_LIMITS, type HubLimits } from "./limits.js";
 import { LiveStats } from "./live-stats.js";
 import type { HubMetrics } from "./metrics.js";
+import { HubError } from "./problem.js";
 import { SessionShell } from "./session-shell.js";
 import { Visitors } from "./visitors.js";
 import { Watch } from "./watch.js";
@@ -173,7 +175,13 @@ class Gateway {
       keepAliveTimeout: limits.keepAliveMs,
       connectionsCheckingInterval: Math.min(CHECK_CONNECTIONS_MS, limits.headTimeoutMs),
     };
-    this.#server = createServer({ maxHeaderSize: 16_384, ...times }, createHttp(this.#context, desk));
+    // The listener looks for a Host itself, and says what is missing.
+    const reading = { maxHeaderSize: 16_384, requireHostHeader: false };
+    const answer = createHttp(this.#context, desk);
+    this.#server = createServer({ ...reading, ...times }, answer);
+    // A server may pass over what it does not know (RFC 9110, 10.1.1).
+    this.#server.on("checkExpectation", answer);
+    refuseUnreadable(this.#server);
     // Their bytes are bounded; none is left out, so that a request can be put together anew.
     this.#server.maxHeadersCount = 0;
     this.#publishers = new PublishConnections(this.#server, this.#context, desk);
@@ -277,9 +285,9 @@ class Gateway {
       return;
     }
     socket.on("error", () => socket.destroy());
-    const path = (request.url ?? "").split("?")[0];
-    if (path !== "/ws") refuse(socket, 404, "Not Found");
-    else if (!this.#context.visitors.mayConnect(request.headers)) refuse(socket, 403, "Forbidden");
+    const [path = ""] = (request.url ?? "").split("?");
+    if (path !== "/ws") refuse(socket, noSuchPath(path));
+    else if (!this.#context.visitors.mayConnect(request.headers)) refuse(socket, foreignPage());
     else if (!this.#takesOn()) refuseForNow(socket);
     else void this.#admit(request, socket, head);
   }
@@ -296,14 +304,14 @@ class Gateway {
   /** A token in the upgrade request saves the AUTH frame; a wrong one ends it before it begins. */
   async #admit(request: IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
     const { auth } = this.#context;
-    const bearer = /^Bearer (.+)$/i.exec(request.headers.authorization ?? "")?.[1];
+    const token = bearer(request.headers.authorization);
     let caller: Caller | null = null;
-    if (auth.open || bearer !== undefined) {
+    if (auth.open || token !== undefined) {
       try {
-        caller = await auth.authenticate(bearer);
+        caller = await auth.authenticate(token);
       } catch (error) {
-        if (areKeysAway(error)) refuseForNow(socket);
-        else refuse(socket, 401, "Unauthorized");
+        const known = areKeysAway(error) ? error : new HubError("UNAUTHENTICATED", REFUSED);
+        refuse(socket, known);
         return;
       }
     }
@@ -353,6 +361,14 @@ class Gateway {
     if (count <= 0) this.#bySubject.delete(subject);
     else this.#bySubject.set(subject, count);
   }
+}
+
+function noSuchPath(path: string): HubError {
+  return new HubError("NOT_FOUND", `there is no WebSocket at ${path}; it is at /ws`);
+}
+
+function foreignPage(): HubError {
+  return new HubError("FORBIDDEN", "pages of this origin may not connect; `origins` names those that may");
 }
 
 function listenError(error: NodeJS.ErrnoException, host: string, port: number): BusError {

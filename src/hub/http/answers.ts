@@ -10,13 +10,19 @@ export interface ProblemAnswer {
 }
 
 export function bearer(authorization: string | undefined): string | undefined {
-  return /^Bearer (.+)$/i.exec(authorization ?? "")?.[1];
+  return /^Bearer +(.+)$/i.exec(authorization ?? "")?.[1];
 }
 
 /** What a client is told of an error (RFC 9457); one that nobody foresaw goes into the log. */
 export function problemAnswer(hub: HubContext, path: string, error: unknown): ProblemAnswer {
+  const answer = answerOf(error);
+  if (answer.status === 500) logFailure(hub, path, error);
+  return answer;
+}
+
+/** The same, of a failure that was foreseen. */
+export function answerOf(error: unknown): ProblemAnswer {
   const problem = problemOf(error);
-  if (problem.status === 500) logFailure(hub, path, error);
   const seconds = retryAfterSeconds(error);
   return {
     status: problem.status,

@@ -1,6 +1,6 @@
 /** The HTTP side of the hub: who calls, which route, and errors as problem+json. Routes stand in files of their own. */
 import type { RequestListener } from "node:http";
-import { getRequestListener } from "@hono/node-server";
+import { getRequestListener, RequestError } from "@hono/node-server";
 import { OpenAPIHono } from "@hono/zod-openapi";
 import type { HubContext } from "../context.js";
 import { HubError } from "../problem.js";
@@ -77,7 +77,13 @@ export function createHttp(hub: HubContext, desk: PublishDesk): RequestListener 
     response.headers.set("Allow", allowed.join(", "));
     return response;
   });
-  return quickPublish(hub, desk, getRequestListener(app.fetch, { overrideGlobalObjects: false }));
+  const listener = getRequestListener(app.fetch, {
+    overrideGlobalObjects: false,
+    // HTTP/1.0 need not name one, and checks of load balancers do not.
+    hostname: "localhost",
+    errorHandler: (error) => unaddressed(hub, error),
+  });
+  return quickPublish(hub, desk, listener);
 }
 
 /** Which methods a path has, for those who used another. */
@@ -90,6 +96,16 @@ function methodsByPath(app: HubApp): (path: string) => string[] {
     if (found.has("GET")) found.add("HEAD");
     return [...found].sort();
   };
+}
+
+/** A host or a path of which no address can be made. */
+function unaddressed(hub: HubContext, error: unknown): Response {
+  const fault =
+    error instanceof RequestError
+      ? new HubError("BAD_REQUEST", "the host or the path is none", { cause: error })
+      : error;
+  const { status, headers, text } = problemAnswer(hub, "", fault);
+  return new Response(text, { status, headers });
 }
 
 function answer(hub: HubContext, c: HubRequest, error: unknown): Response {

@@ -99,7 +99,7 @@ export function mediaType(header: string | undefined): string {
 
 function unreadableEncoding(incoming: IncomingMessage): HubError | undefined {
   const encoding = incoming.headers["content-encoding"] ?? "identity";
-  if (encoding === "identity") return undefined;
+  if (encoding.toLowerCase() === "identity") return undefined;
   return new HubError("UNSUPPORTED_MEDIA_TYPE", "bodies are taken without Content-Encoding only");
 }
 

@@ -16,7 +16,7 @@ import type { Socket } from "node:net";
 import type { Caller } from "../auth.js";
 import type { HubContext } from "../context.js";
 import { bearer, problemAnswer } from "./answers.js";
-import { refuse } from "./connection-room.js";
+import { refuse, tooSlow } from "./connection-room.js";
 import { type PublishAsker, publishBody } from "./publish-body.js";
 import { type PublishHead, publishHead } from "./publish-head.js";
 import type { PublishDesk } from "./publish-items.js";
@@ -235,7 +235,7 @@ class PublishConnection implements PublishAsker {
     if (this.#answering) return;
     if (this.#unfinished !== null) this.#handOver(this.#unfinished.pieces);
     // It never asked for anything: told as node:http tells it.
-    else if (this.#socket.bytesRead === 0) refuse(this.#socket, 408, "Request Timeout");
+    else if (this.#socket.bytesRead === 0) refuse(this.#socket, tooSlow());
     else this.#socket.destroy();
   };
 

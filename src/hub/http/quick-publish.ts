@@ -19,7 +19,9 @@ type Listener = (request: IncomingMessage, response: ServerResponse) => Promise<
 
 export function quickPublish(hub: HubContext, desk: PublishDesk, others: Listener): RequestListener {
   return (request, response) => {
-    if (!hub.visitors.mayAsk(request.headers)) writeProblem(hub, request.url ?? "", response, foreign());
+    if (request.headers.host === undefined && request.httpVersion === "1.1")
+      writeProblem(hub, request.url ?? "", response, new HubError("BAD_REQUEST", "a request names its Host"));
+    else if (!hub.visitors.mayAsk(request.headers)) writeProblem(hub, request.url ?? "", response, foreign());
     else if (admitGuest(hub.visitors, request, response)) return;
     else if (isQuick(request)) new QuickPublish(hub, desk, request, response).start();
     else void others(request, response);
