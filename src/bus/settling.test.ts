@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { BusError } from "../model/errors.js";
 import { startTransactionalProjector } from "../project/transactional.js";
 import { memoryStore } from "../stores/memory/index.js";
 import { interceptStore } from "../testing/store-calls.js";
@@ -46,5 +47,35 @@ it("P9: events that a leaving subscriber gives back while their commit is under 
   await expect.poll(counts).toContainEqual(["d", 1]);
   expect(await counts()).toEqual(["a", "b", "c", "d"].map((key) => [key, 1]));
   await second.stop();
+  await bus.close();
+});
+
+it("P9, P15: what a store does not let go on for so long is tried again in halves, and each event counts once", async () => {
+  const MOST = 3;
+  let handed = 0;
+  const store = interceptStore(memoryStore(), {
+    around: (call, proceed) => {
+      if (call.name === "documents.transact" && handed > MOST)
+        throw new BusError("WRITE_CONFLICT", "it took too long", { details: { tooLong: true } });
+      return proceed();
+    },
+  });
+  const bus = await createBus({ store });
+  await bus.defineTopic({ name: "orders", partitions: 1 });
+  await bus.publishMany(
+    "orders",
+    Array.from({ length: 20 }, (_, n) => ({ payload: n, key: "k" })),
+  );
+  const projector = await startTransactionalProjector(bus, {
+    topic: "orders",
+    group: "totals",
+    handler: async (events, tx) => {
+      handed = events.length;
+      await tx.view("totals").inc("all", { n: events.length });
+    },
+  });
+  const counted = async () => (await bus.view<{ n: number }>("totals").get("all"))?.n;
+  await expect.poll(counted).toBe(20);
+  await projector.stop();
   await bus.close();
 });

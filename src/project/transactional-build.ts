@@ -330,9 +330,12 @@ class TransactionalBuild<T> {
   }
 }
 
-/** Only after a conflict, and while the events are its own, a commit is tried again; any other error is thrown on. */
+/**
+ * Only after a conflict, and while the events are its own, a commit is tried again; any other error is thrown on. One that the
+ * store would not let go on for so long would end so again: its events come again in halves.
+ */
 function checkConflict(error: unknown, signal: AbortSignal): void {
-  if (!BusError.is(error, "WRITE_CONFLICT") || signal.aborted) throw error;
+  if (!BusError.is(error, "WRITE_CONFLICT") || error.details?.tooLong === true || signal.aborted) throw error;
 }
 
 /** The one before it did not end as it was when this one was made: so this one had no effect. */

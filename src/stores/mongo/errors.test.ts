@@ -48,6 +48,7 @@ describe("errors of MongoDB", () => {
     [serverError(18), "STORE_UNAVAILABLE", false],
     [serverError(13), "STORE_UNAVAILABLE", false],
     [serverError(334), "STORE_UNAVAILABLE", false],
+    [serverError(388), "PAYLOAD_TOO_LARGE", false],
     [serverError(8000), "STORE_UNAVAILABLE", false],
     [serverError(14031), "STORE_FULL", true],
     [overQuota, "STORE_FULL", true],

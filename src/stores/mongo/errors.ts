@@ -85,6 +85,14 @@ const BY_SERVER_CODE: ReadonlyMap<number, Verdict> = new Map([
   ],
   [15, { code: "INVALID_PAYLOAD", advice: "MongoDB takes a document of 180 levels at most" }],
   [241, { code: "INVALID_PAYLOAD", advice: "a sum is beyond the largest number, and has no JSON form" }],
+  [
+    388,
+    {
+      code: "PAYLOAD_TOO_LARGE",
+      advice:
+        "what one transaction writes must fit into a part of MongoDB's cache: write less at once, or give it more",
+    },
+  ],
   [85, FOREIGN_INDEX],
   [86, FOREIGN_INDEX],
   [10334, TOO_LARGE],
@@ -229,6 +237,11 @@ export function isTransient(thrown: unknown): boolean {
 /** Whether the driver itself says so. */
 export function isRepeatable(error: unknown): boolean {
   return isMongo(error, "MongoError") && error.hasErrorLabel("TransientTransactionError");
+}
+
+/** Whether the server had ended the transaction, as it does with one whose time is up, before it was asked for this. */
+export function isEndedByServer(error: unknown): boolean {
+  return isMongo(error, "MongoServerError") && (error.code === 251 || error.code === 290);
 }
 
 /** Whether nobody can tell if a commit that failed like this took place. */
