@@ -24,6 +24,7 @@ interface Errors {
   readonly MongoInvalidArgumentError: MongoError;
   readonly MongoMissingCredentialsError: MongoError;
   readonly MongoMissingDependencyError: MongoError;
+  readonly MongoCompatibilityError: MongoError;
   readonly MongoNotConnectedError: MongoError;
   readonly MongoTopologyClosedError: MongoError;
   readonly MongoClientClosedError: MongoError;

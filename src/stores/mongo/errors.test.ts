@@ -1,6 +1,7 @@
 import {
   MongoBulkWriteError,
   MongoClientClosedError,
+  MongoCompatibilityError,
   MongoError,
   MongoNetworkError,
   MongoNotConnectedError,
@@ -60,6 +61,7 @@ describe("errors of MongoDB", () => {
     [serverError(86), "STORE_INCOMPATIBLE", false],
     [new MongoNotConnectedError("closed"), "CLOSED", false],
     [new MongoClientClosedError(), "CLOSED", false],
+    [new MongoCompatibilityError("of 4.0"), "STORE_INCOMPATIBLE", false],
     [new TypeError("a fault of ours"), "INTERNAL", false],
   ])("a read that fails with %s is %s, retryable %s", (error, code, retryable) => {
     expect(busError(error, "none")).toMatchObject({ code, retryable });

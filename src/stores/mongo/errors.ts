@@ -6,13 +6,14 @@
  * itself and then shows only the last failure, so that even "no server found" may hide a write that went through.
  */
 import { BusError, describeThrown, type ErrorCode } from "../../model/errors.js";
+import { verdictOnConnecting } from "./connect-errors.js";
 import { isMongo } from "./driver-kinds.js";
 import { type MissingRight, missingRight } from "./rights.js";
 
 /** Whether a call that failed may have changed something. */
 export type Effect = "none" | "possible";
 
-interface Verdict {
+export interface Verdict {
   readonly code: ErrorCode;
   readonly advice: string;
   readonly retryable?: boolean;
@@ -143,13 +144,8 @@ function verdictOn(error: Error, effect: Effect): Verdict {
     return { code: "OUTCOME_UNKNOWN", advice: "the connection to MongoDB was lost in the middle of a write" };
   }
   if (verdict !== undefined) return verdict;
-  if (isMongo(error, "MongoServerSelectionError")) {
-    return {
-      code: "STORE_UNAVAILABLE",
-      advice:
-        "no MongoDB server that takes writes was found: check that it runs, its address, and the name of its replica set",
-    };
-  }
+  const connecting = verdictOnConnecting(error);
+  if (connecting !== undefined) return connecting;
   if (isLostConnection(error)) {
     return { code: "STORE_UNAVAILABLE", advice: "the connection to MongoDB was lost" };
   }
@@ -157,14 +153,6 @@ function verdictOn(error: Error, effect: Effect): Verdict {
     return { code: "WRITE_CONFLICT", advice: "a unique index forbids it", retryable: false };
   }
   if (isRepeatable(error)) return TRANSACTION_ENDED;
-  if (
-    isMongo(error, "MongoParseError") ||
-    isMongo(error, "MongoInvalidArgumentError") ||
-    isMongo(error, "MongoMissingCredentialsError") ||
-    isMongo(error, "MongoMissingDependencyError")
-  ) {
-    return { code: "INVALID_OPTION", advice: "MongoDB's driver does not accept this" };
-  }
   return {
     code: "INTERNAL",
     advice: isMongo(error, "MongoAPIError") ? "MongoDB's driver failed" : "MongoDB failed",

@@ -29,6 +29,12 @@ describe("an address that leads nowhere", () => {
     expect(error.message).toContain("check that it runs");
   });
 
+  it("a name that no DNS knows: said so, with the name", async () => {
+    const error = await failure(mongoStore({ url: "mongodb+srv://nowhere.invalid/x" }).open());
+    expect(error).toMatchObject({ code: "STORE_UNAVAILABLE", retryable: true });
+    expect(error.message).toMatch(/DNS.*nowhere\.invalid/);
+  });
+
   it("an address that is none, and none at all: INVALID_OPTION", () => {
     expect(() => mongoStore({ url: "localhost:27017" })).toThrow(
       expect.objectContaining({ code: "INVALID_OPTION" }),
@@ -80,6 +86,26 @@ describe("on a server that runs", () => {
     expect(error).toMatchObject({ code: "STORE_UNAVAILABLE", retryable: false });
     expect(error.message).toContain("credentials");
     expect(error.message).not.toContain("wrong@");
+  });
+
+  it.each([
+    ["?replicaSet=other&serverSelectionTimeoutMS=500", "STORE_UNAVAILABLE", true, 'the replica set "other"'],
+    ["?tls=true&serverSelectionTimeoutMS=500", "STORE_UNAVAILABLE", true, "TLS"],
+    ["?tls=true&tlsCAFile=/not/there.pem", "INVALID_OPTION", false, "/not/there.pem"],
+    ["?compressors=snappy", "INVALID_OPTION", false, "snappy"],
+    ["?loadBalanced=true", "STORE_INCOMPATIBLE", false, "loadBalanced"],
+    ["?authMechanism=MONGODB-AWS", "INVALID_OPTION", false, "@aws-sdk"],
+    [
+      "?authMechanism=MONGODB-OIDC&authMechanismProperties=ENVIRONMENT:test",
+      "STORE_UNAVAILABLE",
+      true,
+      "authMechanism",
+    ],
+  ])("an address with %s: said which part of it", async (options, code, retryable, words) => {
+    const url = `mongodb://${new URL(database.url.replace("mongodb://", "http://")).host}/x${options}`;
+    const error = await failure(mongoStore({ url }).open());
+    expect(error).toMatchObject({ code, retryable });
+    expect(error.message).toContain(words);
   });
 
   it("an address that prefers others for reading is read from the primary all the same", async () => {
