@@ -13,6 +13,8 @@ import { entryOf, IS_DUE, IS_NOT_DUE, inMs, isBefore } from "./outbox-document.j
 export type UnsentStatus = Exclude<OutboxStatus, "sent">;
 export const UNSENT: readonly UnsentStatus[] = ["pending", "claimed", "dead"];
 export const IN_ORDER = { at: 1, nth: 1 } as const;
+/** Said where the server might go through all that others have claimed, or that waits, instead. */
+export const BY_ID = { _id: 1 } as const;
 /** Entries looked through for one batch; the rest is for the next call, which goes on there. */
 const MAX_SCANNED = 5_000;
 const LEAST_AT_ONCE = 100;
@@ -43,13 +45,14 @@ export class OutboxClaims {
     session: ClientSession,
   ): Promise<readonly OutboxClaim[]> {
     const token = `${o.owner}/${randomUUID()}`;
+    const _id = { $in: wanted.map((document) => document._id) };
     await this.#rows.updateMany(
-      { _id: { $in: wanted.map(({ _id }) => _id) }, status: "pending", ...IS_DUE },
+      { _id, status: "pending", ...IS_DUE },
       [{ $set: { status: "claimed", token: { $literal: token }, dueMs: inMs(o.leaseMs) } }],
-      { session },
+      { session, hint: BY_ID },
     );
-    const ours = { token, status: "claimed" } as const;
-    const held = await this.#rows.find(ours, { projection: { _id: 1 }, session }).toArray();
+    const ours = { _id, token, status: "claimed" } as const;
+    const held = await this.#rows.find(ours, { projection: { _id: 1 }, session, hint: BY_ID }).toArray();
     const got = new Set(held.map(({ _id }) => plainText(_id)));
     const { kept: unbroken, surplus } = withoutGaps(wanted, got);
     const rivals = await this.#rivals(unbroken, token, session);
@@ -59,7 +62,7 @@ export class OutboxClaims {
       await this.#rows.updateMany(
         { _id: { $in: surplus.map(({ _id }) => _id) }, token },
         { $set: { status: "pending", dueMs: 0 }, $unset: { token: 1 } },
-        { session },
+        { session, hint: BY_ID },
       );
     }
     return kept.map((document) => ({

@@ -6,6 +6,7 @@ import { AskedTogether } from "./asked-together.js";
 import { bsonText, plainText } from "./bson-json.js";
 import type { OutboxDocument, Text } from "./collections.js";
 import { SEES_ITS_WRITES } from "./cursor-commits.js";
+import { BY_ID } from "./outbox-claims.js";
 import { NOW_MS } from "./outbox-document.js";
 import { answerOf, type Told, tellApart } from "./told-apart.js";
 
@@ -51,7 +52,7 @@ export class SentMarks {
     const updates = [...alike].map(([token, ids]) => {
       const filter = { _id: { $in: ids }, token, status: "claimed" as const };
       const $set = { status: "sent", dueMs: NOW_MS, token: { $literal: sentToken(token, by) } };
-      return { updateMany: { filter, update: [{ $set }] } };
+      return { updateMany: { filter, update: [{ $set }], hint: BY_ID } };
     });
     const { matchedCount } = await this.#rows.bulkWrite(updates, { ordered: false, session });
     if (matchedCount === marks.length) return marks.map(() => true);
