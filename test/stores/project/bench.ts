@@ -1,5 +1,5 @@
 /** What the tests of projections share: a bus on the store under test, topics with names of their own, and models. */
-import { afterAll, beforeAll, expect } from "vitest";
+import { afterAll, afterEach, beforeAll, expect } from "vitest";
 import type { Bus } from "../../../src/bus/bus.js";
 import { createBus } from "../../../src/bus/create-bus.js";
 import type { EventRecord } from "../../../src/model/event.js";
@@ -23,8 +23,12 @@ export class ProjectBench {
       this.#subject = await fixture.create();
       this.#bus = await createBus({ store: this.#subject.store });
     });
+    // A bus that stays open hears of all that the cases after it do, and looks after what its own case left.
+    afterEach(async () => {
+      for (const bus of this.#others.splice(0)) await bus.close();
+    });
     afterAll(async () => {
-      for (const bus of [...this.#others, this.bus]) await bus.close();
+      await this.bus.close();
       await this.#subject?.dispose();
     });
   }
@@ -43,9 +47,13 @@ export class ProjectBench {
     return this.busOn((await this.#subject?.another?.()) ?? this.store);
   }
 
-  /** A bus of its own, closed when all cases are over: it may close the store with it. */
+  /** A bus of its own, closed when the case is over; the store stays open until all are. */
   async busOn(store: Store): Promise<Bus> {
-    const bus = await createBus({ store });
+    const kept = interceptStore(store, {
+      around: (_call, proceed) => proceed(),
+      close: () => Promise.resolve(),
+    });
+    const bus = await createBus({ store: kept });
     this.#others.push(bus);
     return bus;
   }
