@@ -23,10 +23,10 @@ if (!["embedded", "mongo", "batches"].includes(store)) {
   process.exit(2);
 }
 const compiled = (name) => compileProgram(new URL(`../test/stores/${name}.ts`, import.meta.url));
-const { runCrashes } = await import(compiled("crash/run").href);
-const { POINTS_OF } = await import(compiled("crash/points").href);
-const { runKills } = await import(compiled("project/kills/kill-run").href);
-const { inPlace } = await import(compiled("project/kills/servers").href);
+const { runCrashes } = await import((await compiled("crash/run")).href);
+const { POINTS_OF } = await import((await compiled("crash/points")).href);
+const { runKills } = await import((await compiled("project/kills/kill-run")).href);
+const { inPlace } = await import((await compiled("project/kills/servers")).href);
 const amount = { cycles: Number(values.cycles), seed: Number(values.seed) };
 const startMs = performance.now();
 const run = await crashes();
@@ -35,16 +35,15 @@ const seconds = Math.round((performance.now() - startMs) / 1_000);
 console.log(values.json ? JSON.stringify({ ...run, store, seconds }) : textOf(run));
 process.exitCode = run.anomalies.length === 0 ? 0 : 1;
 
-function crashes() {
+async function crashes() {
   const points = values.points ? POINTS_OF.bus : [];
-  return inPlace(store, (place) =>
-    runCrashes({ program: compiled("crash/child"), place, ...amount, points }),
-  );
+  const program = await compiled("crash/child");
+  return inPlace(store, (place) => runCrashes({ program, place, ...amount, points }));
 }
 
 async function kills(role) {
   const points = POINTS_OF[role];
-  const program = compiled("project/kills/worker-process");
+  const program = await compiled("project/kills/worker-process");
   const { kills, anomalies } = await inPlace(
     store,
     (place) => runKills({ role, place, program, ...amount, points }),

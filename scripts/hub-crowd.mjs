@@ -18,9 +18,9 @@ const { values } = parseArgs({
   },
 });
 const support = (name) => new URL(`../test/support/${name}.ts`, import.meta.url);
-const { runHubCrowd } = await import(compileModule(support("hub-crowd")).href);
+const { runHubCrowd } = await import((await compileModule(support("hub-crowd"))).href);
 const run = await runHubCrowd({
-  program: fileURLToPath(compileProgram(support("hub-process"))),
+  program: fileURLToPath(await compileProgram(support("hub-process"))),
   consumers: Number(values.consumers),
   stalled: Number(values.stalled),
   events: Number(values.events),

@@ -13,7 +13,7 @@ const { values } = parseArgs({
     json: { type: "boolean", default: false },
   },
 });
-const program = compileModule(new URL("../test/support/hub-fuzz.ts", import.meta.url));
+const program = await compileModule(new URL("../test/support/hub-fuzz.ts", import.meta.url));
 const { runHubFuzz } = await import(program.href);
 const startMs = performance.now();
 const run = await runHubFuzz({ count: Number(values.count), seed: Number(values.seed) });

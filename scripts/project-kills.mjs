@@ -19,8 +19,8 @@ const { values } = parseArgs({
 });
 const compiled = (name) =>
   compileProgram(new URL(`../test/stores/project/kills/${name}.ts`, import.meta.url));
-const { runKills } = await import(compiled("kill-run").href);
-const { inPlace } = await import(compiled("servers").href);
+const { runKills } = await import((await compiled("kill-run")).href);
+const { inPlace } = await import((await compiled("servers")).href);
 const roles = ["drainer", "changelog", "transactional", "compactor", "changefeed", "remover"];
 const stores = ["embedded", "mongo", "batches"];
 const chosen = (all, one, option) => {
@@ -29,7 +29,7 @@ const chosen = (all, one, option) => {
   console.error(`--${option} is one of ${all.join(", ")}, all`);
   process.exit(2);
 };
-const program = compiled("worker-process");
+const program = await compiled("worker-process");
 const cycles = Number(values.cycles);
 const seed = Number(values.seed);
 for (const role of chosen(roles, values.role, "role")) {

@@ -8,10 +8,10 @@ import { compileProgram } from "../embedded-sources.mjs";
 const [file, name, options, program] = process.argv.slice(2);
 const compiled = (path) => compileProgram(new URL(`../../test/${path}.ts`, import.meta.url));
 const { budgetMs = 0, ...rest } = JSON.parse(options);
-const module = await import(compiled(file).href);
+const module = await import((await compiled(file)).href);
 const report = await module[name]({
   ...rest,
   untilMs: performance.now() + budgetMs,
-  ...(program !== undefined && { program: compiled(program) }),
+  ...(program !== undefined && { program: await compiled(program) }),
 });
 console.log(JSON.stringify(report));

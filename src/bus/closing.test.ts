@@ -229,9 +229,10 @@ describe("closing a bus", () => {
   });
 
   it("nothing keeps the process alive afterwards: a program that closes its bus ends by itself", async () => {
-    const [bus, store] = ["./create-bus.ts", "../stores/memory/index.ts"].map((path) =>
-      JSON.stringify(compileModule(new URL(path, import.meta.url)).href),
+    const urls = ["./create-bus.ts", "../stores/memory/index.ts"].map((path) =>
+      compileModule(new URL(path, import.meta.url)),
     );
+    const [bus, store] = (await Promise.all(urls)).map(({ href }) => JSON.stringify(href));
     const program = `
       const { createBus } = await import(${bus});
       const { memoryStore } = await import(${store});

@@ -8,9 +8,10 @@ import { type HubFixture, hubFixture } from "../../test/support/hub-fixture.js";
 import { memoryStore } from "../stores/memory/index.js";
 import { interceptStore } from "../testing/store-calls.js";
 
+const program = fileURLToPath(await compileModule(new URL("./main.ts", import.meta.url)));
+
 /** `promethean subscribe t.a --group g`, with these options besides. */
 function subscribe({ hub }: HubFixture, ...options: string[]): ChildProcess {
-  const program = fileURLToPath(compileModule(new URL("./main.ts", import.meta.url)));
   const args = ["subscribe", "t.a", "--group", "g", "--url", hub.url, "--token", "all", ...options];
   const child = spawn(process.execPath, [program, ...args]);
   onTestFinished(() => void child.kill("SIGKILL"));

@@ -8,8 +8,8 @@ import { type HubFixture, hubFixture } from "../../test/support/hub-fixture.js";
 
 let program = "";
 let f: HubFixture;
-beforeAll(() => {
-  program = fileURLToPath(compileModule(new URL("./main.ts", import.meta.url)));
+beforeAll(async () => {
+  program = fileURLToPath(await compileModule(new URL("./main.ts", import.meta.url)));
 }, 60_000);
 beforeEach(async () => {
   f = await hubFixture();

@@ -26,7 +26,7 @@ afterEach(async () => {
 });
 
 async function startHubProcess(options: HubProcessOptions): Promise<HubProcess> {
-  const program = fileURLToPath(compileProgram(new URL("../support/hub-process.ts", import.meta.url)));
+  const program = fileURLToPath(await compileProgram(new URL("../support/hub-process.ts", import.meta.url)));
   let url = "";
   const process = new ToldProcess<HubProcessLine>(program, [JSON.stringify(options)], (line) => {
     if (line.type === "ready") url = line.url;

@@ -11,7 +11,7 @@ import { runBitFlips } from "./bit-flips.js";
 import { runPowerLoss } from "./power-loss.js";
 import { runWriteErrors } from "./write-errors.js";
 
-const compiled = (name: string): URL => compileProgram(new URL(`./${name}.ts`, import.meta.url));
+const compiled = (name: string): Promise<URL> => compileProgram(new URL(`./${name}.ts`, import.meta.url));
 
 const canTrace = spawnSync("strace", ["-o", "/dev/null", "true"]).status === 0;
 if (!canTrace)
@@ -21,7 +21,7 @@ if (!canTrace)
 
 describe("a store file when the power goes", () => {
   it("P1, P2, P9: every image of the disk opens with all that was acknowledged, and nothing that was removed", async () => {
-    const run = runPowerLoss({ program: compiled("disk-child"), count: 8, seed: 11 });
+    const run = runPowerLoss({ program: await compiled("disk-child"), count: 8, seed: 11 });
     if (!canTrace) return expect(run).rejects.toThrow();
     const { anomalies, checked } = await run;
     expect(anomalies).toEqual([]);
@@ -32,7 +32,7 @@ describe("a store file when the power goes", () => {
   });
 
   it("P1, P2, P9: also of a store that one process has for itself, whose appends go ahead", async () => {
-    const run = runPowerLoss({ program: compiled("disk-child"), count: 8, seed: 12, exclusive: true });
+    const run = runPowerLoss({ program: await compiled("disk-child"), count: 8, seed: 12, exclusive: true });
     if (!canTrace) return expect(run).rejects.toThrow();
     const { anomalies, checked } = await run;
     expect(anomalies).toEqual([]);
@@ -41,7 +41,7 @@ describe("a store file when the power goes", () => {
   });
 
   it("an unsynced store does lose events in such images: the judge sees what there is to see", async () => {
-    const run = runPowerLoss({ program: compiled("disk-child"), count: 6, seed: 11, durability: "os" });
+    const run = runPowerLoss({ program: await compiled("disk-child"), count: 6, seed: 11, durability: "os" });
     if (!canTrace) return expect(run).rejects.toThrow();
     const classes = (await run).anomalies.map((anomaly) => anomaly.class);
     // Also of a topic that was removed: its end, and that it was.
@@ -52,7 +52,7 @@ describe("a store file when the power goes", () => {
 describe("a store file that is damaged or cannot be written", () => {
   it("P14: a bit that turned is found, or does no harm", async () => {
     const { anomalies, checked } = await runBitFlips({
-      program: compiled("flip-child"),
+      program: await compiled("flip-child"),
       count: 16,
       seed: 3,
     });
@@ -61,7 +61,7 @@ describe("a store file that is damaged or cannot be written", () => {
   });
 
   it("P1, P14, P15: writes and syncs that fail lose nothing, and the store goes on by itself", async () => {
-    const run = runWriteErrors({ program: compiled("disk-child"), count: 2, seed: 5 });
+    const run = runWriteErrors({ program: await compiled("disk-child"), count: 2, seed: 5 });
     if (!canTrace) return expect(run).rejects.toThrow();
     const { anomalies, faults, checked } = await run;
     expect(anomalies).toEqual([]);
@@ -71,7 +71,7 @@ describe("a store file that is damaged or cannot be written", () => {
 
   it("P1, P14, P15: reads that fail are told as such, nothing of them is kept, and reading goes on by itself", async () => {
     const folder = mkdtempSync(join(tmpdir(), "promethean-reads-"));
-    const program = fileURLToPath(compiled("read-errors-child"));
+    const program = fileURLToPath(await compiled("read-errors-child"));
     const run = promisify(execFile)(process.execPath, [program, join(folder, "bus.db")]);
     try {
       if (!canTrace) return await expect(run).rejects.toThrow();
@@ -87,7 +87,12 @@ describe("a store file that is damaged or cannot be written", () => {
   });
 
   it("P1, P14, P15: also where appends go ahead", async () => {
-    const run = runWriteErrors({ program: compiled("disk-child"), count: 2, seed: 10, exclusive: true });
+    const run = runWriteErrors({
+      program: await compiled("disk-child"),
+      count: 2,
+      seed: 10,
+      exclusive: true,
+    });
     if (!canTrace) return expect(run).rejects.toThrow();
     const { anomalies, faults, checked } = await run;
     expect(anomalies).toEqual([]);

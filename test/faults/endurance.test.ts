@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { compileProgram } from "../../scripts/embedded-sources.mjs";
 import { runEmbeddedEndurance, runMongoEndurance } from "./endurance.js";
 
-const program = compileProgram(new URL("./projecting-child.ts", import.meta.url));
+const program = await compileProgram(new URL("./projecting-child.ts", import.meta.url));
 
 describe("steady load with faults", () => {
   it.each([

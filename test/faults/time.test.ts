@@ -12,7 +12,7 @@ describe("time that goes wrong", () => {
   });
 
   it("P1, P4, P5, P7: a process frozen beyond its lease changes nothing when it wakes", async () => {
-    const program = compileProgram(new URL("./freeze-child.ts", import.meta.url));
+    const program = await compileProgram(new URL("./freeze-child.ts", import.meta.url));
     const { anomalies, checked } = await runFreezes({ program, count: 2, seed: 1 });
     expect(anomalies).toEqual([]);
     expect(checked["events delivered"]).toBeGreaterThan(50);

@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { compileModule } from "../../scripts/embedded-sources.mjs";
 
 it("a process tells whole lines, also if its pipe does not take them at once", async () => {
-  const { href } = compileModule(new URL("../support/tell-line.ts", import.meta.url));
+  const { href } = await compileModule(new URL("../support/tell-line.ts", import.meta.url));
   const program = `
     void process.stdout; // Whoever has it writes without waiting.
     const { tellLine } = await import(${JSON.stringify(href)});

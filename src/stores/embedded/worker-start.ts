@@ -25,7 +25,7 @@ export async function startWorker(
 async function compiled(name: string, here: string): Promise<URL> {
   const compiler = new URL("../../../scripts/embedded-sources.mjs", here).href;
   const { compileModule } = (await import(/* @vite-ignore */ compiler)) as {
-    compileModule: (source: URL) => URL;
+    compileModule: (source: URL) => Promise<URL>;
   };
   return compileModule(new URL(`./${name}.ts`, here));
 }

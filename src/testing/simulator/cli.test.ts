@@ -5,8 +5,8 @@ import { compileModule } from "../../../scripts/embedded-sources.mjs";
 import { simulate } from "./simulate.js";
 
 let program = "";
-beforeAll(() => {
-  program = fileURLToPath(compileModule(new URL("./cli.ts", import.meta.url)));
+beforeAll(async () => {
+  program = fileURLToPath(await compileModule(new URL("./cli.ts", import.meta.url)));
 }, 60_000);
 
 function run(...args: string[]): { status: number | null; stdout: string; stderr: string } {

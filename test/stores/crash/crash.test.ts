@@ -15,8 +15,8 @@ const WORKERS = [
   ["P11", "compactor", POINTS_OF.compactor],
   ["P12", "changefeed", POINTS_OF.changefeed],
 ] as const;
-const program = compileProgram(new URL("./child.ts", import.meta.url));
-const worker = compileProgram(new URL("../project/kills/worker-process.ts", import.meta.url));
+const program = await compileProgram(new URL("./child.ts", import.meta.url));
+const worker = await compileProgram(new URL("../project/kills/worker-process.ts", import.meta.url));
 
 let server: ReplicaSet;
 beforeAll(async () => {

@@ -131,7 +131,7 @@ describe("a store that one process has for itself", () => {
   });
 
   it("P1: an idle store does not keep its process alive, a read that waits does, and nothing is lost by an end without a close", async () => {
-    const program = compileProgram(new URL("./lone-appender.ts", import.meta.url));
+    const program = await compileProgram(new URL("./lone-appender.ts", import.meta.url));
     const { stdout } = await promisify(execFile)(process.execPath, [fileURLToPath(program), path]);
     expect(stdout).toBe("5\n");
     const store = await opened(false);

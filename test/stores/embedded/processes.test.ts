@@ -25,7 +25,7 @@ class Peer {
   }
 
   static async start(): Promise<Peer> {
-    const peer = new Peer(fileURLToPath(compileProgram(new URL("./peer.ts", import.meta.url))));
+    const peer = new Peer(fileURLToPath(await compileProgram(new URL("./peer.ts", import.meta.url))));
     peers.push(peer);
     expect(await peer.#answer()).toBe("ready");
     return peer;

@@ -35,7 +35,7 @@ async function oneEach(store: EmbeddedStore, n: number, key = "mine"): Promise<v
 
 /** Starts another process that appends from this round on, and kills it once it has acknowledged so many rounds more. */
 async function spreadAndKill(first: number, rounds: number): Promise<number> {
-  const program = fileURLToPath(compileProgram(new URL("./spreader.ts", import.meta.url)));
+  const program = fileURLToPath(await compileProgram(new URL("./spreader.ts", import.meta.url)));
   const args = [program, work.path, String(PARTITIONS), String(first)];
   const spreader = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
   child = spreader;

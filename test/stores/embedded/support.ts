@@ -111,7 +111,7 @@ export async function runProgram(
   args: readonly string[],
   shell: (command: string) => string = (command) => command,
 ): Promise<string[]> {
-  const program = fileURLToPath(compileProgram(source));
+  const program = fileURLToPath(await compileProgram(source));
   const words = [process.execPath, program, ...args].map((word) => `'${word.replaceAll("'", "'\\''")}'`);
   const child = spawn("/bin/sh", ["-c", shell(`exec ${words.join(" ")}`)], {
     stdio: ["ignore", "pipe", "pipe"],

@@ -18,7 +18,7 @@ describe("a group of processes on MongoDB", () => {
   it(
     "P4, P5, P7, P15: members come, leave, are killed and frozen; nothing is lost, keys stay in order, little moves",
     async () => {
-      const program = compileModule(new URL("./group-member.ts", import.meta.url));
+      const program = await compileModule(new URL("./group-member.ts", import.meta.url));
       const run = await runGroup({ program, url, db, seconds: SECONDS, seed: 5 });
       if (SECONDS > 12) console.info(run);
       expect(run.anomalies).toEqual([]);

@@ -48,7 +48,7 @@ describe("processes that register a version of a schema at once", () => {
     const schemas = await StoredSchemaRegistry.open(store.registry);
     await schemas.register({ topic, version: 1, schema: z.object({ order: z.number() }) });
 
-    const program = fileURLToPath(compileProgram(new URL("./racer.ts", import.meta.url)));
+    const program = fileURLToPath(await compileProgram(new URL("./racer.ts", import.meta.url)));
     const members = ["a", "b", "c", "d"];
     const ready = await Promise.all(members.map((member) => racer(program, path, member)));
     const outcomes = await Promise.all(ready.map((go) => go()));

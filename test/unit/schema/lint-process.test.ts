@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { cp, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join, relative } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import { compileModule } from "../../../scripts/embedded-sources.mjs";
@@ -13,9 +13,9 @@ const repository = fileURLToPath(new URL("../../../", import.meta.url));
 const fixture = "test/fixtures/lint";
 let program = "";
 
-beforeAll(() => {
+beforeAll(async () => {
   const hooks = new URL("../../../src/schema/lint/module-hooks.ts", import.meta.url);
-  program = fileURLToPath(compileModule(new URL("./lint-program.ts", import.meta.url), [hooks]));
+  program = fileURLToPath(await compileModule(new URL("./lint-program.ts", import.meta.url), [hooks]));
 });
 
 interface Ended {
@@ -91,9 +91,7 @@ describe("the command lint, in a process of its own", () => {
 
 /** The program in a folder of its own, with everything installed but TypeScript. */
 async function withoutTypeScript(folder: string): Promise<string> {
-  const place = relative(repository, fileURLToPath(new URL("./lint-program.js", import.meta.url)));
-  const compiled = program.slice(0, -place.length);
-  await cp(compiled, join(folder, "program"), { recursive: true });
+  await cp(dirname(program), join(folder, "program"), { recursive: true });
   await writeFile(join(folder, "package.json"), '{ "type": "module" }');
   const modules = join(folder, "node_modules");
   await mkdir(modules);
@@ -101,5 +99,5 @@ async function withoutTypeScript(folder: string): Promise<string> {
     if (!name.startsWith(".") && name !== "typescript")
       await symlink(join(repository, "node_modules", name), join(modules, name));
   }
-  return join(folder, "program", place);
+  return join(folder, "program", basename(program));
 }

@@ -12,6 +12,8 @@ const PROMISES: readonly (readonly [RoleName, string])[] = [
   ["transactional", "P9: every event takes effect exactly once"],
 ];
 
+const program = await compileProgram(new URL("./worker-process.ts", import.meta.url));
+
 let server: ReplicaSet;
 beforeAll(async () => {
   server = await startServer();
@@ -21,8 +23,6 @@ afterAll(() => server.dispose());
 describe.each(["embedded", "mongo", "batches"] as StoreName[])(
   "workers killed over and over, on the %s store",
   (store) => {
-    const program = compileProgram(new URL("./worker-process.ts", import.meta.url));
-
     it.each(PROMISES)(
       "%s: %s",
       async (role) => {
