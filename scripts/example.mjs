@@ -2,10 +2,9 @@
  * `npm run example -- <name> [arguments]`: strips the types of examples/<name>.ts and runs it on the built package. Types
  * are checked with everything else, by `tsc -b`.
  */
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import ts from "typescript";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const source = join(root, "examples");
@@ -22,18 +21,34 @@ if (name === undefined || !names.includes(name)) {
   process.exit(2);
 }
 mkdirSync(target, { recursive: true });
-for (const each of names) writeFileSync(join(target, `${each}.js`), stripped(each));
+const changed = names.filter((each) => changedMs(compiled(each)) <= changedMs(sourceOf(each)));
+if (changed.length > 0) {
+  const { default: ts } = await import("typescript");
+  for (const each of changed) writeFileSync(compiled(each), stripped(ts, sourceOf(each)));
+}
 process.env.EXAMPLE_PAGE ??= join(source, `${name}.html`);
-const program = join(target, `${name}.js`);
+const program = compiled(name);
 process.argv.splice(1, process.argv.length, program, ...args);
 await import(pathToFileURL(program).href);
 
-function stripped(each) {
-  const text = readFileSync(join(source, `${each}.ts`), "utf8");
+function sourceOf(each) {
+  return join(source, `${each}.ts`);
+}
+
+function compiled(each) {
+  return join(target, `${each}.js`);
+}
+
+/** 0: it is not there. */
+function changedMs(path) {
+  return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+}
+
+function stripped(ts, path) {
   const options = {
     target: ts.ScriptTarget.ES2022,
     module: ts.ModuleKind.ESNext,
     verbatimModuleSyntax: true,
   };
-  return ts.transpileModule(text, { compilerOptions: options }).outputText;
+  return ts.transpileModule(readFileSync(path, "utf8"), { compilerOptions: options }).outputText;
 }
