@@ -23,9 +23,11 @@ export class ProjectBench {
       this.#subject = await fixture.create();
       this.#bus = await createBus({ store: this.#subject.store });
     });
-    // A bus that stays open hears of all that the cases after it do, and looks after what its own case left.
+    // A bus that stays open hears of all that later cases do, and views that stay are in the lists that these ask for.
     afterEach(async () => {
       for (const bus of this.#others.splice(0)) await bus.close();
+      const { documents } = this.store;
+      for (const { view } of await documents.views()) await documents.drop(view);
     });
     afterAll(async () => {
       await this.bus.close();
