@@ -129,7 +129,24 @@ function checkedRule(rule: Rule): Rule {
     Array.isArray(rule.resources) &&
     rule.resources.every((resource) => typeof resource === "string");
   if (!fits) throw new BusError("INVALID_OPTION", "a policy rule has effect, verbs and resources");
+  if (rule.effect === "deny") for (const resource of rule.resources) checkDenial(rule.verbs, resource);
   return { ...rule, resources: rule.resources.map((resource) => (resource === "*" ? "**" : resource)) };
+}
+
+/** A denial that fits nothing would be taken for one that counts. What allows nothing does no harm. */
+function checkDenial(verbs: Rule["verbs"], resource: string): void {
+  const named = JSON.stringify(resource.slice(0, 80));
+  if (resource.split(".").some((part) => part.includes("*") && part !== "*" && part !== "**"))
+    throw new BusError(
+      "INVALID_OPTION",
+      `the denial of ${named} fits nothing: "*" stands for a whole segment`,
+    );
+  const isOfTopics = verbs.some((verb) => verb !== "group" && verb !== "ops");
+  if (isOfTopics && baseTopic(resource) !== resource)
+    throw new BusError(
+      "INVALID_OPTION",
+      `the denial of ${named} fits nothing: rights name ${JSON.stringify(baseTopic(resource).slice(0, 80))}, and count for that, too`,
+    );
 }
 
 function ruleOf(scope: string): Rule {

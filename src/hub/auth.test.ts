@@ -42,6 +42,25 @@ describe("JSON Web Tokens", () => {
     }
   });
 
+  it.each([
+    [7, "7"],
+    ["", "unnamed"],
+    [undefined, "unnamed"],
+  ])("name whom they are for: %j is %s", async (sub, named) => {
+    const { subject } = await (await jwt()).authenticate(await signed({ ...ALL, sub }));
+    expect(subject).toBe(named);
+  });
+
+  it("may deny groups and ops by names that topics cannot have", async () => {
+    const rules = [
+      { effect: "deny", verbs: ["group"], resources: ["mail:eu/1", "dlq.mender", "*", "a.**.b"] },
+      { effect: "deny", verbs: ["ops"], resources: ["*"] },
+    ];
+    await expect(
+      (await jwt()).authenticate(await signed({ ...ALL, policy: { rules } })),
+    ).resolves.toBeDefined();
+  });
+
   it("carry a policy, in which deny wins and what nothing allows is denied", async () => {
     const rules = [
       { effect: "allow", verbs: ["publish", "subscribe"], resources: ["orders.**"] },
@@ -97,6 +116,13 @@ describe("JSON Web Tokens", () => {
     ["a policy without `rules`, whose denials would not count", () => signed({ ...ALL, policy: [DENY] })],
     ["a policy with `rules` misspelt", () => signed({ ...ALL, policy: { rule: [DENY] } })],
     ["a policy with one rule in place of a list", () => signed({ ...ALL, policy: { rules: DENY } })],
+    ...["dlq.orders.secret", "dlq.**", "orders.snapshot", "orders.sec*", "orders.***"].map(
+      (resource): [string, () => Promise<string>] => [
+        `a denial of ${resource}, which would fit nothing`,
+        () => signed({ ...ALL, policy: { rules: [{ ...DENY, resources: [resource] }] } }),
+      ],
+    ),
+    ["a subject that is no name", () => signed({ ...ALL, sub: { name: "ada" } })],
     ["a policy in words", () => signed({ ...ALL, policy: "deny publish orders.secret" })],
   ];
   it.each(faults)("refuse %s, in the same words", async (_, make) => {

@@ -99,8 +99,15 @@ function keyAmong(keys: readonly JWK[]): JWTVerifyGetKey {
 function callerOf(payload: JWTPayload, { requireGroups = false }: TokenDemands): Caller {
   const grants = grantsOf(payload);
   return {
-    subject: payload.sub ?? "unnamed",
+    subject: subjectOf(payload.sub),
     acl: new Acl(requireGroups ? groupsByName(grants) : grants),
     expiresMs: (payload.exp ?? 0) * 1_000,
   };
+}
+
+/** Who is named in the audit, and by whom connections are counted. Some issuers write numbers. */
+function subjectOf(sub: unknown): string {
+  if (sub === undefined || sub === null || sub === "") return "unnamed";
+  if (typeof sub === "string" || typeof sub === "number") return String(sub);
+  throw new HubError("UNAUTHENTICATED", REFUSED);
 }
