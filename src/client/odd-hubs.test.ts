@@ -151,3 +151,44 @@ describe("a client that is closed", () => {
     await expect(client.connect()).rejects.toMatchObject({ code: "CLOSED" });
   });
 });
+
+describe("of a hub that goes down", () => {
+  it("P15: a client asks the next one once for each subscription, whatever it had been told to wait", async () => {
+    const server = new WebSocketServer({ host: "127.0.0.1", port: 0 });
+    closers.push(() => server.close());
+    await once(server, "listening");
+    const asked: string[] = [];
+    let published = 0;
+    const answer = (
+      socket: WebSocket,
+      line: number,
+      { type, corr }: { type: string; corr?: unknown },
+    ): void => {
+      const say = (frame: object): void => socket.send(JSON.stringify({ corr, ...frame }));
+      const wait = (code: string, retry_after_ms: number): void =>
+        say({ type: "ERR", code, msg: "", retry_after_ms });
+      if (type === "AUTH") say({ type: "OK", result: {} });
+      if (type === "SUBSCRIBE") asked.push(`line ${line}`);
+      if (type === "SUBSCRIBE" && line === 1) {
+        wait("CLOSED", 20);
+        socket.close(1012);
+      }
+      // When this is sent again, the wait of the first line has been over for long.
+      if (type === "PUBLISH" && ++published === 1) wait("RATE_LIMITED", 60);
+      else if (type === "PUBLISH") say({ type: "OK", result: {} });
+    };
+    let lines = 0;
+    server.on("connection", (socket) => {
+      const line = ++lines;
+      socket.on("message", (data) => {
+        for (const frame of [JSON.parse(data.toString()) as { type: string }].flat())
+          answer(socket, line, frame);
+      });
+    });
+    const client = clientOf(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    void client.subscribe("a", "g", () => undefined).catch(() => undefined);
+    await expect.poll(() => asked).toContain("line 2");
+    await client.publish("b", 1);
+    expect(asked).toEqual(["line 1", "line 2"]);
+  });
+});

@@ -44,5 +44,6 @@ function notAll(error: BusError, from: number, length: number, count: number): B
   const inPart = told ?? Array.from({ length }, (_, index) => ({ index, code: error.code }));
   const failed = inPart.map(({ index, code }) => ({ index: from + index, code }));
   for (let index = from + length; index < count; index++) failed.push({ index, code: "ABORTED" });
-  return new BusError(error.code, error.message, { cause: error, details: { failed } });
+  const { code, message, retryable } = error;
+  return new BusError(code, message, { cause: error, retryable, details: { failed } });
 }

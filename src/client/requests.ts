@@ -57,6 +57,8 @@ export class Requests {
   /** Oldest first. */
   readonly #pending = new Numbered<Pending>();
   #corr = 0;
+  /** Lines so far. */
+  #line = 0;
   #bufferedChars = 0;
 
   constructor(connection: Connection, room: Room) {
@@ -76,6 +78,7 @@ export class Requests {
 
   /** Subscriptions of the last connection first, then whatever was not answered, in its order. */
   resume<A extends Asked>(all: Iterable<A>, comeBack: (asked: A) => void): void {
+    this.#line++;
     const pending = this.#pending.all();
     const asked = new Set<unknown>(pending.map(({ about }) => about));
     for (const one of all) if (!asked.has(one)) comeBack(one);
@@ -95,7 +98,8 @@ export class Requests {
     const pending = this.#pending.get(frame.corr);
     if (pending === undefined) return;
     if (frame.type === "ERR" && goesOnAsking(pending, frame.code)) {
-      systemClock.setTimer(frame.retry_after_ms ?? 200, () => this.#again(pending));
+      const line = this.#line;
+      systemClock.setTimer(frame.retry_after_ms ?? 200, () => this.#again(pending, line));
       return;
     }
     this.#forget(pending);
@@ -174,8 +178,9 @@ export class Requests {
     throw new BusError("QUEUE_FULL", `${size} requests wait for an answer; await them to slow down`);
   }
 
-  #again(pending: Pending): void {
-    if (this.#pending.get(pending.corr) === undefined) return;
+  /** Another line began with all that had no answer: asked twice there, a subscription would be refused the second time. */
+  #again(pending: Pending, line: number): void {
+    if (line !== this.#line || this.#pending.get(pending.corr) === undefined) return;
     if (isAsked(pending.about) && pending.about.left) this.#giveUp(pending);
     else if (this.#connection.status === "online") this.#connection.sendText(pending.text);
   }
@@ -222,8 +227,12 @@ export function closed(): BusError {
   return new BusError("CLOSED", "this client is closed");
 }
 
+/** A hub that goes down is not a client that is closed: the same may well succeed at the next one. */
 function refusal({ code, msg, failed }: ErrFrame): BusError {
-  return new BusError(code as ErrorCode, msg, failed === undefined ? {} : { details: { failed } });
+  return new BusError(code as ErrorCode, msg, {
+    ...(code === "CLOSED" && { retryable: true }),
+    ...(failed !== undefined && { details: { failed } }),
+  });
 }
 
 function ignore(): void {}

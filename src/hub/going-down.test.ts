@@ -7,6 +7,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { WebSocket } from "ws";
 import { gate } from "../../test/support/eventually.js";
 import { type HubFixture, hubFixture } from "../../test/support/hub-fixture.js";
+import type { ClientContext } from "../client/deliveries.js";
 import { PromClient } from "../client/index.js";
 import { startHub } from "./server.js";
 
@@ -79,6 +80,23 @@ describe("a hub that goes down", () => {
     const closed = f.hub.close();
     open();
     expect(await refused).toBe(503);
+    await closed;
+  });
+
+  it("P10: refuses what an outbox publishes through a client as something to be tried again", async () => {
+    f = await hubFixture();
+    const client = new PromClient(f.hub.url, { token: "all", retry: { baseMs: 1, maxMs: 5 } });
+    ends.push(() => client.close());
+    await f.bus.publish("t.a", 1);
+    const leased = gate();
+    const hold = { from: "earliest", manualAck: true } as const;
+    const held: ClientContext[] = [];
+    await client.subscribe("t.a", "g", (_, ctx) => leased.open(void held.push(ctx)), hold);
+    await leased.passed;
+    const closed = f.hub.close();
+    const refused = client.publishTogether("t.b", [{ payload: 1 }]);
+    await expect(refused).rejects.toMatchObject({ code: "CLOSED", retryable: true });
+    held[0]?.ack();
     await closed;
   });
 
