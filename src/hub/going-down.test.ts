@@ -58,10 +58,10 @@ describe("a hub that goes down", () => {
     const { publicKey, privateKey } = await generateKeyPair("ES256");
     const { passed, open } = gate();
     const asked = gate();
-    const keys = createServer(async (_, response) => {
+    const found = JSON.stringify({ keys: [await exportJWK(publicKey)] });
+    const keys = createServer((_, response) => {
       asked.open();
-      await passed;
-      response.end(JSON.stringify({ keys: [await exportJWK(publicKey)] }));
+      void passed.then(() => response.end(found));
     });
     await once(keys.listen(0, "127.0.0.1"), "listening");
     ends.push(() => keys.close());
