@@ -142,7 +142,7 @@ function corrOf(frame: Record<string, unknown>): { corr?: Corr } {
 export function isCorr(value: unknown): value is Corr | undefined {
   return (
     value === undefined ||
-    (typeof value === "number" && Number.isFinite(value)) ||
+    typeof value === "number" ||
     (typeof value === "string" && value.length <= MAX_CORR_CHARS)
   );
 }
