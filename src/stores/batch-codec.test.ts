@@ -62,6 +62,24 @@ describe("batches of events as bytes", () => {
     );
   });
 
+  it.each([1, 7])(
+    "P13: leaves stay small, however many appends of %i events they hold one after the other",
+    (count) => {
+      const leaf = new Leaf(Number.POSITIVE_INFINITY);
+      const id = "01890c5e-7d3c-7000-8000-000000000000";
+      const draftOf = (n: number): EventDraft => {
+        const body = JsonBody.ofText(JSON.stringify({ n, text: "x".repeat(500 + (n % 300)) }));
+        return { id, ts: n, key: "k", meta: undefined, body, freshId: true };
+      };
+      for (let n = 0; n < 2_000; n++) {
+        const events = Array.from({ length: count }, (_, i) => draftOf(n + i));
+        const encoded = leaf.encode(events);
+        expect(encoded.buffer.byteLength).toBeLessThan(65_536);
+        expect(placedBatches(encoded).flatMap(read)).toEqual(plain(events));
+      }
+    },
+  );
+
   it("come out as they went in when several appends share a leaf, also after it was handed over", () => {
     fc.assert(
       fc.property(fc.array(drafts, { maxLength: 12 }), fc.nat(11), (appends, handedOver) => {

@@ -66,8 +66,9 @@ export class Leaf {
     const encoder = new Encoder(this.#buffer, this.#used, drafts.length, this.#targetBytes, this.#json);
     for (const draft of drafts) encoder.add(draft);
     const layout = encoder.finish();
+    // A larger one, if what was left was too little: that is for nobody else, or each would be larger than the one before.
+    this.#used = encoder.target === this.#buffer ? encoder.end : encoder.target.length;
     this.#buffer = encoder.target;
-    this.#used = encoder.end;
     return { buffer: this.#buffer.buffer as ArrayBuffer, layout };
   }
 }

@@ -35,6 +35,22 @@ describe("WrittenBodies", () => {
     ]);
   });
 
+  it("P13: one that is kept for long keeps little beside it, also behind one that was larger than estimated", () => {
+    const written = new WrittenBodies();
+    const long = { text: "€".repeat(60_000) };
+    const bodies = Array.from({ length: 300 }, (_, n) =>
+      body(n % 100 === 50 ? long : { n, text: "x".repeat(500) }, 520),
+    );
+    for (const one of bodies) written.write(one);
+    const kept = bodies.filter((_, n) => n % 100 !== 50).map(({ source }) => source?.buffer.byteLength);
+    expect(Math.max(...kept.map(Number))).toBeLessThanOrEqual(16_384);
+    expect(new Set(kept).size).toBe(1);
+    for (const [n, { value, bytes }] of bodies.entries()) {
+      expect(JSON.parse(Buffer.from(bytes).toString())).toEqual(value);
+      if (n % 100 !== 50) expect(value).toMatchObject({ n });
+    }
+  });
+
   it("leaves alone what has its text or its bytes, and what is large", () => {
     const written = new WrittenBodies();
     const text = JsonBody.ofText("[1, 2]");
