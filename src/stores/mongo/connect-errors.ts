@@ -44,10 +44,15 @@ const NOT_ACCEPTED_KINDS = [
 ] as const;
 
 /** `found`: the servers at the address that are what it says. */
-function adviceOn(
-  found: { readonly servers: { readonly size: number }; readonly setName: string | null } | undefined,
-): string {
-  return found?.servers.size === 0 && found.setName !== null
-    ? `no MongoDB server at the address belongs to the replica set "${found.setName}": check replicaSet in it (a standalone server belongs to none)`
-    : "no MongoDB server that takes writes was found: check that it runs, its address, and the name of its replica set";
+function adviceOn(found: Found | undefined): string {
+  if (found?.servers.size === 0 && found.setName !== null)
+    return `no MongoDB server at the address belongs to the replica set "${found.setName}": check replicaSet in it (a standalone server belongs to none)`;
+  if ([...(found?.servers.values() ?? [])].some(({ type }) => type === "RSGhost"))
+    return "the MongoDB server was started as one of a replica set that does not exist yet: run rs.initiate() on it";
+  return "no MongoDB server that takes writes was found: check that it runs, its address, and the name of its replica set";
+}
+
+interface Found {
+  readonly servers: ReadonlyMap<string, { readonly type: string }>;
+  readonly setName: string | null;
 }

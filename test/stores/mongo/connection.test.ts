@@ -1,4 +1,7 @@
 /** What a user is told when MongoDB is not there, not willing, or goes away; and that it all goes on by itself. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { inspect } from "node:util";
 import { MongoClient } from "mongodb";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
@@ -8,7 +11,7 @@ import { faultyStore } from "../../../src/testing/faulty-store/index.js";
 import { failure } from "../../support/failure.js";
 import { TestDatabase } from "../../support/mongo/database.js";
 import { FailPoint } from "../../support/mongo/fail-point.js";
-import { freePort } from "../../support/mongo/node-process.js";
+import { freePort, NodeProcess } from "../../support/mongo/node-process.js";
 import { NotedClient } from "../../support/mongo/noted-client.js";
 import { ReplicaSet } from "../../support/mongo/replica-set.js";
 
@@ -71,6 +74,23 @@ describe("an address that leads nowhere", () => {
         expect.objectContaining({ code: "INVALID_OPTION" }),
       );
   });
+});
+
+it("a server whose replica set was never begun: said so, with the command", async () => {
+  const dir = await mkdtemp(join(tmpdir(), "promethean-mongo-"));
+  const node = new NodeProcess({ dir: join(dir, "node"), port: await freePort(), replSet: "rs0" });
+  await node.start();
+  try {
+    for (const set of ["", "&replicaSet=rs0"]) {
+      const url = `mongodb://${node.address}/shop?serverSelectionTimeoutMS=500${set}`;
+      await expect
+        .poll(() => failure(mongoStore({ url }).open()))
+        .toMatchObject({ code: "STORE_UNAVAILABLE", message: expect.stringContaining("rs.initiate()") });
+    }
+  } finally {
+    await node.dispose();
+    await rm(dir, { recursive: true, force: true });
+  }
 });
 
 describe("on a server that runs", () => {
