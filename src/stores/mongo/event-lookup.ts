@@ -143,13 +143,18 @@ export class EventLookup {
     session: ClientSession | undefined,
   ): Promise<RemovedRange[]> {
     const { topic, partition } = documents[0] as EventDocument;
-    const seqs = documents.map((document) => document.seq);
-    const ranges = await this.#connection.collections.events
-      .find(
-        { topic, partition, to: { $gte: Math.min(...seqs) }, seq: { $lte: Math.max(...seqs) } },
-        { projection: { _id: 0, seq: 1, to: 1 }, ...within(session) },
-      )
-      .toArray();
+    const ranges: EventDocument[] = [];
+    for (const { first, last } of runsOf(documents.map(({ seq }) => seq))) {
+      const found = await this.#connection.collections.events
+        .find(
+          { topic, partition, to: { $gte: first } },
+          { projection: { _id: 0, seq: 1, to: 1 }, ...within(session) },
+        )
+        .sort({ to: 1 })
+        .limit(mostRanges(first, last))
+        .toArray();
+      ranges.push(...found);
+    }
     return ranges.map(({ seq, to }) => ({ from: seq, to: to as Seq }));
   }
 
@@ -173,6 +178,27 @@ export class EventLookup {
     await events.deleteMany({ _id: { $in: same.map((document) => document._id) } }, within(session));
     await events.insertMany(same.map(placeOf), within(session));
   }
+}
+
+/**
+ * How many ranges there are, at most, that end in [first, last], and the next one: of those that end later, only that can begin
+ * there. Asked for where they begin as well, the server would go through all that end later.
+ */
+export function mostRanges(first: Seq, last: Seq): number {
+  return last - first + 2;
+}
+
+/** Seqs that lie further apart are looked at by themselves. */
+const NEAR = 1_024;
+
+function runsOf(seqs: readonly Seq[]): { first: Seq; last: Seq }[] {
+  const runs: { first: Seq; last: Seq }[] = [];
+  for (const seq of seqs.toSorted((a, b) => a - b)) {
+    const run = runs.at(-1);
+    if (run !== undefined && seq - run.last <= NEAR) run.last = seq;
+    else runs.push({ first: seq, last: seq });
+  }
+  return runs;
 }
 
 /** A range as it is, or what is left of a removed event, under an id that nobody publishes. */

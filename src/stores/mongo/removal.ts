@@ -12,7 +12,7 @@ import { BusError } from "../../model/errors.js";
 import type { Seq } from "../../model/event.js";
 import type { EventDocument, RangePart } from "./collections.js";
 import type { Connection } from "./connection.js";
-import type { Place, RemovedRange } from "./event-lookup.js";
+import { mostRanges, type Place, type RemovedRange } from "./event-lookup.js";
 import { fewerParts, removeSeqs } from "./removed-ranges.js";
 import { freeBefore } from "./trust.js";
 
@@ -76,8 +76,8 @@ export class Removal {
     const last = await events.findOne({ ...place, seq: { $lte: through } }, { sort: { seq: -1 } });
     if (last === null || last.to !== undefined) return last;
     // What keeps its place in a range, or was left there, is not what the range ends in.
-    const around = { ...place, to: { $gte: last.seq }, seq: { $lte: last.seq } };
-    return (await events.findOne(around, { sort: { to: 1 } })) ?? last;
+    const next = await events.findOne({ ...place, to: { $gte: last.seq } }, { sort: { to: 1 } });
+    return next !== null && next.seq <= last.seq ? next : last;
   }
 
   /** Takes away what the range from the beginning to `to` covers, as far as its places may be free. */
@@ -153,10 +153,12 @@ export class Removal {
     if (present.length === 0 || first === null) return 0;
     const lowest = (present[0] as EventDocument).seq;
     const highest = (present.at(-1) as EventDocument).seq;
-    const around = await events
-      .find({ ...place, to: { $gte: lowest - 1 }, seq: { $lte: highest + 1 } }, { ...options, ...fields })
+    const beside = await events
+      .find({ ...place, to: { $gte: lowest - 1 } }, { ...options, ...fields })
       .sort({ to: 1 })
+      .limit(mostRanges(lowest - 1, highest + 1))
       .toArray();
+    const around = beside.filter(({ seq }) => seq <= highest + 1);
     const visible = present.filter(({ seq }) => !around.some((r) => r.seq <= seq && seq <= (r.to as Seq)));
     const change = removeSeqs(
       visible.map(({ seq }) => seq),

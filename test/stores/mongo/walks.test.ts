@@ -3,8 +3,9 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { JsonObject } from "../../../src/model/json.js";
 import { START_CURSOR } from "../../../src/ports/groups.js";
 import type { Store } from "../../../src/ports/store.js";
-import { T0 } from "../../../src/testing/conformance/samples.js";
+import { draft, T0 } from "../../../src/testing/conformance/samples.js";
 import { TestDatabase } from "../../support/mongo/database.js";
+import { passTime } from "../../support/mongo/logical-time.js";
 import { type Plan, plansOf } from "../../support/mongo/plans.js";
 import { ReplicaSet } from "../../support/mongo/replica-set.js";
 
@@ -167,6 +168,42 @@ it("entries of an outbox are claimed and settled without a look at those that an
     expect(marked).toEqual(Array(5).fill(true));
   };
   expect(await mostExamined("outbox", drain)).toBeLessThan(FEW);
+});
+
+describe("a log with many removed events in between", () => {
+  const TOPIC = "prices";
+  const middle = MANY + 1;
+  const answered = async (work: () => Promise<unknown>, answer: unknown): Promise<number> =>
+    mostExamined("events", async () => expect(await work()).toEqual(answer), { looked: atAnything });
+
+  beforeEach(async () => {
+    await store.registry.defineTopic({ name: TOPIC, partitions: 1 });
+    const all = Array.from({ length: 2 * MANY }, (_, n) => draft({ id: `e${n + 1}`, payload: n }));
+    for (let n = 0; n < all.length; n += 20) await store.log.append(TOPIC, 0, all.slice(n, n + 20));
+    const even = Array.from({ length: MANY }, (_, n) => 2 * (n + 1));
+    expect(await store.log.remove(TOPIC, 0, even)).toBe(MANY);
+    // Places are freed only a while after they were taken.
+    await passTime(database.client, database.name, 20);
+  });
+
+  it("P3: tells by few looks whether an id is there, also of ids that are far apart", async () => {
+    const find = async () => (await store.log.find(`e${middle}`))?.seq;
+    expect(await answered(find, middle)).toBeLessThan(FEW);
+    const again = async () => {
+      const ids = [`e${middle}`, `e${middle + 2}`];
+      const said = ids.map((id, n) => draft({ id, payload: middle + 2 * n - 1 }));
+      return [...(await store.log.append(TOPIC, 0, said)).duplicates];
+    };
+    expect(await answered(again, [0, 1])).toBeLessThan(FEW);
+    expect((await store.log.find(`e${middle - 1}`))?.seq).toBeUndefined();
+  });
+
+  it("P11: is rid of another one, and of what is below a mark, without a look at all of them", async () => {
+    expect(await answered(() => store.log.remove(TOPIC, 0, [middle]), 1)).toBeLessThan(FEW);
+    expect((await store.log.read(TOPIC, 0, { after: middle - 2, limit: 3 })).events[0]?.seq).toBe(middle + 2);
+    expect(await answered(() => store.log.trim(TOPIC, 0, 5), 3)).toBeLessThan(FEW);
+    expect(await store.log.heads(TOPIC)).toMatchObject([{ low: 6, head: 2 * MANY, events: MANY - 4 }]);
+  });
 });
 
 describe("many cursors", () => {
