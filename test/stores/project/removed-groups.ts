@@ -40,7 +40,8 @@ export function describeRemovedGroups(bench: ProjectBench): void {
     await dieAtEachChange(bench.store, async (store, isDead) => {
       const ref = await halfRead();
       await bench.bus.admin.pause(ref);
-      const outcome = await (await bench.busOn(store)).admin.remove(ref).then(
+      await using bus = await bench.busOn(store);
+      const outcome = await bus.admin.remove(ref).then(
         () => "removed",
         () => "died",
       );

@@ -63,7 +63,7 @@ export function describeRemovedTopics(bench: ProjectBench): void {
     it("is there, or can be removed by whoever comes next, wherever the one who removes it ends", async () => {
       await dieAtEachChange(bench.store, async (store, isDead) => {
         const topic = await used();
-        const bus = await bench.busOn(store);
+        await using bus = await bench.busOn(store);
         const outcome = await bus.admin.removeTopic(topic).then(
           () => "removed",
           () => "died",
