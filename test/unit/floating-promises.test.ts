@@ -6,7 +6,11 @@ import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
 const script = fileURLToPath(new URL("../../scripts/check-floating-promises.mjs", import.meta.url));
-const compilerOptions = { target: "ES2022", module: "NodeNext", strict: true, types: [], lib: ["ES2022"] };
+const compilerOptions = {
+  ...{ target: "ES2022", module: "NodeNext", strict: true, types: [], lib: ["ES2022"] },
+  // Its own declarations are in order, and to look at those of the language takes longer than all else.
+  skipLibCheck: true,
+};
 const declarations = `
 declare function work(n: number): Promise<number>;
 declare function later(f: () => void): void;
