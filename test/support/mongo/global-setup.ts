@@ -13,15 +13,22 @@ declare module "vitest" {
   }
 }
 
-let set: Promise<ReplicaSet> | undefined;
-/** One per project that asked: they may share this module, or not. */
+interface Shared {
+  set?: Promise<ReplicaSet> | undefined;
+}
+const PLACE = Symbol.for("promethean: the replica set of a vitest run");
+/** Each project may load this module anew: what they share is where all of them find it. */
+const everywhere = globalThis as { [PLACE]?: Shared };
+everywhere[PLACE] ??= {};
+const shared = everywhere[PLACE];
+/** One per project that asked. */
 const doors: Server[] = [];
 
 export async function setup(project: TestProject): Promise<void> {
   const door = createServer((socket: Socket) => {
     socket.on("error", () => socket.destroy());
-    set ??= ReplicaSet.start({ cacheGb: 0.5 });
-    set.then(
+    shared.set ??= ReplicaSet.start({ cacheGb: 0.5 });
+    shared.set.then(
       ({ url }) => socket.end(JSON.stringify({ url })),
       (error: Error) => socket.end(JSON.stringify({ error: error.message })),
     );
@@ -32,8 +39,9 @@ export async function setup(project: TestProject): Promise<void> {
 
 export async function teardown(): Promise<void> {
   for (const door of doors.splice(0)) await new Promise((resolve) => door.close(resolve));
+  const { set } = shared;
+  shared.set = undefined;
   const started = await set?.catch(() => undefined);
-  set = undefined;
   await started?.dispose();
 }
 
