@@ -27,7 +27,7 @@ export interface Letter extends DeadLetter {
   readonly partition: number;
   readonly seq: Seq;
   readonly status: LetterStatus;
-  /** Errors of one class have the same text but for numbers and quoted parts. */
+  /** Errors of one class have the same text but for numbers, ids, addresses and quoted values. */
   readonly errorClass: string;
   /** Of the event it was redriven as, or why it was discarded. */
   readonly outcome?: string;
@@ -52,6 +52,8 @@ export interface LetterSummary {
   readonly redriven: number;
   readonly discarded: number;
   readonly byErrorClass: Readonly<Record<string, number>>;
+  /** Of each class, the message of the open letter that was given up last. */
+  readonly errorExamples: Readonly<Record<string, string>>;
   readonly byGroup: Readonly<Record<string, number>>;
   readonly byKey: Readonly<Record<string, number>>;
 }
@@ -89,18 +91,21 @@ async function* fitting(host: Host, topic: string, query: LetterQuery): AsyncGen
 export async function summarizeDeadLetters(host: Host, topic: TopicRef): Promise<LetterSummary> {
   const counts = { open: 0, redriven: 0, discarded: 0 };
   const byErrorClass = new Map<string, number>();
+  const newest = new Map<string, Letter>();
   const byGroup = new Map<string, number>();
   const byKey = new Map<string, number>();
   for await (const letter of deadLetters(host, topic, { status: "any" })) {
     counts[letter.status]++;
     if (letter.status !== "open") continue;
     count(byErrorClass, letter.errorClass);
+    if (letter.ts >= (newest.get(letter.errorClass)?.ts ?? 0)) newest.set(letter.errorClass, letter);
     count(byGroup, letter.origin.group);
     if (letter.key !== undefined) count(byKey, letter.key);
   }
   return {
     ...counts,
     byErrorClass: Object.fromEntries(byErrorClass),
+    errorExamples: Object.fromEntries([...newest].map(([name, { error }]) => [name, error.message])),
     byGroup: Object.fromEntries(byGroup),
     byKey: Object.fromEntries(byKey),
   };

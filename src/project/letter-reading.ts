@@ -8,6 +8,7 @@ import { hash64 } from "../model/partition.js";
 import { deadLetterTopic } from "../model/topic.js";
 import type { Documents, ViewDocument } from "../ports/documents.js";
 import type { Letter, LetterStatus } from "./dead-letters.js";
+import { errorClass } from "./error-class.js";
 import type { Host } from "./host.js";
 import { scanPages } from "./log-scan.js";
 
@@ -130,12 +131,7 @@ function letterOf(event: StoredEvent, outcome: ViewDocument | undefined): Letter
     seq: event.seq,
     ...(event.key === undefined ? undefined : { key: event.key }),
     status: (outcome?.fields["status"] as LetterStatus | undefined) ?? "open",
-    errorClass: classOf(letter.error),
+    errorClass: errorClass(letter.error),
     ...(outcome === undefined ? undefined : { outcome: String(outcome.fields["outcome"]) }),
   };
-}
-
-function classOf(error: DeadLetter["error"]): string {
-  const text = error.message.replace(/"[^"]*"|'[^']*'|`[^`]*`/g, "…").replace(/[0-9a-f-]{8,}|\d+/g, "#");
-  return `${error.code ?? error.name ?? "Error"}: ${text.slice(0, 120)}`;
 }

@@ -147,6 +147,7 @@ export interface LetterSummary {
   readonly redriven: number;
   readonly discarded: number;
   readonly byErrorClass: Readonly<Record<string, number>>;
+  readonly errorExamples: Readonly<Record<string, string>>;
   readonly byGroup: Readonly<Record<string, number>>;
   readonly byKey: Readonly<Record<string, number>>;
 }

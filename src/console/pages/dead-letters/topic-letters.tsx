@@ -146,7 +146,12 @@ function Kinds(props: { readonly summary: LetterSummary | undefined; readonly is
   if (summary === undefined) return null;
   return (
     <div class="flex min-w-0 flex-col gap-4">
-      <KindList title="By error" name="errorClass" counts={summary.byErrorClass} />
+      <KindList
+        title="By error"
+        name="errorClass"
+        counts={summary.byErrorClass}
+        examples={summary.errorExamples}
+      />
       <KindList title="By group" name="group" counts={summary.byGroup} />
     </div>
   );
@@ -156,6 +161,7 @@ function KindList(props: {
   readonly title: string;
   readonly name: "errorClass" | "group";
   readonly counts: Readonly<Record<string, number>>;
+  readonly examples?: Readonly<Record<string, string>>;
 }) {
   const chosen = query(props.name);
   const entries = Object.entries(props.counts).sort(([, a], [, b]) => b - a);
@@ -171,7 +177,10 @@ function KindList(props: {
               onClick={() => setQuery({ [props.name]: chosen === name ? null : name })}
               class={`flex w-full items-start gap-3 px-4 py-1.5 text-left text-sm hover:bg-sunken max-sm:py-3 ${chosen === name ? "bg-ember-wash" : ""}`}
             >
-              <span class="min-w-0 flex-1 wrap-anywhere">{visible(name)}</span>
+              <span class="min-w-0 flex-1 wrap-anywhere">
+                {visible(name)}
+                <Example of={name} message={props.examples?.[name]} />
+              </span>
               <span class="text-soft">{count(n)}</span>
             </button>
           </li>
@@ -179,6 +188,12 @@ function KindList(props: {
       </ul>
     </Section>
   );
+}
+
+/** What stands for the numbers and values that a class leaves out, in one of its letters. */
+function Example({ of, message }: { readonly of: string; readonly message: string | undefined }) {
+  if (message === undefined || of.endsWith(`: ${message}`)) return null;
+  return <span class="line-clamp-2 text-xs text-soft">such as: {visible(message)}</span>;
 }
 
 const TONES = { open: "bad", redriven: "good", discarded: "neutral" } as const;
