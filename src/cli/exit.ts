@@ -41,9 +41,18 @@ export function failure(
   return new CliError(code, message, o);
 }
 
-/** To throw for what ended a command: if it was interrupted, what became of its work. */
-export function stoppedOr(error: unknown, signal: AbortSignal, words: string): unknown {
-  return signal.aborted ? failure("ABORTED", words) : error;
+/** Whoever was asked is gone, or goes: how much was done before, the failure does not say. */
+const LEFT_ALONE: ReadonlySet<string> = new Set(["OUTCOME_UNKNOWN", "STORE_UNAVAILABLE", "CLOSED"]);
+
+/** The failure with what became of the work, where that is in question and no other way out is known. */
+export function withSoFar(error: unknown, soFar: string | undefined): unknown {
+  if (!(error instanceof CliError) || error.hint !== undefined || !LEFT_ALONE.has(error.code)) return error;
+  const unsure =
+    error.code === "OUTCOME_UNKNOWN"
+      ? "it may have been done or not; look before you do it again"
+      : undefined;
+  const hint = soFar ?? unsure;
+  return hint === undefined ? error : failure(error.code, error.message, { hint, cause: error });
 }
 
 export function usageError(message: string, hint?: string): CliError {

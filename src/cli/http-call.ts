@@ -14,6 +14,13 @@ export interface HttpCall {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** There was a connection, and it ended before an answer: what came of the request is not known. */
+export class AnswerLost extends Error {
+  constructor(cause: unknown) {
+    super("the connection ended before an answer", { cause });
+  }
+}
+
 /** The answer, as soon as its head is there. */
 export async function httpCall(address: string, call: HttpCall = {}): Promise<IncomingMessage> {
   const url = new URL(address);
@@ -22,11 +29,16 @@ export async function httpCall(address: string, call: HttpCall = {}): Promise<In
   const options: RequestOptions = { method, headers, ...(signal && { signal }) };
   return new Promise((resolve, reject) => {
     const asked = request(url, options, resolve);
+    let isConnected = false;
+    asked.on("socket", (socket) => {
+      if (!socket.connecting) isConnected = true;
+      else socket.once(url.protocol === "https:" ? "secureConnect" : "connect", () => (isConnected = true));
+    });
     asked.on("error", (error: NodeJS.ErrnoException) => {
       // The other end had closed a connection that was kept for the next request: it has not seen this one.
       const again = method === "GET" && asked.reusedSocket && error.code === "ECONNRESET";
       if (again) resolve(httpCall(address, call));
-      else reject(error);
+      else reject(isConnected ? new AnswerLost(error) : error);
     });
     send(asked, call.body).catch(reject);
   });

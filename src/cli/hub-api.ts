@@ -4,7 +4,8 @@ import { text as textOf } from "node:stream/consumers";
 import { describeThrown } from "../model/errors.js";
 import type { Backend, Download, Query } from "./backend.js";
 import { CliError, failure } from "./exit.js";
-import { type HttpCall, httpCall } from "./http-call.js";
+import { AnswerLost, type HttpCall, httpCall } from "./http-call.js";
+import { counted } from "./quantities.js";
 
 export interface HubApiOptions {
   readonly url: string;
@@ -19,6 +20,8 @@ interface Problem {
   readonly code?: string;
   readonly detail?: string;
   readonly line?: number;
+  /** Of a stream of lines: how many events of it are in. */
+  readonly published?: number;
   readonly issues?: readonly { readonly path: string; readonly message: string }[];
 }
 
@@ -28,6 +31,7 @@ export class HubApi implements Backend {
   readonly token: string | undefined;
   readonly bus: Backend["bus"];
   readonly #options: HubApiOptions;
+  #hasAnswered = false;
 
   constructor(options: HubApiOptions) {
     this.#options = options;
@@ -83,11 +87,33 @@ export class HubApi implements Backend {
       headers,
       signal,
     }).catch((error: unknown) => {
-      throw unreachable(this.url, error);
+      throw this.#without(call.method, error);
     });
+    this.#hasAnswered = true;
     const { statusCode: status = 0 } = response;
     if (status < 200 || status > 299) throw failureOf(response, await textOf(pieces(response, this.url)));
     return response;
+  }
+
+  /** Why there is no answer: nobody was there, or somebody was and is gone, with or without the request. */
+  #without(method: HttpCall["method"], error: unknown): CliError {
+    const cause = causeOf(error);
+    // What was to be sent could not be had: that is no fault of the hub.
+    const own = [error, cause].find((each) => each instanceof CliError);
+    if (own !== undefined) return own as CliError;
+    const why = `(${reasonOf(error)})`;
+    if (error instanceof AnswerLost) {
+      const code = method === "POST" ? "OUTCOME_UNKNOWN" : "STORE_UNAVAILABLE";
+      return failure(code, `the hub at ${this.url} was lost before it answered ${why}`, { cause: error });
+    }
+    if (this.#hasAnswered)
+      return failure("STORE_UNAVAILABLE", `the hub at ${this.url} is gone: it answered before ${why}`, {
+        cause: error,
+      });
+    return failure("STORE_UNAVAILABLE", `no hub answers at ${this.url} ${why}`, {
+      cause: error,
+      hint: "is it running? `promethean up` starts one here; --url names another",
+    });
   }
 
   async #document<T>(response: IncomingMessage): Promise<T> {
@@ -138,7 +164,9 @@ function failureOf({ statusCode: status, headers }: IncomingMessage, text: strin
   const bare =
     location === undefined ? `the hub answered ${status}` : `the hub is at ${location} (${status})`;
   const said = problem.detail ?? bare;
-  const message = said.startsWith(where) ? said : `${where}${said}`;
+  const { published } = problem;
+  const before = published === undefined ? "" : `; ${counted(published, "event")} went in before that`;
+  const message = `${said.startsWith(where) ? said : `${where}${said}`}${before}`;
   return failure(code, message, hintFor(code));
 }
 
@@ -146,17 +174,6 @@ function hintFor(code: string): { hint?: string } {
   if (code === "UNAUTHENTICATED")
     return { hint: "give a token: --token, --token-file, PROMETHEAN_TOKEN, or a context that has one" };
   return {};
-}
-
-function unreachable(url: string, error: unknown): CliError {
-  const cause = causeOf(error);
-  // What was to be sent could not be had: that is no fault of the hub.
-  const own = [error, cause].find((each) => each instanceof CliError);
-  if (own !== undefined) return own as CliError;
-  return failure("STORE_UNAVAILABLE", `no hub answers at ${url} (${reasonOf(error)})`, {
-    cause: error,
-    hint: "is it running? `promethean up` starts one here; --url names another",
-  });
 }
 
 function causeOf(error: unknown): unknown {

@@ -27,6 +27,7 @@ export async function removeIfAgreed<R extends object>(
   const { out, options, signal } = session;
   const { path, body, loss, obstacles: obstaclesOf, done, jobTitle } = removal;
   const backend = await session.connect();
+  session.soFar = "nothing was removed";
   const preview = await backend.post<R>(path, { ...body, dryRun: true });
   const obstacles = obstaclesOf?.(preview);
   const refusal = obstacles === undefined ? "" : ` As it is it would be refused: ${obstacles.join("; ")}.`;
@@ -34,19 +35,16 @@ export async function removeIfAgreed<R extends object>(
   if (obstacles !== undefined)
     throw new BusError("WRITE_CONFLICT", obstacles.join("; "), { retryable: false });
   await demandConsent(`${loss(preview)} Remove it?`, { yes: options.yes ?? false, signal });
+  session.soFar = undefined;
   const removed =
     jobTitle === undefined
       ? await backend.post<R>(path, { ...body, dryRun: false })
-      : await removedByJob<R>(backend, path, jobTitle, signal);
+      : await removedByJob<R>(session, backend, path, jobTitle);
   out.value(removed, done(removed));
 }
 
-async function removedByJob<R>(
-  backend: Backend,
-  path: string,
-  title: string,
-  signal: AbortSignal,
-): Promise<R> {
+async function removedByJob<R>(session: Session, backend: Backend, path: string, title: string): Promise<R> {
+  session.soFar = "what is gone is gone, and the same command goes on with the rest";
   const { job } = await backend.post<{ job: Job }>(path, { background: true });
-  return (await finishedWithBar(backend, job, title, signal)) as R;
+  return (await finishedWithBar(session, backend, job, title)) as R;
 }

@@ -5,7 +5,7 @@
 import { type Command, Option } from "commander";
 import { FirstFailure } from "../model/first-failure.js";
 import type { Backend } from "./backend.js";
-import { codeOf, exitCodeOf, failureText } from "./exit.js";
+import { codeOf, exitCodeOf, failure, failureText, withSoFar } from "./exit.js";
 import { EXIT } from "./exit-codes.js";
 import { listenForInterruption } from "./interruption.js";
 import { Output } from "./output.js";
@@ -31,6 +31,8 @@ export class Session<O extends object = object> {
   readonly signal: AbortSignal;
   /** Ending on SIGTERM is what it is for. */
   servesUntilStopped = false;
+  /** What became of the work, to be told if it is interrupted, or if whoever does it is lost. */
+  soFar: string | undefined;
   readonly #closers: (() => Promise<void>)[] = [];
 
   constructor(options: O & CommonOptions, signal: AbortSignal) {
@@ -73,9 +75,11 @@ export function perform<O extends object, A extends unknown[]>(
     try {
       await work(session, ...args);
     } catch (error) {
-      if (!interruption.signal.aborted) code = tell(error, session.out.json);
+      const { soFar } = session;
+      if (!interruption.signal.aborted) code = tell(withSoFar(error, soFar), session.out.json);
       // Whoever interrupts a command knows why it ended, but not always what became of its work.
       else if (codeOf(error) === "ABORTED") tell(error, session.out.json);
+      else if (soFar !== undefined) tell(failure("ABORTED", `stopped; ${soFar}`), session.out.json);
     }
     try {
       await session.end();

@@ -6,7 +6,10 @@ import type { Backend } from "./backend.js";
 
 const LOOK_MS = 250;
 
-/** What `work` comes to; `onStats` is told what the task of that name says of itself meanwhile, as long as it may be looked at. */
+/**
+ * What `work` comes to; `onStats` is told what the task of that name says of itself meanwhile, as long as it may be looked at.
+ * Where several have that name, nobody can say which one it is.
+ */
 export async function whileWatched<T>(
   backend: Backend,
   name: string,
@@ -17,8 +20,8 @@ export async function whileWatched<T>(
   const look = async (): Promise<void> => {
     while (!over.signal.aborted) {
       const { items } = await backend.get<{ items: readonly TaskReport[] }>("/tasks");
-      const task = items.find((each) => each.name === name);
-      if (task !== undefined && !over.signal.aborted) onStats(task.stats);
+      const [task, ...others] = items.filter((each) => each.name === name && each.state === "running");
+      if (task !== undefined && others.length === 0 && !over.signal.aborted) onStats(task.stats);
       await pause(systemClock, LOOK_MS, over.signal);
     }
   };

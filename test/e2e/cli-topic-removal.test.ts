@@ -39,7 +39,7 @@ it("whoever interrupts the command leaves the removal to the hub, and is told wh
   const { url } = scene().fixture.hub;
   expect(await command.ended).toMatchObject({
     code: 130,
-    err: `promethean: the remove goes on; look at ${url}/jobs/${job.id}\n`,
+    err: `promethean: the removal goes on; look at ${url}/jobs/${job.id}\n`,
   });
   letGo();
   const state = async (): Promise<unknown> => (await scene().fixture.get(`/jobs/${job.id}`)).json();

@@ -5,7 +5,6 @@ import type { RedriveResult } from "../../project/redrive.js";
 import { gather, positiveNumber, wholeNumber } from "../arguments.js";
 import type { Backend } from "../backend.js";
 import { demandConsent } from "../consent.js";
-import { stoppedOr } from "../exit.js";
 import { factLines } from "../output.js";
 import { newCommand } from "../own-command.js";
 import { count, counted } from "../quantities.js";
@@ -105,7 +104,7 @@ async function list(session: Session<ListOptions>, topic?: string): Promise<void
 
 async function summarize({ out }: Session, backend: Backend): Promise<void> {
   const { items } = await backend.get<{ items: (LetterSummary & { topic: string })[] }>("/dlq");
-  out.table(
+  out.table<LetterSummary & { topic: string }>(
     items,
     [
       { title: "TOPIC", cell: ({ topic }) => topic },
@@ -114,11 +113,16 @@ async function summarize({ out }: Session, backend: Backend): Promise<void> {
       { title: "DISCARDED", align: "right", cell: ({ discarded }) => count(discarded) },
       {
         title: "MOST OFTEN",
-        cell: ({ byErrorClass }) => Object.entries(byErrorClass).sort((a, b) => b[1] - a[1])[0]?.[0],
+        cell: mostOften,
       },
+      { title: "FOR EXAMPLE", spare: 1, cell: (of) => of.errorExamples[mostOften(of) ?? ""] },
     ],
     "There are no dead letters.",
   );
+}
+
+function mostOften({ byErrorClass }: Pick<LetterSummary, "byErrorClass">): string | undefined {
+  return Object.entries(byErrorClass).sort((a, b) => b[1] - a[1])[0]?.[0];
 }
 
 function showCommand(): Command {
@@ -174,15 +178,15 @@ async function redriveLetters(session: Session<RedriveOptions>, topic: string): 
   const backend = await session.connect();
   const body = { ...choiceOf(options), ...defined({ to, rate, limit, allGroups }) };
   const path = `/dlq/${encodeURIComponent(topic)}/redrive`;
+  session.soFar = "nothing was redriven";
   const preview = await backend.post<RedriveResult>(path, { ...body, dryRun: true });
   const would = `${counted(preview.redriven, "letter")} would be redriven to ${to ?? topic}${superseded(preview)}.`;
   if (options.dryRun) return out.value(preview, would);
   if (preview.redriven === 0)
     return out.value(preview, `There is no such letter to redrive${superseded(preview)}.`);
   await demandConsent(`${would} Go on?`, { yes: options.yes ?? false, signal });
-  const done = await backend.post<RedriveResult>(path, body).catch((error: unknown) => {
-    throw stoppedOr(error, signal, `stopped; what was redriven stays so, ${GOES_ON}`);
-  });
+  session.soFar = `what was redriven stays so, ${GOES_ON}`;
+  const done = await backend.post<RedriveResult>(path, body);
   out.value(done, `${counted(done.redriven, "letter")} redriven to ${to ?? topic}${superseded(done)}.`);
 }
 
@@ -207,6 +211,7 @@ function discardCommand(): Command {
 async function discard(session: Session<DiscardOptions>, topic: string): Promise<void> {
   const { out, options, signal } = session;
   const backend = await session.connect();
+  session.soFar = "nothing was discarded";
   const found = await openLetters(backend, topic, options);
   const would = `${counted(found, "letter")} would be discarded.`;
   if (options.dryRun) return out.value({ topic, wouldDiscard: found }, would);
@@ -214,9 +219,8 @@ async function discard(session: Session<DiscardOptions>, topic: string): Promise
   await demandConsent(`${would} Go on?`, { yes: options.yes ?? false, signal });
   const path = `/dlq/${encodeURIComponent(topic)}/discard`;
   const body = { ...choiceOf(options), reason: options.reason };
-  const done = await backend.post<{ discarded: number }>(path, body).catch((error: unknown) => {
-    throw stoppedOr(error, signal, `stopped; what was discarded stays so, ${GOES_ON}`);
-  });
+  session.soFar = `what was discarded stays so, ${GOES_ON}`;
+  const done = await backend.post<{ discarded: number }>(path, body);
   out.value(done, `${counted(done.discarded, "letter")} discarded.`);
 }
 

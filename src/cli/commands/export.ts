@@ -3,7 +3,7 @@
 import { once } from "node:events";
 import type { Command } from "commander";
 import { PLACES, type Place, place, placeText, time, wholeNumber } from "../arguments.js";
-import { CliError, failure, stoppedOr } from "../exit.js";
+import { CliError, failure } from "../exit.js";
 import { newCommand } from "../own-command.js";
 import { Progress } from "../progress.js";
 import { counted } from "../quantities.js";
@@ -48,18 +48,18 @@ async function exportTopic(session: Session<ExportOptions>, topic: string): Prom
   const visible = process.stderr.isTTY === true && (output !== undefined || !process.stdout.isTTY);
   const progress = new Progress(`export ${topic}`, Math.min(events, limit ?? events), "events", visible);
   let lines = 0;
+  const left = output === undefined ? "and what is written is not whole" : `and ${output} is not written`;
+  session.soFar = `no event came, ${left}`;
   const counting = async function* (): AsyncGenerator<Uint8Array> {
     for await (const piece of body) {
       for (const byte of piece) if (byte === 10) lines++;
       progress.at(lines);
+      session.soFar = `${counted(lines, "event")} came, ${left}`;
       yield piece;
     }
   };
   try {
     await (output === undefined ? toStdout(counting(), session.signal) : toFile(output, counting()));
-  } catch (error) {
-    const left = output === undefined ? "what is written is not whole" : `${output} is not written`;
-    throw stoppedOr(error, session.signal, `stopped after ${counted(lines, "event")}; ${left}`);
   } finally {
     progress.end();
   }

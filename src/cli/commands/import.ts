@@ -4,12 +4,13 @@ import type { Command } from "commander";
 import { derivedId } from "../../model/derived-id.js";
 import type { Imported } from "../../project/import-events.js";
 import { parseJson, readInput } from "../arguments.js";
-import { CliError, failure, stoppedOr, usageError } from "../exit.js";
+import { CliError, codeOf, failure, usageError } from "../exit.js";
 import { inputLines } from "../input-lines.js";
 import { newCommand } from "../own-command.js";
 import { Progress } from "../progress.js";
 import { count, counted } from "../quantities.js";
 import { perform, type Session, withConnection } from "../session.js";
+import { whileWatched } from "../watched-task.js";
 
 interface ImportOptions {
   readonly keepPartitions?: boolean;
@@ -52,18 +53,25 @@ async function importLines(
   const size = path === "-" ? undefined : (await stat(path).catch(() => undefined))?.size;
   const progress = new Progress(`import ${topic ?? ""}`.trimEnd(), size, "bytes");
   const query = { topic, keepPartitions, resume };
+  const again =
+    resume === undefined ? "the same lines again add none of it twice" : "the same command goes on";
+  session.soFar = `what was imported stays, and ${again}`;
   try {
     const input = watched(readInput(path), progress);
     const lines = newIds ? withNewIds(input, topic) : input;
-    const done = await backend.send<Imported>("/import", query, lines).catch(suggestNewIds);
-    const again = done.duplicates === 0 ? "" : `; ${count(done.duplicates)} were there already`;
+    const sent = backend.send<Imported>("/import", query, lines);
+    const done = await whileWatched(backend, `import ${topic ?? "*"}`, sent, ({ imported }) => {
+      session.soFar = `${counted(Number(imported), "event")} or more were imported and stay, and ${again}`;
+    }).catch((error: unknown) => {
+      // A hub that answers says itself how much is in.
+      if (codeOf(error) !== "OUTCOME_UNKNOWN") session.soFar = `what was imported stays, and ${again}`;
+      return suggestNewIds(error);
+    });
+    const there = done.duplicates === 0 ? "" : `; ${count(done.duplicates)} were there already`;
     session.out.value(
       done,
-      `${counted(done.lines, "line")} read, ${counted(done.imported, "event")} imported${again}`,
+      `${counted(done.lines, "line")} read, ${counted(done.imported, "event")} imported${there}`,
     );
-  } catch (error) {
-    const words = "stopped; what was imported stays, and the same lines again add none of it twice";
-    throw stoppedOr(error, session.signal, words);
   } finally {
     progress.end();
   }

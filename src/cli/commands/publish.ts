@@ -62,6 +62,10 @@ async function publish(session: Session<PublishOptions>, topic: string, payload:
     ...(id !== undefined && { id }),
   };
   const backend = await session.connect();
+  session.soFar =
+    id === undefined
+      ? "it may be there or not; with an --id, the same command again would add nothing twice"
+      : "the same command again adds nothing twice";
   const placed = await backend.post<Placed>("/publish", event);
   const again = placed.duplicate ? " (it was there already)" : "";
   session.out.value(placed, `${placed.topic} ${placed.partition}/${placed.seq} ${placed.id}${again}`);
@@ -77,6 +81,7 @@ async function publishLines(
   const lines = envelopes(readInput("-"), about, (error) => {
     wrong = error;
   });
+  session.soFar = "what was published stays, and the same lines again would be other events";
   const done = await backend.send<{ published: number; duplicates: number }>("/publish", { topic }, lines);
   const published = `${counted(done.published, "event")} published to ${topic}`;
   if (wrong !== undefined) throw failure(wrong.code, `${wrong.message}; ${published} before it`);

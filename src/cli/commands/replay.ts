@@ -3,10 +3,9 @@ import type { Command } from "commander";
 import type { Copied } from "../../project/replay.js";
 import { gather, PLACES, type Place, place, positiveNumber, time } from "../arguments.js";
 import { demandConsent } from "../consent.js";
-import { stoppedOr } from "../exit.js";
 import { newCommand } from "../own-command.js";
 import { Progress } from "../progress.js";
-import { counted } from "../quantities.js";
+import { count, counted } from "../quantities.js";
 import { type ConsentOptions, perform, type Session, withConnection, withConsent } from "../session.js";
 import { whileWatched } from "../watched-task.js";
 
@@ -54,6 +53,7 @@ async function replay(session: Session<ReplayOptions>, topic: string, to: string
     ...(options.rate !== undefined && { rate: options.rate }),
     ...(options.resume !== undefined && { resume: options.resume }),
   };
+  session.soFar = `nothing was copied to ${to}`;
   const preview = await backend.post<Copied>("/replay", { ...body, dryRun: true });
   const would = `${counted(preview.events, "event")} of ${topic} would be copied to ${to}.`;
   if (options.dryRun) return out.value(preview, would);
@@ -61,16 +61,14 @@ async function replay(session: Session<ReplayOptions>, topic: string, to: string
   await demandConsent(`${would} Go on?`, { yes: options.yes ?? false, signal });
   const title = `replay ${topic} → ${to}`;
   const progress = new Progress(title, preview.events, "events");
+  const again = options.resume === undefined ? "adds none of it twice" : "goes on";
+  session.soFar = `what was copied to ${to} stays, and the same command ${again}`;
   const copying = backend.post<Copied>("/replay", body);
-  const watched = progress.isShown
-    ? whileWatched(backend, title, copying, ({ events }) => progress.at(Number(events)))
-    : copying;
-  const done = await watched
-    .catch((error: unknown) => {
-      const words = `stopped; what was copied to ${to} stays, and the same command adds none of it twice`;
-      throw stoppedOr(error, signal, words);
-    })
-    .finally(() => progress.end());
-  const again = done.duplicates === 0 ? "" : `; ${counted(done.duplicates, "event")} of them were there`;
-  out.value(done, `${counted(done.events, "event")} of ${topic} copied to ${to}${again}.`);
+  const done = await whileWatched(backend, title, copying, ({ events }) => {
+    progress.at(Number(events));
+    const of = `${count(Number(events))} or more of ${counted(preview.events, "event")}`;
+    session.soFar = `${of} were copied to ${to} and stay, and the same command ${again}`;
+  }).finally(() => progress.end());
+  const there = done.duplicates === 0 ? "" : `; ${counted(done.duplicates, "event")} of them were there`;
+  out.value(done, `${counted(done.events, "event")} of ${topic} copied to ${to}${there}.`);
 }

@@ -10,6 +10,7 @@ import { CliError, exitCodeOf } from "../exit.js";
 import { EXIT } from "../exit-codes.js";
 import { newCommand } from "../own-command.js";
 import { perform, type Session, withConnection } from "../session.js";
+import { warn } from "../troubles.js";
 
 interface TailOptions {
   readonly from: Place;
@@ -57,6 +58,7 @@ async function* events(
   signal: AbortSignal,
 ): AsyncGenerator<string> {
   let cursor: string | undefined;
+  let isAway = false;
   while (!signal.aborted) {
     try {
       const query = { topic, from: placeText(from), key, partition };
@@ -65,12 +67,16 @@ async function* events(
         query,
         cursor === undefined ? {} : { "Last-Event-ID": cursor },
       );
+      if (isAway) warn(`${backend.name} is back`);
+      isAway = false;
       // A read that is still under way is ended by the same signal: the connection listens to it.
       yield* eventsOf(body, (id) => {
         cursor = id;
       });
     } catch (error) {
       if (!signal.aborted && (cursor === undefined || isForGood(error))) throw error;
+      if (!signal.aborted && !isAway) warn(`${backend.name} is gone; tail goes on once it is back`);
+      isAway = true;
     }
     await pause(systemClock, RECONNECT_MS, signal);
   }

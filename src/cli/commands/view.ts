@@ -149,9 +149,10 @@ async function rebuild(session: Session<RebuildOptions>, view: string): Promise<
       signal,
     });
   const path = `/views/${encodeURIComponent(view)}/rebuild`;
+  session.soFar = `the same command begins it again`;
   const wish = options.dryRun ? { switch: false } : options.force ? { switch: true } : {};
   const { job } = await backend.post<{ job: Job }>(path, wish);
-  const result = (await finishedWithBar(backend, job, `rebuild ${view}`, signal)) as RebuildResult;
+  const result = (await finishedWithBar(session, backend, job, `rebuild ${view}`)) as RebuildResult;
   out.value(result, words(result) + (options.dryRun ? "" : reasonOf(result)));
 }
 

@@ -45,6 +45,11 @@ export async function readableTopic(c: HubRequest, hub: HubContext, topic: strin
   return config;
 }
 
+/** Throws CLOSED if the hub goes down: what ended early by that must not pass for whole. `done` says how far it came. */
+export function demandOpen({ accepting }: HubContext, done: string): void {
+  if (!accepting()) throw new HubError("CLOSED", `the hub is going down; ${done} before that`);
+}
+
 type Fields = z.ZodObject;
 
 export interface RouteSpec<P extends Fields, Q extends Fields, B extends z.ZodType> {

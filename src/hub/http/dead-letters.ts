@@ -12,7 +12,7 @@ import { redrive } from "../../project/redrive.js";
 import type { HubContext } from "../context.js";
 import { HubError } from "../problem.js";
 import { deadLetterSources } from "../watch.js";
-import { addRoute, demand, type HubApp, may, readableTopic } from "./base.js";
+import { addRoute, demand, demandOpen, type HubApp, may, readableTopic } from "./base.js";
 import { Count } from "./positions.js";
 
 const Topic = z.object({ topic: z.string() });
@@ -133,7 +133,12 @@ function settlingRoutes(app: HubApp, hub: HubContext): void {
         return c.json({ job } as object, 202);
       }
       const signal = AbortSignal.any([c.req.raw.signal, hub.closing]);
-      return c.json(await redrive(bus, { ...options, topic, actor, signal }));
+      const done = await redrive(bus, { ...options, topic, actor, signal });
+      demandOpen(
+        hub,
+        body.dryRun ? "not all letters were looked at" : `${done.redriven} letters were redriven`,
+      );
+      return c.json(done);
     },
   );
   addRoute(

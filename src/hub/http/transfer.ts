@@ -6,7 +6,15 @@ import { exportEvents } from "../../project/export-events.js";
 import { type CopyOptions, replay } from "../../project/replay.js";
 import type { HubContext } from "../context.js";
 import { HubError } from "../problem.js";
-import { addRoute, demand, demandFor, type HubApp, type HubRequest, readableTopic } from "./base.js";
+import {
+  addRoute,
+  demand,
+  demandFor,
+  demandOpen,
+  type HubApp,
+  type HubRequest,
+  readableTopic,
+} from "./base.js";
 import { mediaType } from "./body.js";
 import {
   Count,
@@ -230,6 +238,8 @@ async function copy(
       details: { ...details, to: options.to },
     });
   }
+  if (!copied.complete)
+    demandOpen(hub, options.dryRun ? "not all events were looked at" : `${copied.events} events were copied`);
   return copied;
 }
 
