@@ -10,7 +10,6 @@ import { CliError, exitCodeOf } from "../exit.js";
 import { EXIT } from "../exit-codes.js";
 import { newCommand } from "../own-command.js";
 import { perform, type Session, withConnection } from "../session.js";
-import { warn } from "../troubles.js";
 
 interface TailOptions {
   readonly from: Place;
@@ -40,11 +39,11 @@ export function tailCommand(): Command {
 }
 
 async function tail(session: Session<TailOptions>, topic: string): Promise<void> {
-  const { out, options, signal } = session;
+  const { out, options } = session;
   const backend = await session.connect();
   const limit = options.limit ?? Number.POSITIVE_INFINITY;
   let seen = 0;
-  for await (const data of events(backend, topic, options, signal)) {
+  for await (const data of events(backend, topic, session)) {
     out.line(out.json ? data : eventLine(JSON.parse(data) as EventRecord, terminalColumns()));
     if (++seen >= limit) return;
   }
@@ -54,8 +53,7 @@ async function tail(session: Session<TailOptions>, topic: string): Promise<void>
 async function* events(
   backend: Backend,
   topic: string,
-  { from, key, partition }: TailOptions,
-  signal: AbortSignal,
+  { out, options: { from, key, partition }, signal }: Session<TailOptions>,
 ): AsyncGenerator<string> {
   let cursor: string | undefined;
   let isAway = false;
@@ -67,7 +65,7 @@ async function* events(
         query,
         cursor === undefined ? {} : { "Last-Event-ID": cursor },
       );
-      if (isAway) warn(`${backend.name} is back`);
+      if (isAway) out.note(`${backend.name} is back`);
       isAway = false;
       // A read that is still under way is ended by the same signal: the connection listens to it.
       yield* eventsOf(body, (id) => {
@@ -75,7 +73,7 @@ async function* events(
       });
     } catch (error) {
       if (!signal.aborted && (cursor === undefined || isForGood(error))) throw error;
-      if (!signal.aborted && !isAway) warn(`${backend.name} is gone; tail goes on once it is back`);
+      if (!signal.aborted && !isAway) out.note(`${backend.name} is gone; tail goes on once it is back`);
       isAway = true;
     }
     await pause(systemClock, RECONNECT_MS, signal);

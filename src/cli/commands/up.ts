@@ -137,7 +137,8 @@ async function listen(
       auth: { tokens: { [token]: { scopes: ["*:*"], subject: "admin" } } },
     });
   } catch (error) {
-    throw failure("STORE_UNAVAILABLE", BusError.from(error).message, {
+    const { code, message } = BusError.from(error);
+    throw failure(code, message, {
       cause: error,
       hint: "choose another port: PROMETHEAN_PORT=<port>, or PROMETHEAN_PORT=0 for any free one",
     });

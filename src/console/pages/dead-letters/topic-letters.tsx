@@ -73,7 +73,7 @@ export function TopicLetters({ topic }: { readonly topic: string }) {
           <LetterBar
             status={status}
             order={order}
-            shown={`${count(items.length)}${isAll ? "" : " and more"} shown`}
+            shown={live.data === undefined ? "" : `${count(items.length)}${isAll ? "" : " and more"} shown`}
           />
           <Loaded live={live} rows={8}>
             {() => (
