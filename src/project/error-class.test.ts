@@ -1,4 +1,8 @@
 import { expect, it } from "vitest";
+import { createBus } from "../bus/create-bus.js";
+import { Fatal } from "../model/errors.js";
+import { memoryStore } from "../stores/memory/index.js";
+import { summarizeDeadLetters } from "./dead-letters.js";
 import { errorClass } from "./error-class.js";
 
 const classOf = (message: string): string => errorClass({ message, code: "HANDLER_FAILED" });
@@ -38,4 +42,25 @@ it("errors with another code are of another class", () => {
 it("a class is short however long and odd the message", () => {
   for (const odd of ["'", '"', "a1-", "'a", "@", "\\", "#-"])
     expect(classOf(odd.repeat(100_000)).length).toBeLessThan(200);
+});
+
+it("of letters that failed alike, the summary counts one class and shows the last message", async () => {
+  const bus = await createBus({ store: memoryStore(), onTrouble: () => undefined });
+  try {
+    const refuse = ({ payload }: { payload: unknown }): never => {
+      throw new Fatal(`no order ORD-${payload}`);
+    };
+    await bus.subscribe("orders", "mailer", refuse, { from: "earliest" });
+    for (const name of ["7A", "8C1", "9"]) {
+      await bus.publish("orders", name, { key: "k" });
+      await expect.poll(async () => (await bus.admin.lag({ topic: "orders" }))[0]?.lag).toBe(0);
+    }
+    const name = "HANDLER_FAILED: no order ORD-#";
+    expect(await summarizeDeadLetters(bus, "orders")).toMatchObject({
+      byErrorClass: { [name]: 3 },
+      errorExamples: { [name]: "no order ORD-9" },
+    });
+  } finally {
+    await bus.close();
+  }
 });

@@ -58,9 +58,9 @@ const LINK = /(http:\/\/127\.0\.0\.1:\d+)\/#token=(\S+)/;
 const LINE = /^\S+Z (\d+) processes, \d+ stale; ([\d,]+) events published, ([\d,]+) delivered, lag \d+/m;
 const SUMMARY = /^Stopped after .+: \d+ processes, [\d,]+ events published, [\d,]+ delivered, lag \d+\.\r?$/m;
 
-async function failure(env: Record<string, string>): Promise<string> {
+async function failure(env: Record<string, string>, code = 1): Promise<string> {
   const { said, ended } = run(process.execPath, [program], env);
-  expect(await ended).toBe(1);
+  expect(await ended).toBe(code);
   const words = said.err
     .split("\n")
     .filter((text) => !text.startsWith("Building"))
@@ -134,7 +134,7 @@ describe("npm start", () => {
     await once(other, "listening");
     const { port } = other.address() as { port: number };
     try {
-      const words = await failure({ PROMETHEAN_PORT: String(port) });
+      const words = await failure({ PROMETHEAN_PORT: String(port) }, 2);
       expect(words).toContain(`port ${port} on 127.0.0.1 is taken`);
       expect(words).toContain("PROMETHEAN_PORT=0");
     } finally {
