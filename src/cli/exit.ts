@@ -68,6 +68,11 @@ export function exitCodeOf(error: unknown): number {
   return BY_CODE[codeOf(error)] ?? EXIT.failure;
 }
 
+/** Whether a hub that failed like this may be back: one that refuses does so again. */
+export function mayComeBack(error: unknown): boolean {
+  return error instanceof CliError && exitCodeOf(error) === EXIT.failure;
+}
+
 /** What stderr gets: a sentence, a way out if there is one, never a stack. */
 export function failureText(error: unknown, o: { readonly json: boolean }): string {
   const message = describeThrown(error);

@@ -106,6 +106,30 @@ it("tail says that its hub is gone, and that it is back", async () => {
   expect((await running.ended).code).toBe(130);
 });
 
+it("lag --watch says so, too, and goes on; what a hub refuses ends it", async () => {
+  const lag: Answer = (_, response) =>
+    json(response, { lag: 2, lagSeconds: 1, drainSeconds: null, groups: [] });
+  const first = await listening(lag);
+  const watching = start(["lag", "--watch", "--every", "1s", "--url", first.url]);
+  const looks = (): number => watching.err.split("There are no groups yet.").length;
+  await eventually(() => looks() > 1, "the first look");
+  first.server.close().closeAllConnections();
+  await eventually(() => watching.err.includes(`${first.url} is gone`), "it says so");
+  const before = looks();
+  const again = await listening(lag, first.port);
+  await eventually(() => looks() > before, "it goes on");
+  expect(watching.err.match(/is gone/g)).toHaveLength(1);
+  expect(watching.err).toContain(`${first.url} is back`);
+  again.server.close().closeAllConnections();
+  await listening((_, response) => {
+    response.statusCode = 401;
+    json(response, { code: "UNAUTHENTICATED", detail: "a valid token is needed" });
+  }, first.port);
+  const { code, err } = await watching.ended;
+  expect(code).toBe(4);
+  expect(err).toContain("a valid token is needed");
+});
+
 it("a redrive that ends early because its hub goes down is no success", async () => {
   const f = await hubFixture();
   hubs.push(f);

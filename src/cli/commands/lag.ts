@@ -4,6 +4,7 @@ import type { GroupLag } from "../../bus/admin.js";
 import { pause, systemClock } from "../../model/clock.js";
 import { positiveSpan } from "../arguments.js";
 import type { Backend } from "../backend.js";
+import { mayComeBack } from "../exit.js";
 import { tableLines } from "../output.js";
 import { newCommand } from "../own-command.js";
 import { count, duration } from "../quantities.js";
@@ -44,19 +45,33 @@ async function lag(session: Session<LagOptions>): Promise<void> {
   const screen = isScreen() && !session.out.json ? new Screen(process.stdout) : undefined;
   screen?.enter();
   try {
-    while (!session.signal.aborted) {
-      const now = await ask(session, backend);
-      if (screen === undefined) print(session, now);
-      else
-        screen.drawFitting([
-          `${backend.name}  every ${duration(session.options.every)}  ${total(now)}`,
-          "",
-          ...lines(now),
-        ]);
-      await pause(systemClock, session.options.every, session.signal);
-    }
+    await watch(session, backend, screen);
   } finally {
     screen?.leave();
+  }
+}
+
+/** Also while the hub is away, if it has answered once. */
+async function watch(session: Session<LagOptions>, backend: Backend, screen?: Screen): Promise<void> {
+  const { out, options, signal } = session;
+  const head = `${backend.name}  every ${duration(options.every)}`;
+  let known: Lag | undefined;
+  let isAway = false;
+  while (!signal.aborted) {
+    try {
+      known = await ask(session, backend);
+      if (isAway && screen === undefined) out.note(`${backend.name} is back`);
+      isAway = false;
+      if (screen === undefined) print(session, known);
+      else screen.drawFitting([`${head}  ${total(known)}`, "", ...lines(known)]);
+    } catch (error) {
+      if (!signal.aborted && (known === undefined || !mayComeBack(error))) throw error;
+      const gone = `${backend.name} is gone; lag goes on once it is back`;
+      if (screen !== undefined && known !== undefined) screen.drawFitting([gone, "", ...lines(known)]);
+      else if (!signal.aborted && !isAway) out.note(gone);
+      isAway = true;
+    }
+    await pause(systemClock, options.every, signal);
   }
 }
 

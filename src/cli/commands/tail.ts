@@ -6,8 +6,7 @@ import type { EventRecord } from "../../model/event.js";
 import { PLACES, type Place, place, placeText, wholeNumber } from "../arguments.js";
 import type { Backend } from "../backend.js";
 import { eventLine, terminalColumns } from "../event-line.js";
-import { CliError, exitCodeOf } from "../exit.js";
-import { EXIT } from "../exit-codes.js";
+import { mayComeBack } from "../exit.js";
 import { newCommand } from "../own-command.js";
 import { perform, type Session, withConnection } from "../session.js";
 
@@ -72,17 +71,12 @@ async function* events(
         cursor = id;
       });
     } catch (error) {
-      if (!signal.aborted && (cursor === undefined || isForGood(error))) throw error;
+      if (!signal.aborted && (cursor === undefined || !mayComeBack(error))) throw error;
       if (!signal.aborted && !isAway) out.note(`${backend.name} is gone; tail goes on once it is back`);
       isAway = true;
     }
     await pause(systemClock, RECONNECT_MS, signal);
   }
-}
-
-/** A hub that is away comes back; one that refuses does so again. */
-function isForGood(error: unknown): boolean {
-  return error instanceof CliError && exitCodeOf(error) !== EXIT.failure;
 }
 
 async function* eventsOf(
