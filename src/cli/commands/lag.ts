@@ -2,6 +2,7 @@
 import { type Command, Option } from "commander";
 import type { GroupLag } from "../../bus/admin.js";
 import { pause, systemClock } from "../../model/clock.js";
+import { Absence } from "../absence.js";
 import { positiveSpan } from "../arguments.js";
 import type { Backend } from "../backend.js";
 import { mayComeBack } from "../exit.js";
@@ -56,20 +57,18 @@ async function watch(session: Session<LagOptions>, backend: Backend, screen?: Sc
   const { out, options, signal } = session;
   const head = `${backend.name}  every ${duration(options.every)}`;
   let known: Lag | undefined;
-  let isAway = false;
+  const absence = new Absence(out, backend.name, "lag");
   while (!signal.aborted) {
     try {
       known = await ask(session, backend);
-      if (isAway && screen === undefined) out.note(`${backend.name} is back`);
-      isAway = false;
+      absence.over();
       if (screen === undefined) print(session, known);
       else screen.drawFitting([`${head}  ${total(known)}`, "", ...lines(known)]);
     } catch (error) {
       if (!signal.aborted && (known === undefined || !mayComeBack(error))) throw error;
-      const gone = `${backend.name} is gone; lag goes on once it is back`;
-      if (screen !== undefined && known !== undefined) screen.drawFitting([gone, "", ...lines(known)]);
-      else if (!signal.aborted && !isAway) out.note(gone);
-      isAway = true;
+      if (screen !== undefined && known !== undefined)
+        screen.drawFitting([absence.words, "", ...lines(known)]);
+      else if (!signal.aborted) absence.tell();
     }
     await pause(systemClock, options.every, signal);
   }

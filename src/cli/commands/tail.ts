@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import { EventLines } from "../../client/event-lines.js";
 import { pause, systemClock } from "../../model/clock.js";
 import type { EventRecord } from "../../model/event.js";
+import { Absence } from "../absence.js";
 import { PLACES, type Place, place, placeText, wholeNumber } from "../arguments.js";
 import type { Backend } from "../backend.js";
 import { eventLine, terminalColumns } from "../event-line.js";
@@ -55,7 +56,7 @@ async function* events(
   { out, options: { from, key, partition }, signal }: Session<TailOptions>,
 ): AsyncGenerator<string> {
   let cursor: string | undefined;
-  let isAway = false;
+  const absence = new Absence(out, backend.name, "tail");
   while (!signal.aborted) {
     try {
       const query = { topic, from: placeText(from), key, partition };
@@ -64,16 +65,14 @@ async function* events(
         query,
         cursor === undefined ? {} : { "Last-Event-ID": cursor },
       );
-      if (isAway) out.note(`${backend.name} is back`);
-      isAway = false;
+      absence.over();
       // A read that is still under way is ended by the same signal: the connection listens to it.
       yield* eventsOf(body, (id) => {
         cursor = id;
       });
     } catch (error) {
       if (!signal.aborted && (cursor === undefined || !mayComeBack(error))) throw error;
-      if (!signal.aborted && !isAway) out.note(`${backend.name} is gone; tail goes on once it is back`);
-      isAway = true;
+      if (!signal.aborted) absence.tell();
     }
     await pause(systemClock, RECONNECT_MS, signal);
   }

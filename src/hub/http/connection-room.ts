@@ -2,10 +2,11 @@
  * How many connections a hub takes over HTTP (P13), whatever they do: ask, stream, wait for their next request, or say nothing.
  * Those that became WebSockets are counted elsewhere. Time-outs see to it that none stays for nothing.
  */
-import { type Server, type ServerResponse, STATUS_CODES } from "node:http";
+import { type Server, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import { HubError } from "../problem.js";
 import { answerOf } from "./answers.js";
+import { openAnswer } from "./open-answer.js";
 
 export interface RoomOptions {
   readonly max: number;
@@ -55,8 +56,7 @@ export function tooSlow(): HubError {
 /** What is no HTTP, or too much of it, is told as any other fault, unless an answer is on its way already. */
 export function refuseUnreadable(server: Server): void {
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
-    const { _httpMessage: open } = socket as { _httpMessage?: ServerResponse | null };
-    if (!socket.writable || error.code === "ECONNRESET" || open?.headersSent) socket.destroy();
+    if (!socket.writable || error.code === "ECONNRESET" || openAnswer(socket)?.headersSent) socket.destroy();
     else refuse(socket, faultOf(error.code));
   });
 }

@@ -3,8 +3,9 @@
  * pass such an offer over (RFC 9110, 7.8), but once somebody listens for upgrades Node hands all of them over, unanswered. So their
  * bytes are put together anew, less the offer, for a server to read as those of any request.
  */
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
+import { openAnswer } from "./open-answer.js";
 
 /** Only these are for `ws`. */
 export function offersWebSocket({ headers }: Pick<IncomingMessage, "headers">): boolean {
@@ -41,10 +42,9 @@ function withoutNames(connection: string): string {
 /** When what came before on this connection is answered; false if it is gone by then. */
 export async function allAnswered(socket: Socket): Promise<boolean> {
   for (;;) {
-    // Node's word for what it writes there now; the next one takes its place before it closes.
-    const { _httpMessage: open } = socket as { _httpMessage?: ServerResponse | null };
     if (socket.destroyed || !socket.writable) return false;
-    if (open === null || open === undefined) return true;
+    const open = openAnswer(socket);
+    if (open === undefined) return true;
     await new Promise((resolve) => open.once("close", resolve));
   }
 }
