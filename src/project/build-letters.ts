@@ -5,7 +5,7 @@
 import { deadLetterId } from "../model/derived-id.js";
 import type { Seq } from "../model/event.js";
 import { deadLetterTopic } from "../model/topic.js";
-import { type Letter, settleLetters } from "./dead-letters.js";
+import { inLots, type Letter, settleLetters } from "./dead-letters.js";
 import type { Host } from "./host.js";
 import { lettersBehind, outcomesView } from "./letter-reading.js";
 
@@ -44,10 +44,16 @@ export class BuildLetters {
   }
 
   async discard(): Promise<void> {
-    for await (const letter of this.#all())
-      await settleLetters(this.#host, this.#topic, [
-        { letter, status: "discarded", outcome: `${this.#group} fed a build that was not put in use` },
-      ]);
+    const fate = {
+      status: "discarded",
+      outcome: `${this.#group} fed a build that was not put in use`,
+    } as const;
+    for await (const letters of inLots(this.#all()))
+      await settleLetters(
+        this.#host,
+        this.#topic,
+        letters.map((letter) => ({ letter, ...fate })),
+      );
   }
 
   async *#all(): AsyncGenerator<Letter> {

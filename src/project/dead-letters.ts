@@ -150,7 +150,8 @@ export async function discardDeadLetters(host: Host, of: TopicRef, query: Discar
   return discarded;
 }
 
-async function* inLots(letters: AsyncIterable<Letter>): AsyncGenerator<readonly Letter[]> {
+/** As many as one write takes at a time. */
+export async function* inLots(letters: AsyncIterable<Letter>): AsyncGenerator<readonly Letter[]> {
   let lot: Letter[] = [];
   for await (const letter of letters) {
     lot.push(letter);
