@@ -4,6 +4,7 @@ import type { Bus } from "../bus/bus.js";
 import { createBus } from "../bus/create-bus.js";
 import { BusError } from "../model/errors.js";
 import { ManualClock } from "../model/manual-clock.js";
+import { TaskBoard } from "../model/task.js";
 import type { Registry } from "../ports/registry.js";
 import type { Store } from "../ports/store.js";
 import { memoryStore } from "../stores/memory/index.js";
@@ -28,7 +29,12 @@ describe("schemas that are kept up to date", () => {
   it("know what another process registered within the time they are given, and not before they look", async () => {
     const schemas = await openSchemas(bus, { everyMs: 1_000 });
     const checked = withSchemaValidation(bus, schemas);
-    const elsewhere = await StoredSchemaRegistry.open(store.registry);
+    const { registry } = store;
+    const another = {
+      schemas: (name?: string) => registry.schemas(name),
+      putSchema: (...args: Parameters<Registry["putSchema"]>) => registry.putSchema(...args),
+    };
+    const elsewhere = await StoredSchemaRegistry.open(another as Registry);
     await elsewhere.register({ topic, version: 1, schema: V1 });
     await clock.advance(999);
     expect(schemas.latest(topic)).toBeUndefined();
@@ -43,6 +49,44 @@ describe("schemas that are kept up to date", () => {
     expect((await checked.publish(topic, { order: 1, note: "n" })).headers).toEqual({
       "x-schema-version": "2",
     });
+  });
+
+  it("know at once what is registered through the same store, until they end", async () => {
+    const tasks = new TaskBoard();
+    const schemas = await openSchemas({ store, clock, tasks });
+    const checked = withSchemaValidation(bus, schemas);
+    const here = await StoredSchemaRegistry.open(store.registry);
+    await here.register({ topic, version: 1, schema: V1 });
+    await expect(checked.publish(topic, { order: "one" })).rejects.toMatchObject({
+      code: "SCHEMA_VIOLATION",
+    });
+    // Not as one that this process declared: publishers write the newest.
+    await schemas.register({ topic, version: 2, schema: V1.extend({ note: z.string().optional() }) });
+    await here.register({
+      topic,
+      version: 3,
+      schema: V1.extend({ note: z.string().optional(), at: z.number().optional() }),
+    });
+    expect(schemas.versions(topic).map(({ version, declared }) => [version, declared])).toEqual([
+      [1, false],
+      [2, true],
+      [3, false],
+    ]);
+
+    await tasks.stopAll();
+    await here.register({ topic, version: 4, schema: V1 });
+    expect(schemas.latest(topic)?.version).toBe(3);
+  });
+
+  it("hear of a topic that was removed and came back with another schema", async () => {
+    const schemas = await openSchemas(bus);
+    const here = await StoredSchemaRegistry.open(store.registry, { clock });
+    await bus.defineTopic({ name: topic });
+    await here.register({ topic, version: 1, schema: V1 });
+    await bus.admin.removeTopic(topic);
+    await clock.advance(1);
+    await here.register({ topic, version: 1, schema: z.object({ order: z.string() }) });
+    expect(schemas.validate(topic, { order: "one" })?.version).toBe(1);
   });
 
   it("keep what they know while the store is away, and say so", async () => {

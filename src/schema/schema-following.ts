@@ -1,7 +1,7 @@
 /**
  * Schemas of a store as they are now: read when opened, and again every so often, so that a version that another process
- * registers is known here within `everyMs` and the time of one read. Until then this process writes and reads what it
- * knows. While the store is away what is known stays known, and the task says so.
+ * registers is known here within `everyMs` and the time of one read; one that is registered through the same store object is
+ * known at once. Until then this process writes and reads what it knows. While the store is away what is known stays known, and the task says so.
  */
 import { type Clock, pause } from "../model/clock.js";
 import { BusError, describeThrown } from "../model/errors.js";
@@ -60,6 +60,7 @@ class Follower implements Task {
   readonly #following: Following;
   readonly #startedMs: number;
   readonly #over = new AbortController();
+  readonly #unfollow: () => void;
   readonly #running: Promise<void>;
   #state: TaskState = "running";
   #reads = 0;
@@ -71,6 +72,7 @@ class Follower implements Task {
     this.#following = following;
     this.#startedMs = following.clock.now();
     this.handle = { name: KIND, stop: () => this.#stop(), stats: () => ({ reads: this.#reads }) };
+    this.#unfollow = schemas.follow();
     this.#running = this.#run();
   }
 
@@ -109,6 +111,7 @@ class Follower implements Task {
   }
 
   async #stop(): Promise<void> {
+    this.#unfollow();
     this.#over.abort();
     await this.#running;
     this.#state = "stopped";

@@ -14,6 +14,9 @@ import { SchemaVersion } from "./schema-version.js";
 /** Rounds lost to others before it is given up; each one means that somebody else won. */
 const MAX_ROUNDS = 20;
 
+/** Those of this process that follow a store, by its registry: what one registers the others know at once. */
+const following = new WeakMap<Registry, Set<StoredSchemaRegistry>>();
+
 /** What to register when the registry is opened. */
 export interface StoredSchemaOptions {
   /** Registers every version declared here when it opens. */
@@ -50,6 +53,13 @@ export class StoredSchemaRegistry extends SchemaCatalog {
     return opened;
   }
 
+  /** From now on it hears at once of what is registered in this process. The answer ends that. */
+  follow(): () => void {
+    const others = following.get(this.#registry) ?? new Set();
+    following.set(this.#registry, others.add(this));
+    return () => others.delete(this);
+  }
+
   /** As SchemaRegistry.register; resolves when the version is stored. */
   async register<T>(schema: TopicSchema<T>): Promise<SchemaVersion> {
     const wanted = schema as TopicSchema;
@@ -68,8 +78,10 @@ export class StoredSchemaRegistry extends SchemaCatalog {
 
   /** False: somebody else registered a version first. */
   async #put(version: SchemaVersion, expectedLatest: number): Promise<boolean> {
+    const entry = version.toEntry(this.#clock.now());
     try {
-      await this.#registry.putSchema(version.toEntry(this.#clock.now()), { expectedLatest });
+      await this.#registry.putSchema(entry, { expectedLatest });
+      for (const other of following.get(this.#registry) ?? []) if (other !== this) other.#hear(entry);
       return true;
     } catch (error) {
       if (BusError.is(error, "SCHEMA_CONFLICT")) return false;
@@ -102,6 +114,13 @@ export class StoredSchemaRegistry extends SchemaCatalog {
   #isSame(version: SchemaVersion, entry: SchemaEntry | undefined): boolean {
     const foundMs = this.#found.get(version);
     return entry !== undefined && (foundMs === undefined || foundMs === entry.createdMs);
+  }
+
+  #hear(entry: SchemaEntry): void {
+    const known = this.get(entry.topic, entry.version);
+    if (known !== undefined && this.#isSame(known, entry)) return;
+    if (known !== undefined) this.forget(known);
+    this.#take(entry);
   }
 
   #take(entry: SchemaEntry): void {
