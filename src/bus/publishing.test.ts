@@ -264,6 +264,8 @@ describe("what is refused", () => {
       { ts: -1 },
       { ts: "now" },
       { ts: Number.NaN },
+      { ts: 8.64e15 + 1 },
+      { ts: new Date() },
       { headers: "h" },
       { headers: { h: 1 } },
       { headers: null },

@@ -7,6 +7,8 @@ import { boundedBody, JsonBody, type JsonLimits, jsonBody, jsonBodyOf } from "..
 import type { Limits } from "../model/limits.js";
 import { REDRIVE_GROUP_HEADER } from "../model/topic.js";
 
+/** The last moment that a Date can be: nobody could show a later one. */
+const MAX_TS = 8.64e15;
 const KNOWN = new Set(["id", "ts", "key", "headers", "tags", "caused_by", "sid", "partition", "payload"]);
 
 /** Names and numbers, a group, two ids, each as long as it may be. */
@@ -112,8 +114,11 @@ export function checkPublishOptions(options: PublishOptions, limits: Limits): vo
   const { id, ts, key } = options;
   if (id !== undefined) checkText("id", id, limits.maxIdBytes, 1);
   if (key !== undefined) checkKey(key, limits);
-  if (ts !== undefined && !(Number.isFinite(ts) && ts >= 0)) {
-    throw new BusError("INVALID_OPTION", "ts must be milliseconds since the epoch, 0 or more");
+  if (ts !== undefined && !(typeof ts === "number" && ts >= 0 && ts <= MAX_TS)) {
+    throw new BusError(
+      "INVALID_OPTION",
+      "ts must be a time in milliseconds since the epoch, such as Date.now()",
+    );
   }
 }
 
