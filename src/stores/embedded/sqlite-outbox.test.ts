@@ -100,6 +100,26 @@ describe.each(await openers())("SqliteOutbox on a handle of %s", (_, open) => {
     expect(() => void outbox.add(entry("b", { payload: () => 1 }))).toThrow("no JSON form");
   });
 
+  it("is counted by its indexes: the caller's event loop waits, however many entries are kept", async () => {
+    const asked: string[] = [];
+    const noting: SqliteHandle = {
+      exec: (text) => db.exec(text),
+      prepare: (text) => {
+        asked.push(text);
+        return db.prepare(text);
+      },
+    };
+    await new SqliteOutbox(noting).stats();
+    const steps = asked.flatMap(
+      (text) => db.prepare(`EXPLAIN QUERY PLAN ${text}`).all() as { detail: string }[],
+    );
+    const scans = steps
+      .map(({ detail }) => detail)
+      .filter((detail) => /^SCAN promethean_outbox\b/.test(detail));
+    expect(scans).not.toEqual([]);
+    for (const scan of scans) expect(scan).toMatch(/USING (COVERING )?INDEX/);
+  });
+
   it("P10: order per key holds across claims, retries and dead entries", async () => {
     for (const id of ["k1", "k2", "x1", "k3"]) {
       void outbox.add(entry(id, { key: id.slice(0, 1) }), { nowMs: 1 });

@@ -10,7 +10,7 @@ import type { OutboxDocument, Text } from "./collections.js";
 import { SEES_ITS_WRITES } from "./cursor-commits.js";
 import { entryOf, IS_DUE, IS_NOT_DUE, inMs, isBefore } from "./outbox-document.js";
 
-export type UnsentStatus = Exclude<OutboxStatus, "sent">;
+type UnsentStatus = Exclude<OutboxStatus, "sent">;
 export const UNSENT: readonly UnsentStatus[] = ["pending", "claimed", "dead"];
 export const IN_ORDER = { at: 1, nth: 1 } as const;
 /** Said where the server might go through all that others have claimed, or that waits, instead. */

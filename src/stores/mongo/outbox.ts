@@ -22,7 +22,7 @@ import { bsonText } from "./bson-json.js";
 import { ensureOutboxIndexes, type OutboxDocument } from "./collections.js";
 import { freeEndedSockets } from "./ended-sockets.js";
 import { Gate } from "./gate.js";
-import { IN_ORDER, OutboxClaims, UNSENT, type UnsentStatus } from "./outbox-claims.js";
+import { IN_ORDER, OutboxClaims, UNSENT } from "./outbox-claims.js";
 import {
   entryFields,
   IS_DUE,
@@ -184,23 +184,23 @@ export class MongoOutbox implements OutboxStore {
     });
   }
 
+  /** By their index alone: however many there are, no more than one of each kind is read. */
   stats(): Promise<OutboxStats> {
     return this.#gate.read(async () => {
-      const unsent = this.#rows
-        .aggregate<{ _id: UnsentStatus; count: number; oldestMs: number }>([
-          { $match: { status: { $in: UNSENT } } },
-          { $group: { _id: "$status", count: { $sum: 1 }, oldestMs: { $min: "$addedMs" } } },
-        ])
-        .toArray();
-      // Those that were sent are by far the most: their index counts them.
-      const [groups, sent] = await Promise.all([unsent, this.#rows.countDocuments({ status: "sent" })]);
-      const counts = { pending: 0, claimed: 0, sent, dead: 0 };
-      let oldestMs: number | null = null;
-      for (const group of groups) {
-        counts[group._id] = group.count;
-        oldestMs = Math.min(oldestMs ?? group.oldestMs, group.oldestMs);
-      }
-      return { ...counts, oldestMs };
+      const count = (status: OutboxStatus): Promise<number> => this.#rows.countDocuments({ status });
+      const addedMs = (status: OutboxStatus): Promise<number | undefined> =>
+        this.#rows
+          .findOne({ status }, { sort: IN_ORDER, projection: { addedMs: 1 } })
+          .then((first) => first?.addedMs);
+      const [pending, claimed, sent, dead, ...oldest] = await Promise.all([
+        count("pending"),
+        count("claimed"),
+        count("sent"),
+        count("dead"),
+        ...UNSENT.map(addedMs),
+      ]);
+      const oldestMs = Math.min(...oldest.map((ms) => ms ?? Number.POSITIVE_INFINITY));
+      return { pending, claimed, sent, dead, oldestMs: Number.isFinite(oldestMs) ? oldestMs : null };
     });
   }
 

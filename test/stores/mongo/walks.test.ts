@@ -119,8 +119,13 @@ describe("a view that is read from the other end of an index", () => {
 });
 
 describe("an outbox with many entries that were sent", () => {
-  async function sendMany({ outbox }: Store): Promise<void> {
+  async function addMany({ outbox }: Store): Promise<void> {
     for (let i = 0; i < MANY; i++) await outbox.add({ id: `e${i}`, topic: "orders", payload: i });
+  }
+
+  async function sendMany(to: Store): Promise<void> {
+    const { outbox } = to;
+    await addMany(to);
     const claims = await outbox.claimBatch(MANY - 1);
     await Promise.all(claims.map(({ id, token }) => outbox.markSent(id, token)));
   }
@@ -130,6 +135,14 @@ describe("an outbox with many entries that were sent", () => {
     const count = async (): Promise<void> => {
       const { sent, pending } = await store.outbox.stats();
       expect({ sent, pending }).toEqual({ sent: MANY - 1, pending: 1 });
+    };
+    expect(await mostExamined("outbox", count)).toBeLessThan(FEW);
+  });
+
+  it("is counted without a look at those that wait", async () => {
+    await addMany(store);
+    const count = async (): Promise<void> => {
+      expect((await store.outbox.stats()).pending).toBe(MANY);
     };
     expect(await mostExamined("outbox", count)).toBeLessThan(FEW);
   });
