@@ -199,10 +199,13 @@ export class OutboxTable {
     return { ...counts, oldestMs };
   }
 
+  /** Those that were sent are passed by in the index, however many are kept. */
   list({ status, limit }: { status: OutboxStatus; limit: number }): OutboxRow[] {
+    const unsent = status === "sent" ? "" : "status <> 'sent' AND";
     return this.#sql
       .all(
-        `SELECT entry, failures, error, added_ms FROM promethean_outbox WHERE status = ? ORDER BY number LIMIT ?`,
+        `SELECT entry, failures, error, added_ms FROM promethean_outbox WHERE ${unsent} status = ?
+         ORDER BY number LIMIT ?`,
         [status, limit],
       )
       .map(([entry, failures, error, addedMs]) => ({

@@ -100,7 +100,7 @@ describe.each(await openers())("SqliteOutbox on a handle of %s", (_, open) => {
     expect(() => void outbox.add(entry("b", { payload: () => 1 }))).toThrow("no JSON form");
   });
 
-  it("is counted by its indexes: the caller's event loop waits, however many entries are kept", async () => {
+  it("is counted and listed by its indexes: the caller's event loop waits, however many entries are kept", async () => {
     const asked: string[] = [];
     const noting: SqliteHandle = {
       exec: (text) => db.exec(text),
@@ -109,7 +109,9 @@ describe.each(await openers())("SqliteOutbox on a handle of %s", (_, open) => {
         return db.prepare(text);
       },
     };
-    await new SqliteOutbox(noting).stats();
+    const noted = new SqliteOutbox(noting);
+    await noted.stats();
+    for (const status of ["pending", "claimed", "dead"] as const) await noted.list({ status });
     const steps = asked.flatMap(
       (text) => db.prepare(`EXPLAIN QUERY PLAN ${text}`).all() as { detail: string }[],
     );
