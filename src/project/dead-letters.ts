@@ -12,7 +12,8 @@ import { type Redriven, redriveHeaders, withoutRedrive } from "../model/redrive.
 import { checkTopicName, deadLetterTopic, type TopicRef, topicName } from "../model/topic.js";
 import { Chains, endOf, heldKeys } from "./held-letters.js";
 import { checkHost, type Host } from "./host.js";
-import { letterAt, lettersBehind, newestLetters, outcomesView } from "./letter-reading.js";
+import { letterAt, lettersBehind, lettersUnder, newestLetters, outcomesView } from "./letter-reading.js";
+import { LetterTally } from "./letter-tally.js";
 import { checkFunctions } from "./option-checks.js";
 
 export type LetterStatus = "open" | "redriven" | "discarded";
@@ -83,32 +84,24 @@ export async function* deadLetters(
 }
 
 async function* fitting(host: Host, topic: string, query: LetterQuery): AsyncGenerator<Letter> {
-  const letters = query.newestFirst ? newestLetters(host, topic) : lettersBehind(host, topic, new Map());
-  for await (const letter of letters) if (fits(letter, query)) yield letter;
+  for await (const letter of letters(host, topic, query)) if (fits(letter, query)) yield letter;
+}
+
+/** In the order that is wanted; of those that are named by id, no others. */
+function letters(
+  host: Host,
+  topic: string,
+  { ids, newestFirst = false }: LetterQuery,
+): AsyncGenerator<Letter> {
+  if (ids !== undefined) return lettersUnder(host, topic, ids, newestFirst);
+  return newestFirst ? newestLetters(host, topic) : lettersBehind(host, topic, new Map());
 }
 
 /** How many there are, of which kinds. NOT_FOUND if there is no such topic. */
 export async function summarizeDeadLetters(host: Host, topic: TopicRef): Promise<LetterSummary> {
-  const counts = { open: 0, redriven: 0, discarded: 0 };
-  const byErrorClass = new Map<string, number>();
-  const newest = new Map<string, Letter>();
-  const byGroup = new Map<string, number>();
-  const byKey = new Map<string, number>();
-  for await (const letter of deadLetters(host, topic, { status: "any" })) {
-    counts[letter.status]++;
-    if (letter.status !== "open") continue;
-    count(byErrorClass, letter.errorClass);
-    if (letter.ts >= (newest.get(letter.errorClass)?.ts ?? 0)) newest.set(letter.errorClass, letter);
-    count(byGroup, letter.origin.group);
-    if (letter.key !== undefined) count(byKey, letter.key);
-  }
-  return {
-    ...counts,
-    byErrorClass: Object.fromEntries(byErrorClass),
-    errorExamples: Object.fromEntries([...newest].map(([name, { error }]) => [name, error.message])),
-    byGroup: Object.fromEntries(byGroup),
-    byKey: Object.fromEntries(byKey),
-  };
+  const tally = new LetterTally();
+  for await (const letter of deadLetters(host, topic, { status: "any" })) tally.add(letter);
+  return tally.summary();
 }
 
 /** NOT_FOUND if the store knows neither the topic nor dead letters of it: that nothing was done would hide a misspelt name. */
@@ -212,18 +205,14 @@ export async function settleLetters(host: Host, topic: string, settled: readonly
   await host.store.documents.write(outcomesView(topic), writes);
 }
 
-export function fits(letter: Letter, query: LetterQuery): boolean {
+/** But for its id. */
+export function fits(letter: Letter, query: Omit<LetterQuery, "ids">): boolean {
   const { status = "open" } = query;
   return (
     (status === "any" || letter.status === status) &&
     (query.group === undefined || letter.origin.group === query.group) &&
     (query.key === undefined || letter.key === query.key) &&
     (query.errorClass === undefined || letter.errorClass === query.errorClass) &&
-    (query.ids === undefined || query.ids.includes(letter.id)) &&
     (query.filter?.(letter) ?? true)
   );
-}
-
-function count(counts: Map<string, number>, name: string): void {
-  counts.set(name, (counts.get(name) ?? 0) + 1);
 }

@@ -1,9 +1,10 @@
 /**
- * Reads letters out of a dead-letter topic, each with what became of it: from the oldest on, partition by partition, or from
- * the newest back, whichever partition that is in. Page by page, so that memory stays flat.
+ * Reads letters out of a dead-letter topic, each with what became of it: from the oldest on, partition by partition, from the
+ * newest back, whichever partition that is in, or by id. Page by page, so that memory stays flat.
  */
 import type { DeadLetter } from "../model/dead-letter.js";
 import type { Seq, StoredEvent } from "../model/event.js";
+import { mapInTurns } from "../model/map-in-turns.js";
 import { hash64 } from "../model/partition.js";
 import { deadLetterTopic } from "../model/topic.js";
 import type { Documents, ViewDocument } from "../ports/documents.js";
@@ -14,7 +15,7 @@ import { scanPages } from "./log-scan.js";
 
 const PAGE = 200;
 
-/** All letters behind these places, by partition; the places move on with them. */
+/** All letters behind these places, by partition; the places move on with the pages that are read. */
 export async function* lettersBehind(
   host: Host,
   topic: string,
@@ -24,30 +25,61 @@ export async function* lettersBehind(
   const { log, registry } = host.store;
   if ((await registry.topic(name)) === null) return;
   for (const { partition, head } of await log.heads(name)) {
-    for (let after = places.get(partition) ?? 0; after < head; ) {
-      const page = await log.read(name, partition, { after, limit: PAGE });
-      after = Math.max(page.through, after + 1);
-      places.set(partition, after);
+    const unread = { topic: name, partition, after: places.get(partition) ?? 0, through: head };
+    for await (const page of scanPages(log, unread, { pageSize: PAGE })) {
+      places.set(partition, page.through);
       for (const letter of await lettersOf(host, topic, page.events)) yield await completed(host, letter);
     }
   }
 }
 
-/** All letters by the time at which they were given up, the newest first. */
-export async function* newestLetters(host: Host, topic: string): AsyncGenerator<Letter> {
+/**
+ * All letters by the time at which they were given up, the newest first: those before these places, which move with each letter. A
+ * partition without a place is read from its end.
+ */
+export async function* newestLetters(
+  host: Host,
+  topic: string,
+  places = new Map<number, Seq>(),
+): AsyncGenerator<Letter> {
   const name = deadLetterTopic(topic);
   const { log, registry } = host.store;
   if ((await registry.topic(name)) === null) return;
-  const walks = (await log.heads(name)).map(({ partition, low, head }) =>
-    backwards(host, topic, { partition, low, head }),
-  );
+  const walks = (await log.heads(name)).map(({ partition, low, head }) => {
+    const before = Math.min(places.get(partition) ?? head + 1, head + 1);
+    places.set(partition, before);
+    return backwards(host, topic, { partition, low, head: before - 1 });
+  });
   const fronts = await Promise.all(walks.map((walk) => walk.next()));
   for (;;) {
     const at = newestOf(fronts.map(({ value }) => value as Letter | undefined));
     const letter = fronts[at]?.value as Letter | undefined;
     if (letter === undefined) return;
+    places.set(letter.partition, letter.seq);
     yield await completed(host, letter);
     fronts[at] = (await walks[at]?.next()) as IteratorResult<Letter, undefined>;
+  }
+}
+
+/** Those under these ids, each looked up; in the order of their places, or the newest first. */
+export async function* lettersUnder(
+  host: Host,
+  topic: string,
+  ids: readonly string[],
+  newestFirst: boolean,
+): AsyncGenerator<Letter> {
+  const name = deadLetterTopic(topic);
+  const places: Pick<StoredEvent, "partition" | "seq" | "ts">[] = [];
+  await mapInTurns([...new Set(ids)], async (id) => {
+    const found = await host.store.log.find(id);
+    if (found?.topic !== name) return;
+    const { partition, seq, ts } = found;
+    places.push({ partition, seq, ts });
+  });
+  places.sort((a, b) => (newestFirst ? b.ts - a.ts : 0) || a.partition - b.partition || a.seq - b.seq);
+  for (const place of places) {
+    const letter = await letterAt(host, topic, place);
+    if (letter !== null) yield letter;
   }
 }
 

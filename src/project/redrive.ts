@@ -93,7 +93,11 @@ export async function redrive(host: Host, given: RedriveOptions): Promise<Redriv
 }
 
 /** As given, with topics by name. */
-type Redrive = Omit<RedriveOptions, "topic" | "to"> & { readonly topic: string; readonly to?: string };
+interface Redrive extends Omit<RedriveOptions, "topic" | "to" | "ids"> {
+  readonly topic: string;
+  readonly to?: string;
+  readonly ids?: ReadonlySet<string>;
+}
 
 const OPTIONS = namesOf<RedriveOptions>({
   topic: true,
@@ -117,13 +121,18 @@ const OPTIONS = namesOf<RedriveOptions>({
 function checked(given: RedriveOptions): Redrive {
   checkObject("redrive", given);
   checkOptionNames("redrive", given, OPTIONS);
-  const { topic, to, ...rest } = given;
+  const { topic, to, ids, ...rest } = given;
   for (const one of to === undefined ? [topic] : [topic, to]) checkTopicName(topicName(one));
   const { rate, limit, transform, filter, handler, onProgress } = rest;
   checkRange("rate", rate, Number.MIN_VALUE);
   checkCount("limit", limit, 0);
   checkFunctions({ transform, filter, handler, onProgress });
-  return { ...rest, topic: topicName(topic), ...(to !== undefined && { to: topicName(to) }) };
+  return {
+    ...rest,
+    topic: topicName(topic),
+    ...(to !== undefined && { to: topicName(to) }),
+    ...(ids !== undefined && { ids: new Set(ids) }),
+  };
 }
 
 type Preview = NonNullable<RedriveResult["preview"]>[number];
@@ -164,7 +173,7 @@ class RedriveRun {
     const touched = new Set<string>();
     try {
       await this.#read(async (letter) => {
-        if (fits(letter, this.#options) && !this.#over) await this.#redriveOne(letter, null);
+        if (this.#isWanted(letter) && !this.#over) await this.#redriveOne(letter, null);
       });
       for (const chain of this.#chains.all()) if (await this.#redriveChain(chain)) touched.add(nameOf(chain));
     } finally {
@@ -177,14 +186,26 @@ class RedriveRun {
     return 0;
   }
 
+  #isWanted(letter: Letter): boolean {
+    const { ids } = this.#options;
+    return (ids === undefined || ids.has(letter.id)) && fits(letter, this.#options);
+  }
+
   get #over(): boolean {
+    const { limit = Number.POSITIVE_INFINITY } = this.#options;
+    return this.#isEnded || this.counts.redriven + this.#comebacks.waiting >= limit;
+  }
+
+  /** Whatever becomes of those that are on their way. */
+  get #isEnded(): boolean {
     const { signal, limit = Number.POSITIVE_INFINITY } = this.#options;
-    return signal?.aborted === true || this.counts.redriven + this.#comebacks.waiting >= limit;
+    return signal?.aborted === true || this.counts.redriven >= limit;
   }
 
   /** Letters that were not read yet: those of held keys join their chains, the others are for `take`. */
   async #read(take: (letter: Letter) => Promise<unknown>): Promise<void> {
     for await (const letter of lettersBehind(this.#host, this.#options.topic, this.#places)) {
+      if (this.#isEnded) return;
       if (letter.hold === undefined) await take(letter);
       else this.#chains.add(letter);
     }
@@ -218,7 +239,7 @@ class RedriveRun {
     for (const { letter: place, turn } of turnsOf(chain)) {
       if (this.#over) break;
       const letter = await letterAt(this.#host, this.#options.topic, place);
-      if (letter === null || !fits(letter, this.#options)) break;
+      if (letter === null || !this.#isWanted(letter)) break;
       if (!(await this.#redriveOne(letter, this.#target === this.#options.topic ? turn : null))) break;
       place.status = "redriven";
       any = true;

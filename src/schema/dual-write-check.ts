@@ -1,4 +1,5 @@
 /** Before a cutover: whether every event of a topic stands in `<topic>.vN` as well, and says there what it should. */
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { StoredEvent } from "../model/event.js";
 import { canonicalText } from "../model/json.js";
 import type { Log } from "../ports/log.js";
@@ -77,6 +78,7 @@ async function* pagesOf(
       const { events, through } = await log.read(topic, partition, { after, limit: PAGE });
       yield events.filter(({ seq }) => seq <= head);
       after = through;
+      await nextTurn();
     }
   }
 }

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { Feed } from "./feed.js";
 import { Problem } from "./problem.js";
 
@@ -68,6 +68,25 @@ describe("a feed", () => {
     (await question(0)).answer("running");
     (await question(1)).answer("done");
     leave();
+  });
+
+  it("leaves a hub alone that takes long to answer", async () => {
+    vi.useFakeTimers();
+    try {
+      const { feed, asked } = hub();
+      const leave = feed.watch({ everyMs: 1_000 });
+      await vi.advanceTimersByTimeAsync(3_000);
+      asked[0]?.answer("late");
+      await vi.advanceTimersByTimeAsync(11_999);
+      expect(asked).toHaveLength(1);
+      await vi.advanceTimersByTimeAsync(1);
+      asked[1]?.answer("at once");
+      await vi.advanceTimersByTimeAsync(1_000);
+      expect(asked).toHaveLength(3);
+      leave();
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   it("keeps what it shows when the hub stumbles, and takes it away when the hub refuses", async () => {

@@ -35,6 +35,8 @@ const FRESH_MS = 2_000;
 const RETRY_MS = [500, 1_000, 2_000, 3_000];
 /** A hub that has not answered until then, and keeps the line open, is as good as away. */
 const ANSWER_MS = 60_000;
+/** What takes the hub long is asked for less often: so many times as long as an answer took, it is left alone. */
+const REST = 4;
 
 export class Feed<T> {
   readonly state = signal<FeedState<T>>({ data: undefined, problem: undefined, atMs: 0 });
@@ -46,6 +48,7 @@ export class Feed<T> {
   /** Somebody wants to know what is true from now on, whatever is being answered, and whether or not updates are on. */
   #isWanted = false;
   #failures = 0;
+  #tookMs = 0;
 
   constructor(ask: (over: AbortSignal) => Promise<T>, page: FeedPage) {
     this.#ask = ask;
@@ -84,7 +87,7 @@ export class Feed<T> {
   }
 
   #everyMs(): number {
-    return Math.min(...[...this.#watchers].map(({ everyMs }) => everyMs));
+    return Math.max(this.#tookMs * REST, Math.min(...[...this.#watchers].map(({ everyMs }) => everyMs)));
   }
 
   #dueInMs(): number {
@@ -108,6 +111,7 @@ export class Feed<T> {
   async #askNow(): Promise<void> {
     if (!this.#mayAsk()) return;
     this.#isWanted = false;
+    const askedMs = Date.now();
     const over = new AbortController();
     this.#asking = over;
     let isLate = false;
@@ -116,7 +120,7 @@ export class Feed<T> {
       over.abort();
     }, ANSWER_MS);
     try {
-      this.#answered(await this.#ask(over.signal));
+      this.#answered(await this.#ask(over.signal), askedMs);
     } catch (error) {
       // Given up, because nobody was there: who came since wants it anew.
       if (over.signal.aborted && !isLate) this.#isWanted = true;
@@ -135,10 +139,12 @@ export class Feed<T> {
       : this.#everyMs();
   }
 
-  #answered(data: T): void {
+  #answered(data: T, askedMs: number): void {
+    const atMs = Date.now();
     this.#failures = 0;
+    this.#tookMs = atMs - askedMs;
     this.#page.heard();
-    this.state.value = { data, problem: undefined, atMs: Date.now() };
+    this.state.value = { data, problem: undefined, atMs };
   }
 
   #failed(problem: Problem): void {

@@ -117,6 +117,11 @@ const Problem = z
   .loose()
   .openapi("Problem");
 
+/** An answer whose text is JSON already. */
+export function jsonText(c: HubRequest, text: string): Response {
+  return c.body(text, 200, { "Content-Type": "application/json" });
+}
+
 /** Enters a route into the document without adding a handler. */
 export function document<P extends Fields, Q extends Fields, B extends z.ZodType>(
   app: HubApp,

@@ -5,7 +5,7 @@ import type { PartitionHead } from "../../ports/log.js";
 import { floorsAt } from "../../project/topic-position.js";
 import type { HubContext } from "../context.js";
 import { HubError } from "../problem.js";
-import { addRoute, type HubApp, type HubRequest, may, readableTopic } from "./base.js";
+import { addRoute, type HubApp, type HubRequest, jsonText, may, readableTopic } from "./base.js";
 import { type BrowsePage, browseLog, type Order, type Stretch } from "./browse-log.js";
 import { Count, checkPartition, Partition, parsePosition } from "./positions.js";
 
@@ -83,7 +83,7 @@ export function browseRoutes(app: HubApp, hub: HubContext): void {
         ...(after !== undefined && { after }),
         ...(order === "newest" && { newestFirst: true }),
       });
-      return json(
+      return jsonText(
         c,
         `{"topic":${JSON.stringify(name)},"items":[${events.map(({ json }) => json).join(",")}]}`,
       );
@@ -100,7 +100,7 @@ export function browseRoutes(app: HubApp, hub: HubContext): void {
       rights: "read:<topic>; 404 where that is lacking",
       params: z.object({ id: z.string() }),
     },
-    async (c, { params }) => json(c, (await readableEvent(c, hub, params.id)).json),
+    async (c, { params }) => jsonText(c, (await readableEvent(c, hub, params.id)).json),
   );
 }
 
@@ -175,12 +175,7 @@ function headerFilters(query: Readonly<Record<string, unknown>>): (readonly [str
 function answer(c: HubRequest, topic: string, order: Order, page: BrowsePage): Response {
   const next = page.rest === null ? null : encodeRest(topic, order, page.rest);
   const items = page.events.map(({ json: text }) => text).join(",");
-  return json(c, `{"items":[${items}],"next":${JSON.stringify(next)},"scanned":${page.scanned}}`);
-}
-
-/** Text that is JSON already. */
-function json(c: HubRequest, text: string): Response {
-  return c.body(text, 200, { "Content-Type": "application/json" });
+  return jsonText(c, `{"items":[${items}],"next":${JSON.stringify(next)},"scanned":${page.scanned}}`);
 }
 
 function encodeRest(topic: string, order: Order, rest: readonly Stretch[]): string {

@@ -1,18 +1,13 @@
 /** Dead letters: counted, listed, redriven, discarded. */
 import { z } from "@hono/zod-openapi";
-import {
-  deadLetters,
-  discardDeadLetters,
-  fits,
-  type Letter,
-  type LetterQuery,
-  summarizeDeadLetters,
-} from "../../project/dead-letters.js";
+import { deadLetters, discardDeadLetters } from "../../project/dead-letters.js";
+import { LetterCounts } from "../../project/letter-tally.js";
 import { redrive } from "../../project/redrive.js";
 import type { HubContext } from "../context.js";
 import { HubError } from "../problem.js";
 import { deadLetterSources } from "../watch.js";
-import { addRoute, demand, demandOpen, type HubApp, may, readableTopic } from "./base.js";
+import { addRoute, demand, demandOpen, type HubApp, jsonText, may, readableTopic } from "./base.js";
+import { letterPage } from "./letter-pages.js";
 import { Count } from "./positions.js";
 
 const Topic = z.object({ topic: z.string() });
@@ -38,6 +33,7 @@ const tag = "dead letters";
 
 export function deadLetterRoutes(app: HubApp, hub: HubContext): void {
   const { bus } = hub;
+  const counts = new LetterCounts(bus);
   addRoute(
     app,
     hub,
@@ -50,11 +46,9 @@ export function deadLetterRoutes(app: HubApp, hub: HubContext): void {
       answer: z.object({ items: z.array(z.looseObject({})) }),
     },
     async (c) => {
-      const items: object[] = [];
-      for (const topic of await deadLetterSources(bus)) {
-        if (may(c, "read", topic)) items.push({ topic, ...(await summarizeDeadLetters(bus, topic)) });
-      }
-      return c.json({ items });
+      const found = await counts.of(await deadLetterSources(bus));
+      const items = [...found].filter(([topic]) => may(c, "read", topic));
+      return c.json({ items: items.map(([topic, summary]) => ({ topic, ...summary })) });
     },
   );
   addRoute(
@@ -73,8 +67,13 @@ export function deadLetterRoutes(app: HubApp, hub: HubContext): void {
     async (c, { params, query }) => {
       const { name } = await readableTopic(c, hub, params.topic);
       const { limit = 50, after, order, ...choice } = query;
-      const letters = deadLetters(bus, name, { status: "any", newestFirst: order === "newest" });
-      return c.json(await pageOf(letters, present(choice), limit, after));
+      const wanted = present({ ...choice, newestFirst: order === "newest" });
+      const { items, next } = await letterPage(bus, name, wanted, {
+        limit,
+        signal: c.req.raw.signal,
+        ...(after !== undefined && { after }),
+      });
+      return jsonText(c, `{"items":[${items.join(",")}],"next":${JSON.stringify(next)}}`);
     },
   );
   addRoute(
@@ -167,24 +166,6 @@ function settlingRoutes(app: HubApp, hub: HubContext): void {
 }
 
 /** The letters that fit, behind `after`, which need not fit any more: it may have been settled since. */
-async function pageOf(
-  letters: AsyncGenerator<Letter>,
-  query: LetterQuery,
-  limit: number,
-  after: string | undefined,
-): Promise<{ items: Letter[]; next: string | null }> {
-  const items: Letter[] = [];
-  let reached = after === undefined;
-  for await (const letter of letters) {
-    if (!reached) reached = letter.id === after;
-    else if (!fits(letter, query)) continue;
-    else if (items.length === limit) return { items, next: items.at(-1)?.id ?? null };
-    else items.push(letter);
-  }
-  if (!reached) throw new HubError("BAD_REQUEST", "after is the `next` of the page before");
-  return { items, next: null };
-}
-
 /** Without the members that were left out. */
 function present<T extends object>(given: T): { [K in keyof T]: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as {

@@ -2,6 +2,7 @@
  * Causes and effects: from an event back to what caused it, by id, and on to what it caused, by looking through what
  * came after it. There is no index of effects, so that part is bounded, and the answer says whether it saw everything.
  */
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { z } from "@hono/zod-openapi";
 import type { StoredEvent } from "../../model/event.js";
 import type { Log } from "../../ports/log.js";
@@ -160,7 +161,7 @@ class Trace {
     return true;
   }
 
-  /** All readable partitions in turn, so that a busy one does not use up what may be looked at. */
+  /** All readable partitions in turn, so that a busy one does not use up what may be looked at. Others have their turn in between. */
   async *#since(fromMs: number, wanted: (event: StoredEvent) => boolean): AsyncGenerator<StoredEvent> {
     const { log } = this.#hub.bus.store;
     let lanes = await this.#lanes(log, fromMs);
@@ -174,6 +175,7 @@ class Trace {
         this.#scanned += page.events.length;
         for (const event of page.events) if (wanted(event)) yield event;
         lane.after = page.through > lane.after ? page.through : lane.head;
+        await nextTurn();
       }
       lanes = lanes.filter(({ after, head }) => after < head);
     }

@@ -1,12 +1,14 @@
 /** Dead letters on every store: looked at, redriven, discarded. */
 import { describe, expect, it } from "vitest";
 import { Fatal } from "../../../src/model/errors.js";
+import { deadLetterTopic } from "../../../src/model/topic.js";
 import {
   deadLetters,
   discardDeadLetters,
   type Letter,
   summarizeDeadLetters,
 } from "../../../src/project/dead-letters.js";
+import { LetterCounts } from "../../../src/project/letter-tally.js";
 import { redrive } from "../../../src/project/redrive.js";
 import { interceptStore } from "../../../src/testing/store-calls.js";
 import type { ProjectBench } from "./bench.js";
@@ -82,6 +84,37 @@ export function describeDeadLetters(bench: ProjectBench): void {
       }
       const payloads = letters.map(({ event }) => Number(event.payload)).sort((a, b) => a - b);
       expect(payloads).toEqual(items.map(({ payload }) => payload));
+    });
+
+    it("are counted as anew by one who counts on, whatever came, went, or became of them", async () => {
+      const { bus } = bench;
+      const { topic, broken, stop } = await brokenMailer();
+      const counts = new LetterCounts(bus);
+      const payloads = ["a1", "b1", "c1", "a2"];
+      const giveUp = async (payload: string): Promise<void> => {
+        broken.add(payload);
+        await bus.publish(topic, payload, { key: payload.charAt(0) });
+      };
+      const agree = async (open: number): Promise<void> => {
+        await expect.poll(async () => (await openLetters(topic)).length, { timeout: 30_000 }).toBe(open);
+        const fresh = await summarizeDeadLetters(bus, topic);
+        expect(fresh.open).toBe(open);
+        expect((await counts.of([topic])).get(topic)).toEqual(fresh);
+      };
+      for (const payload of payloads.slice(0, 3)) await giveUp(payload);
+      await agree(3);
+      await giveUp("a2");
+      await agree(4);
+      await discardDeadLetters(bus, topic, { key: "b", reason: "no such host" });
+      await agree(3);
+      broken.clear();
+      await redrive(bus, { topic, key: "c" });
+      await agree(2);
+      const { value: first } = await deadLetters(bus, topic).next();
+      await bus.store.log.trim(deadLetterTopic(topic), first?.partition ?? 0, first?.seq ?? 0);
+      await agree((await openLetters(topic)).length);
+      expect((await counts.of([])).size).toBe(0);
+      await stop();
     });
 
     it("P8: redrive brings them back in key order, to the group that gave them up and to no other", async () => {
