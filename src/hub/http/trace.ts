@@ -5,6 +5,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { z } from "@hono/zod-openapi";
 import type { StoredEvent } from "../../model/event.js";
+import { mapInTurns } from "../../model/map-in-turns.js";
 import type { Log } from "../../ports/log.js";
 import type { HubContext } from "../context.js";
 import { addRoute, type HubApp, type HubRequest, may } from "./base.js";
@@ -182,15 +183,16 @@ class Trace {
   }
 
   async #lanes(log: Log, fromMs: number): Promise<Lane[]> {
-    const lanes: Lane[] = [];
     const topics = (await this.#hub.bus.topics()).filter(({ name }) => may(this.#c, "read", name));
-    for (const [topic, heads] of await log.headsOf(topics.map(({ name }) => name))) {
-      for (const { partition, head } of heads) {
-        const after = (await log.seqAt(topic, partition, Math.max(0, fromMs))) - 1;
-        if (after < head) lanes.push({ topic, partition, after, head });
-      }
-    }
-    return lanes;
+    const heads = await log.headsOf(topics.map(({ name }) => name));
+    const filled = [...heads].flatMap(([topic, of]) =>
+      of.filter(({ events }) => events > 0).map(({ partition, head }) => ({ topic, partition, head })),
+    );
+    const lanes = await mapInTurns(filled, async ({ topic, partition, head }) => {
+      const after = (await log.seqAt(topic, partition, Math.max(0, fromMs))) - 1;
+      return { topic, partition, head, after };
+    });
+    return lanes.filter(({ after, head }) => after < head);
   }
 }
 

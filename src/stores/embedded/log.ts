@@ -1,6 +1,7 @@
 /** The log: reads here, in bounded pages; appends and removals in the writing thread, as encoded bytes. */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { type EventDraft, type Seq, StoredEvent } from "../../model/event.js";
+import { mapInTurns } from "../../model/map-in-turns.js";
 import type { Fence } from "../../ports/groups.js";
 import type { AppendResult, HistoryOptions, Log, Page, PartitionHead, ReadOptions } from "../../ports/log.js";
 import { BatchCursor } from "../batch-codec.js";
@@ -108,12 +109,11 @@ export class EmbeddedLog implements Log {
     const row = await this.#read(({ topics }) => topics.reload(topic));
     if (row === undefined) return new Map();
     if (row.keys !== KEYS_READY) return (await this.#walk(new NewestWalk(row, keys))).events;
-    const newest = new Map<string, StoredEvent>();
-    for (const key of new Set(keys)) {
-      const { events } = await this.#walk(new HistoryWalk(row, key, { limit: 1, newestFirst: true }));
-      if (events[0] !== undefined) newest.set(key, events[0]);
-    }
-    return newest;
+    const newest = await mapInTurns([...new Set(keys)], async (key): Promise<[string, StoredEvent][]> => {
+      const [event] = (await this.#walk(new HistoryWalk(row, key, { limit: 1, newestFirst: true }))).events;
+      return event === undefined ? [] : [[key, event]];
+    });
+    return new Map(newest.flat());
   }
 
   async history(topic: string, key: string, options: HistoryOptions): Promise<readonly StoredEvent[]> {
