@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import { useBench } from "../../test/support/bus-bench.js";
 import { settled } from "../../test/support/eventually.js";
+import { turnsDuring } from "../../test/support/turns.js";
 import { BusError } from "../model/errors.js";
 import { defineTopic } from "../model/topic.js";
 
@@ -43,6 +44,24 @@ describe("following a topic", () => {
     expect(floors[late.partition]).toBeGreaterThanOrEqual(late.seq);
     const most = Math.max(...read.mock.calls.map(([, , { maxBytes = Number.NaN }]) => maxBytes));
     expect(most * PARTITIONS).toBeLessThan(16 * 1_048_576 * 0.26);
+  });
+
+  it("lets others have their turn, however many events are there, as reading to the end does", async () => {
+    const bus = await bench().bus({ topics: [defineTopic("t.p", { partitions: PARTITIONS })] });
+    await bus.publishMany(
+      "t.p",
+      Array.from({ length: EVENTS }, (_, n) => ({ payload: n })),
+    );
+    const followed = await turnsDuring(async () => {
+      const end = new AbortController();
+      let seen = 0;
+      for await (const _ of bus.follow("t.p", [0, 0, 0], end.signal)) if (++seen === EVENTS) end.abort();
+    });
+    expect(followed).toBeGreaterThanOrEqual(6);
+    const read = await turnsDuring(async () => {
+      for await (const _ of bus.read("t.p")) void _;
+    });
+    expect(read).toBeGreaterThanOrEqual(3);
   });
 
   it("P14: gives out what the other partitions have before it ends with the error of a damaged one", async () => {

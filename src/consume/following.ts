@@ -5,6 +5,7 @@
  *
  * A damaged partition stops by itself (P14): what the others have is given out first, and then its error.
  */
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { BusError } from "../model/errors.js";
 import type { Seq, StoredEvent } from "../model/event.js";
 import { mapAtMost } from "../model/map-at-most.js";
@@ -91,7 +92,11 @@ async function turnPage(tail: Tail, lane: Lane, floors: Seq[], lanes: number): P
   lane.isBehind = false;
   const page = await readPage(tail, lane, lanes);
   if (page === null) return;
-  if (!page.atHead) lane.isBehind = true;
+  if (!page.atHead) {
+    lane.isBehind = true;
+    // Stores that read in this process answer at once: beats and other timers must have their turn in between.
+    await nextTurn();
+  }
   lane.page = page.events;
   lane.next = 0;
   lane.through = Math.max(lane.through, page.through);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { gate, settled } from "../../test/support/eventually.js";
+import { turnsDuring } from "../../test/support/turns.js";
 import { mapAtMost } from "./map-at-most.js";
 import { mapInTurns } from "./map-in-turns.js";
 
@@ -37,17 +38,13 @@ describe("mapAtMost", () => {
 
 describe("mapInTurns", () => {
   it("lets others have their turn, also if the work waits for nothing", async () => {
-    let turns = 0;
-    const count = (): void => {
-      turns++;
-      immediate = setImmediate(count);
-    };
-    let immediate = setImmediate(count);
-    const results = await mapInTurns(
-      Array.from({ length: 320 }, (_, n) => n),
-      async (n) => n * 2,
-    );
-    clearImmediate(immediate);
+    let results: number[] = [];
+    const turns = await turnsDuring(async () => {
+      results = await mapInTurns(
+        Array.from({ length: 320 }, (_, n) => n),
+        async (n) => n * 2,
+      );
+    });
     expect(results).toEqual(Array.from({ length: 320 }, (_, n) => n * 2));
     expect(turns).toBeGreaterThanOrEqual(9);
   });

@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { turnsDuring } from "../../test/support/turns.js";
 import { jsonBody } from "../model/json.js";
 import type { Log } from "../ports/log.js";
 import { memoryStore } from "../stores/memory/index.js";
@@ -10,17 +11,11 @@ const EVENTS = 200;
 it("lets others have their turn between pages, however fast the store is", async () => {
   const log = await filledLog();
   const stretch = { topic: "t", partition: 0, after: 0, through: EVENTS };
-  let turns = 0;
-  let over = false;
-  const count = (): void => {
-    turns++;
-    if (!over) setImmediate(count);
-  };
-  setImmediate(count);
   let seen = 0;
-  for await (const page of scanPages(log, stretch, { pageSize: PAGE })) seen += page.events.length;
-  for await (const _ of scanMerged(log, [stretch], { pageSize: PAGE })) seen++;
-  over = true;
+  const turns = await turnsDuring(async () => {
+    for await (const page of scanPages(log, stretch, { pageSize: PAGE })) seen += page.events.length;
+    for await (const _ of scanMerged(log, [stretch], { pageSize: PAGE })) seen++;
+  });
   expect(seen).toBe(2 * EVENTS);
   expect(turns).toBeGreaterThanOrEqual(EVENTS / PAGE);
 });

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { turnsDuring } from "../../../test/support/turns.js";
 import type { Bus } from "../../bus/bus.js";
 import { createBus } from "../../bus/create-bus.js";
 import { deadLetters, summarizeDeadLetters } from "../../project/dead-letters.js";
@@ -72,15 +73,7 @@ describe("pages of dead letters", () => {
   });
 
   it("P13: leave the event loop its turns", async () => {
-    let turns = 0;
-    let next: NodeJS.Immediate;
-    const tick = (): void => {
-      turns++;
-      next = setImmediate(tick);
-    };
-    next = setImmediate(tick);
-    await letterPage(bus, topic, { key: "none" }, { limit: 1 });
-    clearImmediate(next);
+    const turns = await turnsDuring(() => letterPage(bus, topic, { key: "none" }, { limit: 1 }));
     expect(turns).toBeGreaterThanOrEqual(3);
   });
 
