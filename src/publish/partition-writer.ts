@@ -96,7 +96,12 @@ export class PartitionWriter {
   /** The time of an append under way is used for those that go with the next one, and for no more than these. */
   #prepare(draft: Draft): void {
     const { log, limits } = this.#options;
-    if (this.#appending && this.#queue.length <= limits.maxBatchEvents) log.prepare?.(draft, this.#topic);
+    if (!this.#appending || this.#queue.length > limits.maxBatchEvents) return;
+    try {
+      log.prepare?.(draft, this.#topic);
+    } catch {
+      // It is queued, and its append will say what is wrong.
+    }
   }
 
   /**

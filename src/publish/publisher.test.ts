@@ -291,6 +291,20 @@ describe("many at once", () => {
     await Promise.all([first, ...rest]);
     expect(await bench.logged()).toEqual(["a", "b", "c", "d"]);
   });
+
+  it("P1: what cannot be prepared is asked for all the same: its append decides", async () => {
+    const bench = new PublishingBench({ unprepared: new Set(["b"]) });
+    const letGo = bench.hold();
+    const all = ["a", "b", "c"].map(async (id, n) => {
+      if (n > 0) await settled();
+      return bench.publish(id);
+    });
+    await settled();
+    expect(bench.prepared).toContain("b");
+    letGo();
+    await Promise.all(all);
+    expect(await bench.logged()).toEqual(["a", "b", "c"]);
+  });
 });
 
 describe("the same id", () => {

@@ -20,6 +20,8 @@ export interface BenchOptions {
   readonly giveUpAfterMs?: number;
   /** The fault of the first append, the second, and so on; null for none. */
   readonly faults?: readonly (Fault | null)[];
+  /** Ids that it cannot prepare. */
+  readonly unprepared?: ReadonlySet<string>;
   /** What the store can do at once. */
   readonly appendNow?: Log["appendNow"];
 }
@@ -66,7 +68,10 @@ export class PublishingBench {
     this.publisher = new Publisher({
       log: {
         ...watched.log,
-        prepare: ({ id }) => this.prepared.push(id),
+        prepare: ({ id }) => {
+          this.prepared.push(id);
+          if (options.unprepared?.has(id)) throw new Error(`cannot prepare ${id}`);
+        },
         ...(options.appendNow !== undefined && { appendNow: options.appendNow }),
       },
       clock: this.clock,
