@@ -11,22 +11,28 @@ export class LetterTally {
   readonly #newest = new Map<string, { readonly ts: number; readonly message: string }>();
   readonly #byGroup = new Map<string, number>();
   readonly #byKey = new Map<string, number>();
-  readonly #maxKeys: number;
+  readonly #maxNames: number;
 
-  /** Open letters of keys beyond `maxKeys` are counted, but not by key. */
-  constructor(maxKeys = Number.POSITIVE_INFINITY) {
-    this.#maxKeys = maxKeys;
+  /** Of keys, classes or groups beyond `maxNames`, letters are counted, but not by name. */
+  constructor(maxNames = Number.POSITIVE_INFINITY) {
+    this.#maxNames = maxNames;
   }
 
   add({ status, errorClass, error, ts, key, origin }: Letter): void {
     this.#counts[status]++;
     if (status !== "open") return;
-    count(this.#byErrorClass, errorClass);
-    if (ts >= (this.#newest.get(errorClass)?.ts ?? 0))
+    const isKnown = this.#count(this.#byErrorClass, errorClass);
+    if (isKnown && ts >= (this.#newest.get(errorClass)?.ts ?? 0))
       this.#newest.set(errorClass, { ts, message: error.message });
-    count(this.#byGroup, origin.group);
-    if (key === undefined) return;
-    if (this.#byKey.size < this.#maxKeys || this.#byKey.has(key)) count(this.#byKey, key);
+    this.#count(this.#byGroup, origin.group);
+    if (key !== undefined) this.#count(this.#byKey, key);
+  }
+
+  #count(counts: Map<string, number>, name: string): boolean {
+    const before = counts.get(name);
+    if (before === undefined && counts.size >= this.#maxNames) return false;
+    counts.set(name, (before ?? 0) + 1);
+    return true;
   }
 
   summary(): LetterSummary {
@@ -40,12 +46,8 @@ export class LetterTally {
   }
 }
 
-function count(counts: Map<string, number>, name: string): void {
-  counts.set(name, (counts.get(name) ?? 0) + 1);
-}
-
-/** Keys of a topic that are told apart (P13). */
-const MAX_KEYS = 10_000;
+/** Keys, classes and groups of a topic that are told apart (P13). */
+const MAX_NAMES = 10_000;
 /** However little seems to have changed, all are counted anew after so long: some stores only estimate how many there are. */
 const MAX_AGE_MS = 60_000;
 
@@ -89,7 +91,7 @@ export class LetterCounts {
     const nowMs = this.#host.clock.steady();
     let counted = this.#counts.get(topic);
     if (counted?.basis !== basis || nowMs - counted.begunMs > MAX_AGE_MS)
-      counted = { basis, begunMs: nowMs, tally: new LetterTally(MAX_KEYS), places: new Map() };
+      counted = { basis, begunMs: nowMs, tally: new LetterTally(MAX_NAMES), places: new Map() };
     // Half of a page that failed must not count.
     this.#counts.delete(topic);
     for await (const letter of lettersBehind(this.#host, topic, counted.places)) counted.tally.add(letter);
