@@ -8,6 +8,7 @@ import type { Log } from "../../ports/log.js";
 import type { AuditEntry, Registry, SchemaEntry, Token } from "../../ports/registry.js";
 import type { Signal } from "../../ports/store.js";
 import { AskedTogether } from "./asked-together.js";
+import { addAudits, type NewAudit } from "./audit-writes.js";
 import type { AuditDocument, SchemaDocument, TopicDocument } from "./collections.js";
 import type { Connection } from "./connection.js";
 import { isDuplicateKey } from "./errors.js";
@@ -25,6 +26,7 @@ export class MongoRegistry implements Registry {
   readonly #removed: RemovedTopics;
   readonly #leftovers: Leftovers;
   readonly #replacements: AskedTogether<TokenWrite, Told<TokenOutcome>>;
+  readonly #audits: AskedTogether<NewAudit, Told<void>>;
 
   constructor(connection: Connection, signal: (signal: Signal) => void, log: Pick<Log, "headsOf" | "trim">) {
     this.#connection = connection;
@@ -32,6 +34,7 @@ export class MongoRegistry implements Registry {
     this.#removed = new RemovedTopics(connection, log);
     this.#leftovers = new Leftovers(connection, log);
     this.#replacements = new AskedTogether((writes) => replaceTokens(connection.collections.tokens, writes));
+    this.#audits = new AskedTogether((entries) => addAudits(connection.collections.audit, entries));
   }
 
   defineTopic(config: TopicConfig, o: { ifAbsent?: boolean } = {}): Promise<TopicConfig> {
@@ -224,21 +227,8 @@ export class MongoRegistry implements Registry {
     });
   }
 
-  audit(entry: Omit<AuditEntry, "number">): Promise<void> {
-    return this.#connection.gate.write(async () => {
-      const { audit } = this.#connection.collections;
-      const { atMs, actor, action, target, details } = entry;
-      const text = details === undefined ? undefined : { details: JSON.stringify(details) };
-      for (;;) {
-        const newest = await audit.findOne({}, { sort: { _id: -1 }, projection: { _id: 1 } });
-        try {
-          await audit.insertOne({ _id: (newest?._id ?? 0) + 1, atMs, actor, action, target, ...text });
-          return;
-        } catch (error) {
-          if (!isDuplicateKey(error)) throw error;
-        }
-      }
-    });
+  audit(entry: NewAudit): Promise<void> {
+    return this.#connection.gate.write(async () => answerOf(await this.#audits.ask(entry)));
   }
 
   audits(o: { limit: number; before?: number }): Promise<readonly AuditEntry[]> {
