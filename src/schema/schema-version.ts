@@ -26,6 +26,11 @@ export function isCompat(value: unknown): value is Compat {
   return MODES.includes(value as Compat);
 }
 
+/** Whether a version of this kind takes what the one before it wrote. */
+export function takesOlder(compat: Compat): boolean {
+  return /^(backward|full)/.test(compat);
+}
+
 export interface SchemaVersionParts {
   readonly topic: string;
   readonly version: number;

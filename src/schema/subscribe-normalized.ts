@@ -22,8 +22,8 @@ export interface Subscribable {
 export type NormalizedOptions = NormalizeOptions & SubscribeOptions;
 
 /**
- * Subscribes with a handler that sees the newest version only. An event that cannot be brought there, because a step
- * is missing or the result does not fit, fails like a handler that throws: it is retried, then dead-lettered.
+ * Subscribes with a handler that sees the newest version only. Versions that take what the one before wrote need no step. An event that
+ * cannot be brought there, because a step is missing or the result does not fit, fails like a handler that throws: it is retried, then dead-lettered.
  *
  * @example
  * await subscribeNormalized(bus, "orders.placed", "mailer", sendMail, { schemas, upcasts, from: "earliest" });

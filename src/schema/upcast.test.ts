@@ -103,6 +103,45 @@ describe("an event brought to the newest version", () => {
     });
   });
 
+  it("needs no step to a version that takes what the one before wrote", () => {
+    const registry = new SchemaRegistry();
+    const add = (
+      version: number,
+      compat: "backward" | "full" | "forward" | "none",
+      schema: z.ZodObject,
+    ): void => void registry.register({ topic, version, compat, schema });
+    add(1, "backward", z.object({ order: z.number() }));
+    add(2, "backward", z.object({ order: z.number(), note: z.string().optional() }));
+    add(3, "none", z.object({ order: z.string(), note: z.string().optional() }));
+    add(
+      20_260_101,
+      "full",
+      z.object({ order: z.string(), note: z.string().optional(), tag: z.string().optional() }),
+    );
+    const steps = new UpcastChain().add(topic, 2, toText);
+    const normalized = (payload: unknown, version: number, target?: number): unknown =>
+      normalizeEvent(event(payload, version), {
+        schemas: registry,
+        upcasts: steps,
+        ...(target !== undefined && { target }),
+      });
+    expect(normalized({ order: 7 }, 1)).toMatchObject({
+      payload: { order: "7" },
+      headers: { "x-schema-version": "20260101" },
+    });
+    expect(normalized({ order: 7 }, 1, 2)).toMatchObject({
+      payload: { order: 7 },
+      headers: { "x-schema-version": "2" },
+    });
+    expect(normalized({ order: "7" }, 3)).toMatchObject({ payload: { order: "7" } });
+
+    add(20_270_101, "forward", z.object({ order: z.string(), note: z.string() }));
+    expect(refusal(event({ order: "7" }, 3), { schemas: registry })).toMatchObject({
+      code: "NOT_FOUND",
+      details: { topic, from: 3, to: 20_270_101, missing: 20_260_101 },
+    });
+  });
+
   it("fails if a step is missing, if a step fails, or if the end does not fit", () => {
     expect(refusal(event({ order: 7 }, 1), {})).toMatchObject({ code: "NOT_FOUND" });
     const failing = new UpcastChain().add(topic, 2, () => {

@@ -1,12 +1,14 @@
 /**
  * Old payloads in the form of newer versions: one step for each version, taken one after the other, and the end checked
- * against the schema it claims to fit. A step that is missing is an error: half an upcast is nobody's version.
+ * against the schema it claims to fit. No step is needed to a version that takes what the one before wrote (`backward`, `full`): there
+ * the payload stays as it is. Any other step that is missing is an error: half an upcast is nobody's version.
  */
 import { BusError, describeThrown } from "../model/errors.js";
 import type { EventRecord } from "../model/event.js";
 import { baseTopic, checkTopicName, isDeadLetterTopic } from "../model/topic.js";
 import type { SchemaSource } from "./catalog.js";
 import { type NamedTopic, nameOf } from "./registration.js";
+import { takesOlder } from "./schema-version.js";
 import { headerVersion, SCHEMA_VERSION_HEADER, schemaTopic } from "./versioned-topic.js";
 
 /** More than these are not listed: versions may be dates. */
@@ -56,15 +58,7 @@ export class UpcastChain {
   /** A payload of version `from` as one of version `to`, not yet checked. NOT_FOUND names the step that is missing. */
   upcast(topic: string, payload: unknown, from: number, to: number): unknown {
     const gap = this.#firstGap(topic, from, to);
-    if (gap !== undefined) {
-      throw new BusError(
-        "NOT_FOUND",
-        `"${topic}" has no upcast from version ${gap} to ${gap + 1}, needed to get from ${from} to ${to}`,
-        {
-          details: { topic, from, to, missing: gap },
-        },
-      );
-    }
+    if (gap !== undefined) throw stepMissing(topic, gap, { from, to });
     let current = payload;
     for (let version = from; version < to; version++) current = this.#step(topic, current, version);
     return current;
@@ -84,6 +78,14 @@ export class UpcastChain {
       throw stepFailed(topic, from, error);
     }
   }
+}
+
+function stepMissing(topic: string, missing: number, { from, to }: { from: number; to: number }): BusError {
+  return new BusError(
+    "NOT_FOUND",
+    `"${topic}" has no upcast from version ${missing} to ${missing + 1}, needed to get from ${from} to ${to}`,
+    { details: { topic, from, to, missing } },
+  );
 }
 
 function stepFailed(topic: string, from: number, cause: unknown): BusError {
@@ -126,11 +128,36 @@ function inVersion(event: EventRecord, options: NormalizeOptions, form: "value" 
   const oldest = options.schemas.versions(topic)[0]?.version ?? 1;
   const from = versionOf(event, source.version) ?? options.unversioned ?? oldest;
   const to = options.target ?? options.schemas.current(topic)?.version ?? oldest;
-  const upcast =
-    from < to ? (options.upcasts ?? NO_STEPS).upcast(topic, event.payload, from, to) : event.payload;
-  const checked = options.schemas.validate(topic, upcast, to);
+  const checked = options.schemas.validate(topic, upcastAll(topic, event.payload, { from, to }, options), to);
   const headers = { ...event.headers, [SCHEMA_VERSION_HEADER]: String(to) };
   return Object.freeze({ ...event, headers, payload: checked?.[form] });
+}
+
+/** Takes every step there is on the way; none if one is missing. */
+function upcastAll(
+  topic: string,
+  payload: unknown,
+  { from, to }: { readonly from: number; readonly to: number },
+  { schemas, upcasts = NO_STEPS }: NormalizeOptions,
+): unknown {
+  const steps: number[] = [];
+  for (let version = from; version < to; ) {
+    if (upcasts.missing(topic, version, version + 1).length === 0) steps.push(version++);
+    else {
+      const next = takenAsItIs(schemas, topic, version);
+      if (next === undefined || next > to) throw stepMissing(topic, version, { from, to });
+      version = next;
+    }
+  }
+  return steps.reduce((current, step) => upcasts.upcast(topic, current, step, step + 1), payload);
+}
+
+/** The version after this one, if it takes what this one wrote. */
+function takenAsItIs(schemas: SchemaSource, topic: string, version: number): number | undefined {
+  const versions = schemas.versions(topic);
+  const at = versions.findIndex((each) => each.version === version);
+  const next = at < 0 ? undefined : versions[at + 1];
+  return next !== undefined && takesOlder(next.compat) ? next.version : undefined;
 }
 
 function versionOf(event: EventRecord, ofTopic: number | undefined): number | undefined {

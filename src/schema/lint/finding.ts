@@ -9,7 +9,7 @@ import type { Place } from "./project.js";
  * - `schema-changed`: a version that was released says something else now.
  * - `schema-order`: a version comes after a higher one was released.
  * - `schema-incompatible`, `schema-unknown`: a new version breaks its compat, or it cannot be told whether it does.
- * - `upcast-missing`: a version has no step onwards.
+ * - `upcast-missing`: a version has no step onwards, and the next does not take what it wrote.
  * - `event-fails`: a stored event does not come through the upcasts and the new schema.
  */
 export type LintRule =

@@ -3,7 +3,7 @@ import { BusError } from "../../model/errors.js";
 import { checkTrees } from "../compatibility.js";
 import { normalize } from "../normalize.js";
 import { decideRegistration, type TopicSchema } from "../registration.js";
-import type { SchemaVersion } from "../schema-version.js";
+import { type SchemaVersion, takesOlder } from "../schema-version.js";
 import { type Baseline, UNVERSIONED } from "./baseline.js";
 import type { LintFinding, LintRule } from "./finding.js";
 import type { UnversionedSchema, WorkingSchemas } from "./working-schemas.js";
@@ -104,13 +104,16 @@ function sameJson(before: SchemaVersion, schema: UnversionedSchema["schema"]): b
   }
 }
 
-/** Where a project has upcasts, every version but the newest needs one. */
+/** Where a project has upcasts, every version needs one to the next, unless that takes what it wrote. */
 function upcastFindings(working: WorkingSchemas): LintFinding[] {
   if (working.upcasts.length === 0) return [];
   return topicsOf(working).flatMap(([topic, versions]) => {
-    const missing = versions.flatMap(({ version }, i) =>
-      gapsIn(working.upcasts, topic, version, versions[i + 1]?.version ?? version),
-    );
+    const missing = versions.flatMap(({ version }, i) => {
+      const next = versions[i + 1];
+      return next === undefined || takesOlder(next.compat)
+        ? []
+        : gapsIn(working.upcasts, topic, version, next.version);
+    });
     return missing.map(({ from, to }) => ({
       rule: "upcast-missing" as const,
       message: `"${topic}" has no ${to === from + 1 ? "upcast" : "upcasts"} from version ${from} to ${to}: older events cannot be read`,

@@ -170,12 +170,12 @@ describe("the lint of a project in order", () => {
     expect(await readFile(join(folder, "schemas.json"), "utf8")).toBe(text);
   });
 
-  it("tells of versions that are dates what lies between them, once", async () => {
+  it("tells of versions that are dates what lies between them, once, unless the later one takes what the earlier one wrote", async () => {
     await writeFile(
       join(folder, "dates.ts"),
       `
-      const versions = [20250101, 20250102, 20261118, 999999999].map((version) => ({
-        version, compat: "none", schema: { type: "string" },
+      const versions = [20250101, 20250102, 20261118, 888888888, 999999999].map((version) => ({
+        version, compat: version === 999999999 ? "backward" : "none", schema: { type: "string" },
       }));
       export const reg = {
         topics: () => ["orders.placed"],
@@ -199,7 +199,7 @@ describe("the lint of a project in order", () => {
     expect(findings).toMatchObject([
       told(20250102, 20250104),
       told(20250105, 20261118),
-      told(20261118, 999999999),
+      told(20261118, 888888888),
     ]);
   });
 
