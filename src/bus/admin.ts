@@ -9,6 +9,7 @@ import { refuseInUse } from "../project/group-in-use.js";
 import { removeGroup } from "../project/group-pause.js";
 import { restingGroups } from "../project/resting-groups.js";
 import { SNAPSHOT_GROUP } from "../project/snapshot.js";
+import { blockedElsewhere } from "./blocked-elsewhere.js";
 import type { BusCore } from "./core.js";
 import { partitionPositions } from "./cursors.js";
 import { countUnsettled, type RemovedGroup, refuseFeeder } from "./group-removal.js";
@@ -237,30 +238,11 @@ export class Admin {
 
   /** Of partitions owned here as they are now; of others as their owner last wrote it down. */
   async #blockedIn(ref: GroupRef, lease: Lease): Promise<BlockedPartition[]> {
-    const { partition, epoch, cursor } = lease;
+    const { partition, epoch } = lease;
     const shell = this.#core.subscriptions.runner(ref)?.shells.get(partition);
     if (shell?.epoch === epoch) return blockedIn(shell.state).map((blocked) => ({ partition, ...blocked }));
-    const failed = cursor.attempts.filter((attempt) => attempt.failures > 0).slice(0, 20);
-    return Promise.all(
-      failed.map(async ({ seq, failures, error, retryAtMs }) => {
-        const page = await this.#core.settings.store.log.read(ref.topic, partition, {
-          after: seq - 1,
-          limit: 1,
-        });
-        const event = page.events.find((candidate) => candidate.seq === seq);
-        return {
-          partition,
-          seq,
-          id: event?.id ?? "",
-          ...(event?.key === undefined ? undefined : { key: event.key }),
-          failures,
-          ...(error === undefined ? undefined : { error }),
-          ...(retryAtMs === undefined ? undefined : { retryAtMs }),
-          running: false,
-          behind: 0,
-        };
-      }),
-    );
+    const blocked = await blockedElsewhere(this.#core.settings.store.log, ref, lease);
+    return blocked.map((one) => ({ partition, ...one }));
   }
 }
 

@@ -46,6 +46,28 @@ describe("a handler that throws", () => {
     expect(later?.sentence).toMatch(/; 2 events wait behind it\. 2 other events are failing too\.$/);
   });
 
+  it("is explained by a bus that does not own the partition as by the one that does, with what waits behind it", async () => {
+    const owner = await bench().bus();
+    const other = await bench().bus();
+    const late = (event: EventRecord): void => {
+      if (event.key !== "c") fail();
+    };
+    await owner.subscribe("t.a", "g", late, { retry: { ...RETRY, baseMs: 60_000, maxMs: 60_000 } });
+    await owner.publishMany(
+      "t.a",
+      ["a", "b", "a", "c", "a"].map((key) => ({ payload: 1, key })),
+    );
+    await bench().advance(5_000);
+    for (const bus of [owner, other]) {
+      const why = await bus.admin.why({ topic: "t.a", group: "g" });
+      expect(why?.blocked.map(({ key, behind }) => [key, behind])).toEqual([
+        ["a", 2],
+        ["b", 0],
+      ]);
+      expect(why?.sentence).toContain("; 2 events wait behind it.");
+    }
+  });
+
   it("is explained with the wait that is left, also when the machine's clock was set", async () => {
     const bus = await bench().bus();
     await bus.subscribe("t.a", "g", fail, { retry: { ...RETRY, baseMs: 60_000, maxMs: 60_000 } });

@@ -12,7 +12,7 @@ export interface Blocked {
   readonly error?: string;
   readonly retryAtMs?: number;
   readonly running: boolean;
-  /** Events of the same key that wait for it. */
+  /** Events of the same key that wait for it, as far as its owner has read, or whoever asks has looked. */
   readonly behind: number;
 }
 

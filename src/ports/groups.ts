@@ -75,6 +75,11 @@ export interface Cursor {
   readonly held?: readonly HeldKey[];
 }
 
+/** Whether the group is done with the event. */
+export function isSettled({ floor, settled }: Cursor, seq: Seq): boolean {
+  return seq <= floor || settled.some(([from, to]) => from <= seq && seq <= to);
+}
+
 /** A cursor that is written together with something else, in one commit. */
 export interface CursorWrite {
   readonly ref: GroupPartition;

@@ -6,7 +6,7 @@
 import { comebackId } from "../model/derived-id.js";
 import type { Seq } from "../model/event.js";
 import type { Redriven } from "../model/redrive.js";
-import type { Cursor } from "../ports/groups.js";
+import { isSettled } from "../ports/groups.js";
 import type { Letter } from "./dead-letters.js";
 import type { Host } from "./host.js";
 
@@ -128,8 +128,4 @@ export async function standingOf(
     }
   }
   return { pending, held, worked };
-}
-
-function isSettled({ floor, settled }: Cursor, seq: Seq): boolean {
-  return seq <= floor || settled.some(([from, to]) => from <= seq && seq <= to);
 }
