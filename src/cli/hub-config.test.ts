@@ -1,3 +1,6 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { Acl, groupsByName } from "../hub/acl.js";
 import { checkConfig, loadConfig, redactedConfig } from "./hub-config.js";
@@ -25,6 +28,13 @@ describe("the settings of a hub", () => {
     [{ store: "bus.db", auth: { ...AUTH, requireGroups: "yes" } }, "auth.requireGroups"],
     [{ store: "bus.db", auth: { requireGroups: true } }, "auth: takes exactly one of jwt, tokens, none"],
     [{ store: "bus.db", auth: { jwt: { secret: "short" } } }, "auth.jwt.secret: has at least 32 characters"],
+    [
+      { store: "bus.db", auth: { jwt: { secret: ["short"] } } },
+      "auth.jwt.secret: has at least 32 characters",
+    ],
+    [{ store: "bus.db", auth: { jwt: { keys: [] } } }, "auth.jwt.keys"],
+    [{ store: "bus.db", auth: { jwt: { keys: [{ kty: "RSA" }] } } }, "auth.jwt.keys.0: is no public key"],
+    [{ store: "bus.db", host: "0.0.0.0", auth: { none: true } }, "auth.none: is for loopback only"],
     [{ store: "bus.db", auth: "yes" }, "auth: is needed: jwt, tokens or none"],
     [{ store: "bus.db", auth: { jwt: {} } }, "auth.jwt: takes exactly one of secret"],
     [{ store: "bus.db", auth: { tokens: [{ scopes: ["*:*"] }] } }, "auth.tokens.0.token: is needed"],
@@ -58,6 +68,26 @@ describe("the settings of a hub", () => {
     const [{ scopes = [] } = {}] = auth.tokens ?? [];
     expect(new Acl(groupsByName({ scopes })).allows("group", "mailer")).toBe(true);
     vi.unstubAllEnvs();
+  });
+
+  it("are refused if the environment has tokens of both kinds, of which one would not count", async () => {
+    vi.stubEnv("PROMETHEAN_ADMIN_TOKEN", "0123456789abcdef");
+    vi.stubEnv("PROMETHEAN_JWT_SECRET", "0123456789abcdef".repeat(2));
+    await expect(loadConfig({ store: "bus.db" })).rejects.toThrow("are both set");
+    vi.unstubAllEnvs();
+  });
+
+  it("have several secrets, from files of their own, while one takes the place of another", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "promethean-secrets-"));
+    const [newer, older] = ["new", "old"].map((name) => name.repeat(20));
+    await Promise.all([newer, older].map((secret, i) => writeFile(join(folder, `${i}`), `${secret}\n`)));
+    const secretFile = ["0", "1"].map((name) => join(folder, name));
+    const file = join(folder, "hub.yaml");
+    await writeFile(file, JSON.stringify({ store: "bus.db", auth: { jwt: { secretFile } } }));
+    const config = await loadConfig({ config: file });
+    expect(config.auth).toEqual({ jwt: { secret: [newer, older] } });
+    expect(redactedConfig(config)).toMatchObject({ auth: { jwt: { secret: "***" } } });
+    await rm(folder, { recursive: true });
   });
 
   it("are shown without their secrets", () => {

@@ -5,7 +5,9 @@
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
 import { Acl } from "../hub/acl.js";
+import { isLoopback } from "../hub/auth.js";
 import { DEFAULT_HUB_LIMITS } from "../hub/limits.js";
+import { faultOf } from "../hub/public-keys.js";
 import { describeThrown } from "../model/errors.js";
 import { checkTopicName } from "../model/topic.js";
 import { failure } from "./exit.js";
@@ -29,10 +31,18 @@ const Token = z.strictObject({
   subject: z.string().min(1).optional(),
 });
 
+const Secrets = z
+  .union([z.string(), z.array(z.string()).min(1)], "is a secret, or a list of them")
+  .refine((given) => [given].flat().every(({ length }) => length >= 32), "has at least 32 characters");
+const PublicKey = z.looseObject({ kty: z.string() }).superRefine((key, { addIssue }) => {
+  const fault = faultOf(key);
+  if (fault !== undefined) addIssue(fault);
+});
+
 const Jwt = z
   .strictObject({
-    secret: z.string().min(32, "has at least 32 characters").optional(),
-    keys: z.array(z.looseObject({ kty: z.string() })).optional(),
+    secret: Secrets.optional(),
+    keys: z.array(PublicKey).min(1).optional(),
     jwksUrl: z.url().optional(),
     issuer: z.string().optional(),
     audience: z.string().optional(),
@@ -138,7 +148,12 @@ export function checkConfig(draft: unknown, where: string): HubConfig {
   const result = HubConfigSchema.refine(({ store, exclusive }) => !exclusive || isFile(store), {
     path: ["exclusive"],
     message: "only a store in a file can be opened so",
-  }).safeParse(draft);
+  })
+    .refine(({ auth, host }) => !auth.none || isLoopback(host), {
+      path: ["auth", "none"],
+      message: "is for loopback only; a hub that others reach needs tokens",
+    })
+    .safeParse(draft);
   if (result.success) return result.data;
   const lines = result.error.issues.slice(0, 10).map(({ path, message }) => {
     const key = path.map(String).join(".");
@@ -180,6 +195,10 @@ async function authOf(given: unknown): Promise<unknown> {
   const jwtSecret = await secretOf("PROMETHEAN_JWT_SECRET");
   const adminToken = await secretOf("PROMETHEAN_ADMIN_TOKEN");
   const auth = given as { jwt?: Draft; tokens?: Draft[]; requireGroups?: unknown } | undefined;
+  if (jwtSecret !== undefined && adminToken !== undefined)
+    throw failure("INVALID_PAYLOAD", "PROMETHEAN_JWT_SECRET and PROMETHEAN_ADMIN_TOKEN are both set", {
+      hint: "a hub takes tokens of one kind: set one of them (or …_FILE)",
+    });
   const { requireGroups } = auth ?? {};
   const demands = requireGroups === undefined ? {} : { requireGroups };
   if (jwtSecret !== undefined) return { ...demands, jwt: { ...withoutSecret(auth?.jwt), secret: jwtSecret } };
@@ -200,9 +219,13 @@ function withoutSecret(jwt: Draft | undefined): Draft {
 
 async function filled(part: Draft, name: string): Promise<Draft> {
   const file = part?.[`${name}File`];
-  if (typeof file !== "string") return part;
+  if (typeof file !== "string" && !isListOfTexts(file)) return part;
   const { [`${name}File`]: _, ...rest } = part;
-  return { ...rest, [name]: await secretIn(file) };
+  return { ...rest, [name]: await (isListOfTexts(file) ? Promise.all(file.map(secretIn)) : secretIn(file)) };
+}
+
+function isListOfTexts(given: unknown): given is string[] {
+  return Array.isArray(given) && given.every((each) => typeof each === "string");
 }
 
 async function secretOf(name: string): Promise<string | undefined> {

@@ -140,6 +140,19 @@ describe("JSON Web Tokens", () => {
     await expect(strict.authenticate(await signed({ iss: "us" }))).rejects.toThrow("valid token");
   });
 
+  it("are taken by each of several secrets, and refused by all for what they say", async () => {
+    const newer = "a-newer-secret-of-at-least-32-bytes!";
+    const auth = await jwt({ secret: [newer, new TextEncoder().encode(SECRET)] });
+    for (const secret of [newer, SECRET])
+      expect((await auth.authenticate(await signed({ sub: secret }, secret))).subject).toBe(secret);
+    const refused = [
+      await signed({}, "another-secret-of-at-least-32-bytes!"),
+      await signed({ exp: 1 }, newer),
+      await signed({ exp: 1 }),
+    ];
+    for (const token of refused) await expect(auth.authenticate(token)).rejects.toThrow("valid token");
+  });
+
   it("with public keys, are not taken if one was used as a secret", async () => {
     const { publicKey, privateKey } = await generateKeyPair("ES256");
     const key = { ...(await exportJWK(publicKey)), kid: "k1", alg: "ES256" };
@@ -224,9 +237,15 @@ describe("what auth may be", () => {
 
   it.each([
     [{ secret: "short" }, "32 bytes"],
+    [{ secret: [SECRET, "short"] }, "32 bytes"],
+    [{ secret: [] }, "a secret, or several"],
     [{}, "exactly one"],
     [{ secret: SECRET, keys: [] }, "exactly one"],
-  ])("a secret has 32 bytes, and there is one source of keys: %j", async (options, said) => {
+    [{ keys: [] }, "at least one public key"],
+    [{ keys: [{ kty: "RSA" }] }, "auth.jwt.keys[0] is no public key"],
+    [{ keys: [{ kty: "oct", k: "abc" }] }, "auth.jwt.keys[0] is secret"],
+    [{ keys: [{ kty: "RSA", alg: "RS512" }] }, "auth.jwt.keys[0] is for none of RS256, PS256, ES256"],
+  ])("a secret has 32 bytes, a key is public, and there is one source of keys: %j", async (options, said) => {
     await expect(authenticatorOf({ jwt: options }, HOST)).rejects.toThrow(said);
   });
 });

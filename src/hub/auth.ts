@@ -6,10 +6,12 @@ import type { JWK } from "jose";
 import type { Acl } from "./acl.js";
 import { HubError } from "./problem.js";
 
+export type Secret = string | Uint8Array;
+
 /** How a hub checks JWTs: by a secret, by public keys, or by keys fetched from an address. */
 export interface JwtOptions {
-  /** HS256. At least 32 bytes. */
-  readonly secret?: string | Uint8Array;
+  /** HS256. At least 32 bytes. Of several each counts, while one takes the place of another. */
+  readonly secret?: Secret | readonly Secret[];
   /** Public keys as JWK, by `kid` where there are several. */
   readonly keys?: readonly JWK[];
   /** Where public keys are fetched from (JWKS). */
