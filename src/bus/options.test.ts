@@ -103,6 +103,8 @@ describe("subscribe refuses", () => {
       { from: "now" },
       { from: "ts" },
       { from: "afterId" },
+      { ts: 0 },
+      { from: "earliest", afterId: "e1" },
       { ts: "yesterday" },
       { ts: -1 },
       { afterId: 7 },

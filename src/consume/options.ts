@@ -74,10 +74,13 @@ function checkOptions<O extends { readonly from?: string; readonly ts?: number; 
     if (value !== undefined && !rule.fits(value))
       throw new BusError("INVALID_OPTION", `${name} must be ${rule.expected}`);
   }
-  if (options.from === "ts" && options.ts === undefined)
-    throw new BusError("INVALID_OPTION", 'from: "ts" needs ts');
-  if (options.from === "afterId" && options.afterId === undefined)
-    throw new BusError("INVALID_OPTION", 'from: "afterId" needs afterId');
+  for (const name of ["ts", "afterId"] as const) {
+    if ((options.from === name) === (options[name] !== undefined)) continue;
+    throw new BusError(
+      "INVALID_OPTION",
+      options.from === name ? `from: "${name}" needs ${name}` : `${name} counts only with from: "${name}"`,
+    );
+  }
 }
 
 function oneOf(...values: readonly string[]): Rule {
