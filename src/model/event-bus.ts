@@ -168,7 +168,7 @@ export interface SubscribeOptions {
   readonly from?: "latest" | "earliest" | "ts" | "afterId";
   /** With `from: "ts"`: milliseconds since the epoch. */
   readonly ts?: number;
-  /** With `from: "afterId"`: the id of an event. */
+  /** With `from: "afterId"`: the id of an event. The group begins behind it, in other partitions from its time on. */
   readonly afterId?: string;
   /** Events read at once, and the most a batch handler gets. Default 100. */
   readonly batchSize?: number;

@@ -9,7 +9,7 @@ import type { Command } from "commander";
 import { type ClientContext, PromClient } from "../../client/index.js";
 import { BusError } from "../../model/errors.js";
 import type { EventRecord } from "../../model/event.js";
-import { PLACES, type Place, place, positiveSpan, wholeNumber } from "../arguments.js";
+import { type Place, place, positiveSpan, wholeNumber } from "../arguments.js";
 import { eventLine, terminalColumns } from "../event-line.js";
 import { failure, usageError } from "../exit.js";
 import { newCommand } from "../own-command.js";
@@ -27,6 +27,8 @@ interface SubscribeOptions {
 }
 
 const MAX_REASON_BYTES = 4_096;
+/** Of the places that commands know. */
+const BEGINNINGS = '"earliest", "latest", a time, a span such as "-15m", or "id:<event>", behind that event';
 /** As long as a hub lets an event be held: one that waits here is not to miss its deadline. */
 const HELD_MS = 3_600_000;
 
@@ -42,8 +44,11 @@ export function subscribeCommand(): Command {
   )
     .argument("<topic>", 'the topic, or a pattern: "orders.*", "orders.**"')
     .requiredOption("-g, --group <group>", "the group: its place is kept")
-    .option("-x, --exec <command>", "a shell command for each event, with the event as JSON on its stdin")
-    .option("--from <place>", `where a group that is new begins: ${PLACES}`, place, "latest" as Place)
+    .option(
+      "-x, --exec <command>",
+      "a shell command for each event, with the event as JSON on its stdin, and PROMETHEAN_EVENT_ID, …_KEY, …_TOPIC and …_ATTEMPT in its environment",
+    )
+    .option("--from <place>", `where a group that is new begins: ${BEGINNINGS}`, place, "latest" as Place)
     .option("-n, --limit <n>", "stop after this many events were settled", wholeNumber(1))
     .option("-c, --concurrency <n>", "events handled at once, each key in order", wholeNumber(1, 1_000), 1)
     .option("--max-attempts <n>", "tries before an event becomes a dead letter", wholeNumber(1))
