@@ -239,6 +239,7 @@ describe("what auth may be", () => {
     [{ secret: "short" }, "32 bytes"],
     [{ secret: [SECRET, "short"] }, "32 bytes"],
     [{ secret: [] }, "a secret, or several"],
+    [{ secret: 5 as never }, "32 bytes"],
     [{}, "exactly one"],
     [{ secret: SECRET, keys: [] }, "exactly one"],
     [{ keys: [] }, "at least one public key"],

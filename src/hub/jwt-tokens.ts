@@ -103,8 +103,7 @@ function keySource(options: JwtOptions): KeySource {
 }
 
 function secretsOf(given: Secret | readonly Secret[]): KeySource["keys"] {
-  const secrets = typeof given === "string" || given instanceof Uint8Array ? [given] : given;
-  const [first, ...others] = secrets.map((secret): JWTVerifyGetKey => {
+  const [first, ...others] = [given].flat().map((secret): JWTVerifyGetKey => {
     const bytes = typeof secret === "string" ? new TextEncoder().encode(secret) : secret;
     if (!(bytes?.length >= 32))
       throw new BusError("INVALID_OPTION", "auth.jwt.secret must have at least 32 bytes");
