@@ -1,9 +1,10 @@
 /** What stands around every page: rail, top bar, the page itself, and what lies above them all. */
 import { useEffect, useErrorBoundary, useRef } from "preact/hooks";
 import { forgetKept, offlineSinceMs } from "../data/live.js";
+import { Problem } from "../data/problem.js";
 import { Button } from "../ui/button.js";
 import { TextLink } from "../ui/link.js";
-import { Empty, Skeleton } from "../ui/states.js";
+import { Empty, Waiting } from "../ui/states.js";
 import { Toasts } from "../ui/toast.js";
 import { codeOf, fetchCode, pageOf } from "./pages.js";
 import { Palette, paletteOpen } from "./palette.js";
@@ -12,15 +13,22 @@ import { place, to } from "./router.js";
 import { Shortcuts, shortcutsOpen, useShortcuts } from "./shortcuts.js";
 import { OfflineBar, TopBar } from "./top-bar.js";
 
-/** What had the focus may be gone with the page before: Tab goes on in the new one, not from the window's beginning. */
+/**
+ * Tab goes on in the new page, not behind the link that led to it, nor from the window's beginning; and to whom the screen
+ * is read, it is said where they are now.
+ */
 function useFocusOnPage(): void {
   const here = place.value.path.join("/");
-  const opened = useRef<string | null>(here);
+  const last = useRef(here);
   useEffect(() => {
-    if (opened.current === here) return;
-    opened.current = null;
-    if (document.activeElement === document.body) document.getElementById("content")?.focus();
+    if (last.current === here) return;
+    last.current = here;
+    document.getElementById("content")?.focus({ preventScroll: true });
   }, [here]);
+}
+
+function nameOf(path: readonly string[]): string {
+  return [path.slice(1).join(" / "), pageOf(path)?.label].filter((part) => part).join(" · ");
 }
 
 export function Frame() {
@@ -28,7 +36,7 @@ export function Frame() {
   useFocusOnPage();
   const offline = offlineSinceMs.value !== null;
   return (
-    <div class="flex h-dvh flex-col">
+    <div class="flex h-dvh flex-col print:block print:h-auto">
       <a
         href="#content"
         class="sr-only focus:not-sr-only focus:fixed focus:top-2 focus:left-2 focus:z-50 focus:rounded-md focus:bg-surface focus:p-2"
@@ -36,9 +44,14 @@ export function Frame() {
         Skip to the page
       </a>
       <TopBar />
-      <div class="flex min-h-0 flex-1">
+      <div class="flex min-h-0 flex-1 print:block">
         <Rail />
-        <main id="content" tabIndex={-1} class="min-w-0 flex-1 overflow-y-auto outline-none max-sm:pb-14">
+        <main
+          id="content"
+          tabIndex={-1}
+          aria-label={nameOf(place.value.path) || "No such page"}
+          class="min-w-0 flex-1 overflow-y-auto outline-none max-sm:pb-14 print:overflow-visible"
+        >
           <OfflineBar />
           <div
             class={`mx-auto w-full max-w-[1440px] px-6 py-5 transition-[filter,opacity] duration-150 max-sm:px-3 max-sm:py-4 ${offline ? "opacity-80 grayscale" : ""}`}
@@ -83,13 +96,14 @@ function Guarded() {
   );
 }
 
+const AWAY = new Problem(0, "OFFLINE", "the hub cannot be reached");
+
 function PageBody() {
   const { path } = place.value;
   const page = pageOf(path);
+  const isAway = offlineSinceMs.value !== null;
   useEffect(() => {
-    document.title = [path.slice(1).join(" / "), page?.label, "Promethean"]
-      .filter((part) => part)
-      .join(" · ");
+    document.title = [nameOf(path), "Promethean"].filter((part) => part).join(" · ");
     if (page !== undefined) void fetchCode(page);
   }, [path.join("/")]);
   if (page === undefined) {
@@ -104,10 +118,18 @@ function PageBody() {
     );
   }
   const Code = codeOf(page);
-  if (Code === undefined) return <Skeleton rows={10} />;
+  if (Code === undefined) {
+    return (
+      <>
+        <h1 class="sr-only">{page.label}</h1>
+        <Waiting rows={10} problem={isAway ? AWAY : undefined} />
+      </>
+    );
+  }
   if (Code === "failed") {
     return (
-      <div class="flex flex-col items-center gap-3 py-12">
+      <div role="alert" class="flex flex-col items-center gap-3 py-12">
+        <h1 class="sr-only">{page.label}</h1>
         <p class="text-sm text-soft">
           This page could not be fetched. The hub may have been updated meanwhile.
         </p>

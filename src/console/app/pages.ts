@@ -13,6 +13,7 @@ import {
   Wrench,
 } from "lucide-preact";
 import type { ComponentType } from "preact";
+import { hubAnswers } from "./session.js";
 
 export interface PageProps {
   /** What stands in the path after the page's own name. */
@@ -105,11 +106,15 @@ export function codeOf(page: Page): ComponentType<PageProps> | "failed" | undefi
   return loaded.value.get(page.name);
 }
 
+/** While the hub is away it is waited for; what it does not have then is of another version. */
 export async function fetchCode(page: Page): Promise<void> {
   if (typeof loaded.peek().get(page.name) === "function") return;
-  const code = await page.load().catch((error: unknown) => {
-    console.error(error);
-    return "failed" as const;
+  const code = await page.load().catch(async () => {
+    await hubAnswers();
+    return page.load().catch((error: unknown) => {
+      console.error(error);
+      return "failed" as const;
+    });
   });
   loaded.value = new Map(loaded.peek()).set(page.name, code);
 }

@@ -57,6 +57,26 @@ export async function identify(): Promise<void> {
   }
 }
 
+let answering: Promise<void> | undefined;
+
+/** Resolves once the hub answers, whatever it says. */
+export function hubAnswers(): Promise<void> {
+  answering ??= untilAnswered().finally(() => {
+    answering = undefined;
+  });
+  return answering;
+}
+
+async function untilAnswered(): Promise<void> {
+  for (;;) {
+    const problem = await call("/whoami").then(() => undefined, problemFrom);
+    if (problem === undefined) return heard();
+    failed(problem);
+    if (!problem.isOffline) return;
+    await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+  }
+}
+
 export async function signIn(given: string, forThisBrowser: boolean): Promise<void> {
   keepToken(given, forThisBrowser);
   await identify();

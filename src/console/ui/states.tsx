@@ -1,5 +1,5 @@
 /** What stands where data would: not yet, nothing, not allowed, not found, not working. */
-import { CircleAlert, Inbox, Lock, SearchX } from "lucide-preact";
+import { CircleAlert, Inbox, Lock, SearchX, WifiOff } from "lucide-preact";
 import type { ComponentChildren } from "preact";
 import type { Live } from "../data/live.js";
 import { missingRight, type Problem } from "../data/problem.js";
@@ -14,6 +14,28 @@ export function Skeleton({ rows = 6 }: { readonly rows?: number }) {
       {Array.from({ length: rows }, (_, i) => (
         <div key={i} class={`shimmer h-4 ${["w-full", "w-11/12", "w-4/5"][i % 3]}`} />
       ))}
+    </div>
+  );
+}
+
+/** Grey bars, or, if the hub is away meanwhile, words: nobody is to look at bars that cannot become anything. */
+export function Waiting({
+  rows,
+  problem,
+}: {
+  readonly rows?: number;
+  readonly problem: Problem | undefined;
+}) {
+  if (problem?.isOffline !== true) return <Skeleton {...(rows !== undefined && { rows })} />;
+  return (
+    <div role="status">
+      <Empty
+        icon={WifiOff}
+        title={problem.status === 0 ? "The hub cannot be reached" : "The hub cannot say now"}
+      >
+        {problem.status !== 0 && `${sentence(problem.message)} `}
+        What belongs here appears by itself once it can. It is tried again every few seconds.
+      </Empty>
     </div>
   );
 }
@@ -104,5 +126,5 @@ export function Loaded<T>(props: {
       </>
     );
   if (problem !== undefined) return <Failure problem={problem} retry={live.refresh} />;
-  return <Skeleton {...(rows !== undefined && { rows })} />;
+  return <Waiting {...(rows !== undefined && { rows })} problem={live.problem} />;
 }

@@ -36,7 +36,7 @@ export function TopicLetters({ topic }: { readonly topic: string }) {
   const letter = query("letter");
   const { items } = live;
   const isAll = !live.hasMore && !live.isLoading;
-  const isCounting = summaries.data === undefined && summaries.problem === undefined;
+  const isCounting = summaries.data === undefined && summaries.problem?.isOffline !== false;
   const isOpen = status === "open" && items.length > 0;
   // All of them are counted; of a choice only what was fetched is known.
   const total = isAll ? items.length : Object.keys(choice).length === 0 ? summary?.open : undefined;

@@ -13,7 +13,7 @@ import { SelectField } from "../../ui/fields.js";
 import { shellWord } from "../../ui/format.js";
 import { TextLink } from "../../ui/link.js";
 import { PageHead, Section } from "../../ui/page.js";
-import { Loaded, Skeleton } from "../../ui/states.js";
+import { Loaded, Waiting } from "../../ui/states.js";
 import { GroupState } from "./group-columns.js";
 import { GroupFigures } from "./group-figures.js";
 import { LagChart, linesWords } from "./lag-chart.js";
@@ -34,7 +34,7 @@ export function GroupDetailPage({ group }: { readonly group: string }) {
   if (chosen !== undefined) shown.current = chosen.topic;
   const why = useWhy(group, chosen?.topic);
   // What holds it up stands above all else: it is waited for, so that nothing moves down when it comes.
-  const isComing = why.data === undefined && why.problem === undefined;
+  const isComing = why.data === undefined && why.problem?.isOffline !== false;
   return (
     <>
       <PageHead
@@ -49,7 +49,7 @@ export function GroupDetailPage({ group }: { readonly group: string }) {
       <Loaded live={live} rows={10}>
         {() =>
           isComing ? (
-            <Skeleton rows={10} />
+            <Waiting rows={10} problem={why.problem} />
           ) : (
             chosen && (
               <div key={chosen.topic} class="flex flex-col gap-4">

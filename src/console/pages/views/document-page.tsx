@@ -11,7 +11,7 @@ import { JsonView } from "../../ui/json-view.js";
 import { Link } from "../../ui/link.js";
 import { Ago, Moment } from "../../ui/now.js";
 import { Facts, PageHead, Section } from "../../ui/page.js";
-import { Empty, Failure, Loaded, Skeleton } from "../../ui/states.js";
+import { Empty, Failure, Loaded, Waiting } from "../../ui/states.js";
 import { ChangeList } from "./change-list.js";
 import { TimeSlider } from "./time-slider.js";
 
@@ -62,7 +62,7 @@ export function DocumentPage({ view, documentKey: key }: DocumentProps) {
             note={changes.length > 0 ? newest(changes.length, LIMIT, "change") : undefined}
           >
             {isComing ? (
-              <Skeleton rows={3} />
+              <Waiting rows={3} problem={views.problem ?? history.problem} />
             ) : (
               <ChangeList changes={changes} at={at} onAt={(ts) => setQuery({ at: ts })} />
             )}
@@ -74,7 +74,7 @@ export function DocumentPage({ view, documentKey: key }: DocumentProps) {
 }
 
 function isOnItsWay({ data, problem }: Live<unknown>): boolean {
-  return data === undefined && problem === undefined;
+  return data === undefined && problem?.isOffline !== false;
 }
 
 function Present({ live }: { readonly live: ReturnType<typeof useLive<ViewRecord>> }) {
@@ -108,7 +108,7 @@ function Past(props: {
   if (now.problem?.status === 404)
     return <Empty title="It was not there then">It came later, or was deleted at that time.</Empty>;
   if (now.problem !== undefined && !now.problem.isOffline) return <Failure problem={now.problem} />;
-  if (now.data === undefined) return <Skeleton />;
+  if (now.data === undefined) return <Waiting problem={now.problem} />;
   const value = fieldsOf(now.data);
   return (
     <div class="p-4">
