@@ -7,7 +7,7 @@ import { Badge, Dot, type Tone } from "../ui/badge.js";
 import { Button } from "../ui/button.js";
 import { count, duration, plural } from "../ui/format.js";
 import { Link } from "../ui/link.js";
-import { now } from "../ui/now.js";
+import { localNow } from "../ui/now.js";
 import { Mark } from "./mark.js";
 import { paletteOpen } from "./palette.js";
 import { to } from "./router.js";
@@ -18,7 +18,7 @@ export function TopBar() {
   const identity = who.value;
   const dark = theme.value === "dark";
   return (
-    <header class="z-20 flex h-12 shrink-0 items-center gap-3 border-b border-line bg-surface px-4 max-sm:gap-1 max-sm:px-1.5">
+    <header class="print:hidden z-20 flex h-12 shrink-0 items-center gap-3 border-b border-line bg-surface px-4 max-sm:gap-1 max-sm:px-1.5">
       <Link
         href={to()}
         class="flex items-center gap-2 rounded-md font-semibold tracking-tight max-sm:size-10 max-sm:shrink-0 max-sm:justify-center"
@@ -97,7 +97,7 @@ function Health() {
   return (
     <Link
       href={href}
-      class="flex min-w-0 items-center gap-1.5 rounded-sm text-sm whitespace-nowrap text-soft hover:text-ink max-sm:h-10"
+      class="flex min-w-0 items-center gap-1.5 rounded-sm text-sm whitespace-nowrap text-soft hover:text-ink max-sm:h-10 sm:shrink-0"
       title={more}
       data-health={tone}
     >
@@ -132,7 +132,7 @@ function LiveSwitch() {
 export function OfflineBar() {
   if (offlineSinceMs.value === null) return null;
   const heardMs = lastHeardMs.value;
-  const age = heardMs === 0 ? null : duration(Math.max(1, Math.round((now.value - heardMs) / 1_000)));
+  const age = heardMs === 0 ? null : duration(Math.max(1, Math.round((localNow.value - heardMs) / 1_000)));
   return (
     <div class="flex items-center gap-2 border-b border-line bg-warn-wash px-6 py-2 text-sm text-warn">
       <WifiOff size={15} aria-hidden="true" />

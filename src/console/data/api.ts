@@ -3,6 +3,7 @@
  * the hub does not know any more is let go, whichever call found out.
  */
 import { dropToken, token } from "./credentials.js";
+import { noteHubDate } from "./hub-clock.js";
 import { Problem, problemFrom, problemOf } from "./problem.js";
 
 export interface CallOptions {
@@ -44,6 +45,7 @@ async function send(path: string, { body, signal, headers }: CallOptions = {}): 
     if (signal?.aborted) throw error;
     throw problemFrom(error);
   }
+  noteHubDate(response.headers.get("date"));
   if (response.ok) return response;
   if (response.status === 401 && bearer !== null && bearer === token.peek()) dropToken();
   throw await problemOf(response);

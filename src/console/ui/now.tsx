@@ -1,11 +1,16 @@
 /** The present, once a second for everybody, and times told against it. */
-import { signal } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
+import { hubAheadMs } from "../data/hub-clock.js";
 import { ago, clock, moment, zone } from "./format.js";
 
-export const now = signal(Date.now());
+/** By the browser's own clock: for what it has measured itself. */
+export const localNow = signal(Date.now());
+
+/** By the hub's. */
+export const now = computed(() => localNow.value + hubAheadMs.value);
 
 setInterval(() => {
-  if (!document.hidden) now.value = Date.now();
+  if (!document.hidden) localNow.value = Date.now();
 }, 1_000);
 
 export function Ago({ ts }: { readonly ts: number }) {

@@ -1,6 +1,7 @@
 /** The first screen: is it well, and if not, what is wrong, in words. */
 import { to } from "../../app/router.js";
 import { who } from "../../app/session.js";
+import { hubAheadMs } from "../../data/hub-clock.js";
 import { useLive } from "../../data/live.js";
 import type { Overview } from "../../data/shapes.js";
 import { moments, statsProblem, useStats } from "../../data/stats.js";
@@ -9,7 +10,7 @@ import { Chart, SECONDS_STEPS, WHOLE_STEPS } from "../../ui/chart.js";
 import { bytes, count, duration, milliseconds, plural, rate, si } from "../../ui/format.js";
 import { Facts, Figure, PageHead, Section } from "../../ui/page.js";
 import { Sparkline } from "../../ui/sparkline.js";
-import { Failure, Skeleton } from "../../ui/states.js";
+import { Failure, Waiting } from "../../ui/states.js";
 import { Attention } from "./attention.js";
 import { Flow } from "./flow.js";
 import { LaggingGroups } from "./lagging-groups.js";
@@ -38,7 +39,7 @@ export function OverviewPage() {
         </p>
       </PageHead>
       {stats === undefined || notices === undefined ? (
-        <Skeleton rows={12} />
+        <Waiting rows={12} problem={problem ?? overview.problem} />
       ) : (
         <div class="flex flex-col gap-4">
           <Attention notices={notices} />
@@ -210,9 +211,15 @@ function Machinery({ overview }: { readonly overview: Overview }) {
               "Connections",
               `${count(overview.connections)} over WebSocket, you as ${who.value?.subject ?? "–"}`,
             ],
+            ...(hubAheadMs.value === 0 ? [] : [["Clocks", clockWords(hubAheadMs.value)] as const]),
           ]}
         />
       </div>
     </Section>
   );
+}
+
+function clockWords(aheadMs: number): string {
+  const side = aheadMs > 0 ? "behind" : "ahead of";
+  return `this browser's is ${duration(Math.abs(aheadMs) / 1_000)} ${side} the hub's; ages are told by the hub's`;
 }
