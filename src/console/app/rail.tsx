@@ -17,7 +17,7 @@ export function Rail() {
     <nav
       ref={rail}
       aria-label="Pages"
-      class="flex shrink-0 gap-0.5 border-line bg-surface max-sm:fixed max-sm:inset-x-0 max-sm:bottom-0 max-sm:z-40 max-sm:h-14 max-sm:overflow-x-auto max-sm:border-t max-sm:px-1 sm:w-14 sm:flex-col sm:border-r sm:p-2 lg:w-48"
+      class="print:hidden flex shrink-0 gap-0.5 border-line bg-surface max-sm:fixed max-sm:inset-x-0 max-sm:bottom-0 max-sm:z-40 max-sm:h-14 max-sm:overflow-x-auto max-sm:border-t max-sm:px-1 sm:w-14 sm:flex-col sm:border-r sm:p-2 lg:w-48"
     >
       {PAGES.map(({ name, label, icon: Icon, letter }) => {
         const isHere = name === here;

@@ -1,4 +1,7 @@
-/** Charts over time: a crosshair with exact values, a zero line, and the same colour for the same series everywhere. */
+/**
+ * Charts over time: a crosshair with exact values, a zero line, and the same colour for the same series everywhere. The
+ * arrows move the crosshair, and say what is there.
+ */
 import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import { theme } from "../app/theme.js";
@@ -42,14 +45,16 @@ export const SECONDS_STEPS: readonly number[] = [
 export function Chart({ times, series, format, steps, height = 200, label }: ChartProps) {
   const box = useRef<HTMLDivElement>(null);
   const chart = useRef<uPlot | null>(null);
-  const [at, setAt] = useState<number | null>(null);
+  /** Under the pointer, a place in the series; by the keyboard, a time: the series moves on while one listens. */
+  const [pointed, setPointed] = useState<number | null>(null);
+  const [pickedMs, setPickedMs] = useState<number | null>(null);
   const names = series.map(({ name }) => name).join("\n");
   const data = dataOf(times, series);
   const look = theme.value;
   useEffect(() => {
     const target = box.current;
     if (target === null) return;
-    const made = new uPlot(optionsOf(target, { series, format, steps, height }, setAt), data, target);
+    const made = new uPlot(optionsOf(target, { series, format, steps, height }, setPointed), data, target);
     chart.current = made;
     const observer = new ResizeObserver(() => made.setSize({ width: target.clientWidth, height }));
     observer.observe(target);
@@ -60,7 +65,30 @@ export function Chart({ times, series, format, steps, height = 200, label }: Cha
     };
   }, [names, look, height]);
   useEffect(() => chart.current?.setData(data), [times]);
+  const picked = pickedMs === null ? null : placeOf(times, pickedMs);
+  useEffect(() => {
+    const made = chart.current;
+    if (made === null || pickedMs === null) return;
+    made.setCursor({ left: made.valToPos(pickedMs / 1_000, "x"), top: 0 }, false);
+    return () => made.setCursor({ left: -10, top: -10 }, false);
+  }, [pickedMs, times]);
+  const at = picked ?? pointed;
   const index = at ?? times.length - 1;
+  const onKey = (event: KeyboardEvent): void => {
+    if (event.key === "Escape" && pickedMs !== null) {
+      event.stopPropagation();
+      setPickedMs(null);
+    }
+    const next = moved(event.key, index, times.length);
+    if (next === null) return;
+    event.preventDefault();
+    setPickedMs(times[next] ?? null);
+  };
+  const wordsAt = (place: number): string =>
+    [
+      clock(times[place] ?? 0),
+      ...series.map(({ name, values }) => `${name} ${shown(values[place], format)}`),
+    ].join(", ");
   return (
     <figure class="min-w-0" aria-label={label}>
       <figcaption class="flex flex-wrap items-center gap-x-4 gap-y-0.5 px-4 pt-3 text-xs">
@@ -77,9 +105,44 @@ export function Chart({ times, series, format, steps, height = 200, label }: Cha
         ))}
         <span class="ml-auto text-faint">{at === null ? "" : clock(times[at] ?? 0)}</span>
       </figcaption>
-      <div ref={box} class="w-full" style={{ height: `${height}px` }} aria-hidden="true" />
+      <div
+        role="slider"
+        tabIndex={0}
+        aria-label={`Time in the chart ${label}`}
+        aria-valuemin={0}
+        aria-valuemax={Math.max(0, times.length - 1)}
+        aria-valuenow={Math.max(0, picked ?? times.length - 1)}
+        aria-valuetext={picked === null ? "newest" : wordsAt(picked)}
+        onKeyDown={onKey}
+        onBlur={() => setPickedMs(null)}
+        class="focus-visible:outline-offset-[-2px]"
+      >
+        <div ref={box} class="w-full" style={{ height: `${height}px` }} aria-hidden="true" />
+      </div>
     </figure>
   );
+}
+
+/** Where the arrows and their like lead to; null if the key is none of them. */
+function moved(key: string, from: number, length: number): number | null {
+  const steps: Readonly<Record<string, number>> = {
+    ArrowLeft: from - 1,
+    ArrowRight: from + 1,
+    PageUp: from - MANY_POINTS,
+    PageDown: from + MANY_POINTS,
+    Home: 0,
+    End: length - 1,
+  };
+  const to = steps[key];
+  return to === undefined || length === 0 ? null : Math.min(length - 1, Math.max(0, to));
+}
+
+const MANY_POINTS = 10;
+
+/** The first that is not older; the time itself may have left the chart meanwhile. */
+function placeOf(times: readonly number[], ms: number): number {
+  const found = times.findIndex((time) => time >= ms);
+  return found < 0 ? times.length - 1 : found;
 }
 
 /** Of a single point no line can be drawn, and no sensible axis: it stands twice. */
@@ -99,6 +162,7 @@ function shown(value: number | null | undefined, format: (value: number) => stri
 /** A canvas needs colours as they come out, not as they are written. */
 function colorOf(name: string, alpha = 1): string {
   const probe = document.createElement("span");
+  probe.style.forcedColorAdjust = "none";
   probe.style.color = `color-mix(in srgb, var(--color-${name}) ${alpha * 100}%, transparent)`;
   document.body.append(probe);
   const found = getComputedStyle(probe).color;

@@ -36,6 +36,9 @@ export function CopyButton({ text, label }: { readonly text: string; readonly la
       }}
     >
       {done ? <Check size={13} aria-hidden="true" /> : <Copy size={13} aria-hidden="true" />}
+      <span role="status" class="sr-only">
+        {done && "Copied"}
+      </span>
     </button>
   );
 }

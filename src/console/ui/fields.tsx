@@ -4,25 +4,43 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { query, setQuery } from "../app/router.js";
 
+/** What ties a control to its label, and to what is said below it. */
+interface Tied {
+  readonly id: string;
+  readonly "aria-describedby"?: string;
+  readonly "aria-invalid"?: true;
+}
+
 export function Field(props: {
   readonly label: string;
   readonly hint?: ComponentChildren;
   readonly wrong?: string | undefined;
-  readonly children: (id: string) => ComponentChildren;
+  readonly children: (tied: Tied) => ComponentChildren;
 }) {
   const id = useId();
+  const said = `${id}-said`;
+  const isWrong = props.wrong !== undefined;
+  const tied: Tied = {
+    id,
+    ...((isWrong || props.hint !== undefined) && { "aria-describedby": said }),
+    ...(isWrong && { "aria-invalid": true }),
+  };
   return (
     <div class="flex min-w-0 flex-col gap-1">
       <label for={id} class="label">
         {props.label}
       </label>
-      {props.children(id)}
-      {props.wrong !== undefined ? (
-        <span class="text-xs text-bad" role="alert">
+      {props.children(tied)}
+      {isWrong ? (
+        <span id={said} class="text-xs text-bad" role="alert">
           {props.wrong}
         </span>
       ) : (
-        props.hint !== undefined && <span class="text-xs text-faint">{props.hint}</span>
+        props.hint !== undefined && (
+          <span id={said} class="text-xs text-faint">
+            {props.hint}
+          </span>
+        )
       )}
     </div>
   );
@@ -41,9 +59,9 @@ export function TextField(props: {
   const { label, value, onInput, hint, wrong, placeholder, mono, type } = props;
   return (
     <Field label={label} hint={hint} wrong={wrong}>
-      {(id) => (
+      {(tied) => (
         <input
-          id={id}
+          {...tied}
           class={`field ${mono ? "font-mono" : ""}`}
           type={type ?? "text"}
           step={type === "datetime-local" ? "1" : undefined}
@@ -72,9 +90,9 @@ export function SelectField(props: {
   readonly bare?: boolean;
 }) {
   const { label, value, choices, onChange, bare } = props;
-  const select = (id?: string) => (
+  const select = (tied?: Tied) => (
     <select
-      id={id}
+      {...tied}
       aria-label={bare ? label : undefined}
       class={`field pr-6 ${bare ? "w-auto max-w-48" : ""}`}
       value={value}
@@ -104,16 +122,15 @@ export function JsonField(props: {
   useEffect(() => field.current?.setSelectionRange(0, 0), []);
   return (
     <Field label={label} hint={hint} wrong={wrong}>
-      {(id) => (
+      {(tied) => (
         <textarea
+          {...tied}
           ref={field}
-          id={id}
           rows={rows}
           spellcheck={false}
           value={value}
-          aria-invalid={wrong !== undefined}
           onInput={(event) => onInput(event.currentTarget.value)}
-          class={`mono w-full resize-y rounded-md border bg-surface p-3 leading-5 max-sm:text-lg ${wrong === undefined ? "border-line-strong" : "border-bad"}`}
+          class={`mono w-full resize-y rounded-md border bg-surface p-3 leading-5 max-sm:text-lg ${wrong === undefined ? "border-edge" : "border-bad"}`}
         />
       )}
     </Field>

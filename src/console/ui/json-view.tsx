@@ -55,7 +55,10 @@ export function JsonView(props: {
 function LineView({ line, compared }: { readonly line: Line; readonly compared: boolean }) {
   const { depth, mark, name, value, kind, tail } = line;
   return (
-    <div class={`flex pr-10 ${compared ? "pl-1" : "pl-3"} ${MARKS[mark]}`}>
+    <div
+      {...(mark !== "same" && { role: mark === "added" ? "insertion" : "deletion" })}
+      class={`flex pr-10 ${compared ? "pl-1" : "pl-3"} ${MARKS[mark]}`}
+    >
       {compared && (
         <span class="w-4 shrink-0 text-faint select-none" aria-hidden="true">
           {SIGNS[mark]}

@@ -28,14 +28,14 @@ export function PageHead(props: {
             class="mb-0.5 flex items-center gap-1 text-xs text-faint max-sm:-mt-3 max-sm:mb-0"
           >
             {crumbs.map(({ label, href }) => (
-              <span key={href} class="flex min-w-0 items-center gap-1">
+              <span key={href} class="flex min-w-0 items-center gap-1 first:shrink-0">
                 <Link
                   href={href}
                   class="truncate rounded-sm hover:text-ink max-sm:flex max-sm:h-10 max-sm:items-center"
                 >
                   {label}
                 </Link>
-                <ChevronRight size={12} aria-hidden="true" />
+                <ChevronRight size={12} aria-hidden="true" class="shrink-0" />
               </span>
             ))}
           </nav>

@@ -36,7 +36,7 @@ export function Panel({ title, label, onClose, actions, children }: PanelProps) 
       ref={box}
       tabIndex={-1}
       aria-label={label}
-      class="slide-in fixed top-12 right-0 bottom-0 z-30 flex w-[min(36rem,100vw)] flex-col border-l border-line-strong bg-surface outline-none max-sm:bottom-14"
+      class="slide-in fixed top-12 right-0 bottom-0 z-30 flex w-[min(36rem,100vw)] flex-col border-l border-line-strong bg-surface outline-none max-sm:bottom-14 print:static print:w-full"
     >
       <div class="flex min-h-12 items-center gap-2 border-b border-line py-2 pr-2 pl-4">
         <h2 class="min-w-0 flex-1 truncate font-medium">{title}</h2>

@@ -6,6 +6,7 @@ import { ArrowDown, ArrowUp } from "lucide-preact";
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { query, setQuery } from "../app/router.js";
+import { sentenceCase } from "./format.js";
 import { isPhone } from "./screen.js";
 import { useVirtual } from "./virtual.js";
 
@@ -71,9 +72,13 @@ export function Table<R>(props: TableProps<R>) {
     <div
       ref={scroller}
       data-table={name}
-      class={`relative overflow-auto ${props.tall || isLong ? "max-h-[calc(100vh-13rem)]" : ""}`}
+      class={`relative overflow-auto print:max-h-none print:overflow-visible ${props.tall || isLong ? "max-h-[calc(100vh-13rem)]" : ""}`}
     >
-      <table class="w-full border-collapse text-sm" aria-rowcount={sorted.length + 1}>
+      <table
+        aria-label={sentenceCase(name)}
+        class="w-full border-collapse text-sm"
+        aria-rowcount={sorted.length + 1}
+      >
         <thead class="sticky top-0 z-10 bg-surface">
           <tr>
             {columns.map((column) => (
@@ -200,9 +205,11 @@ function Row<R>(props: {
 }
 
 function widthOf(grow: Column<unknown>["grow"]): string {
-  if (grow === true) return "max-w-0 min-w-32 truncate max-sm:min-w-24";
+  if (grow === true) return "max-w-0 min-w-32 truncate max-sm:min-w-24 max-xs:min-w-16";
   const most = "truncate max-w-72 max-lg:max-w-64";
-  return grow === "phone" ? `${most} max-sm:max-w-0 max-sm:min-w-28` : `${most} max-sm:max-w-36`;
+  return grow === "phone"
+    ? `${most} max-sm:max-w-0 max-sm:min-w-28 max-xs:min-w-16`
+    : `${most} max-sm:max-w-36`;
 }
 
 /** What does not fit its column can be read by resting on it. */

@@ -29,7 +29,7 @@ export function Toasts() {
     <div
       role="status"
       aria-live="polite"
-      class="pointer-events-none fixed right-4 bottom-4 z-50 flex w-[min(24rem,calc(100vw-2rem))] flex-col gap-2 max-sm:bottom-18"
+      class="print:hidden pointer-events-none fixed right-4 bottom-4 z-50 flex w-[min(24rem,calc(100vw-2rem))] flex-col gap-2 max-sm:bottom-18"
     >
       {shown.value.map(({ number, tone, title, detail }) => (
         <div

@@ -61,7 +61,7 @@ function Coverage({ rows }: { readonly rows: readonly Row[] }) {
     .filter(({ versions }) => only === "all" || (only === "with") === versions.length > 0);
   return (
     <>
-      <div class="mb-4 grid grid-cols-3 gap-4">
+      <div class="mb-4 grid grid-cols-3 gap-4 max-xs:grid-cols-2">
         <Figure
           name="Coverage"
           value={rows.length === 0 ? "–" : `${Math.round((covered.length / rows.length) * 100)} %`}

@@ -7,7 +7,7 @@ import type { CompatReport, EventRecord, Items, TopicSchemas } from "../../data/
 import { Badge } from "../../ui/badge.js";
 import { CopyCommand } from "../../ui/copy.js";
 import { SelectField } from "../../ui/fields.js";
-import { count, shellWord } from "../../ui/format.js";
+import { count, plural, shellWord } from "../../ui/format.js";
 import { JsonView } from "../../ui/json-view.js";
 import { Ago } from "../../ui/now.js";
 import { PageHead, Section } from "../../ui/page.js";
@@ -151,7 +151,7 @@ function Verdict({
           <strong class={ink}>{word}</strong> ({report.mode}), v{from} to v{until}:{" "}
           {report.verdict === "compatible"
             ? `${MEANING[report.mode] ?? report.mode}.`
-            : `${count(report.findings.length)} places need a look.`}
+            : `${plural(report.findings.length, "place")} ${report.findings.length === 1 ? "needs" : "need"} a look.`}
         </p>
       </div>
       {report.findings.length > 0 && (
@@ -184,8 +184,9 @@ function Changes({ older, newer }: { readonly older: unknown; readonly newer: un
         {changes.map(({ kind, path, words }) => (
           <li key={path} class="flex items-baseline gap-2.5">
             <Badge tone={tones[kind]}>{kind}</Badge>
-            <code class="mono">{path}</code>
-            <span class="text-soft">{words}</span>
+            <span class="min-w-0 wrap-anywhere">
+              <code class="mono">{path}</code> <span class="text-soft">{words}</span>
+            </span>
           </li>
         ))}
       </ul>

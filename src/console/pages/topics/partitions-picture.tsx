@@ -59,7 +59,11 @@ function PartitionBar(props: {
   return (
     <li class="grid grid-cols-[5.5rem_1fr] items-center gap-x-3 gap-y-0.5 text-sm md:grid-cols-[5.5rem_1fr_15rem]">
       <span class="text-soft">Partition {partition.partition}</span>
-      <span class="relative block h-6 rounded bg-sunken" title={`low ${count(low)}, head ${count(head)}`}>
+      <span
+        aria-hidden="true"
+        class="relative block h-6 rounded bg-sunken"
+        title={`low ${count(low)}, head ${count(head)}`}
+      >
         <span
           class="absolute inset-y-0 rounded bg-ember/20"
           style={{ left: percent(low - 1), width: `calc(${percent(head)} - ${percent(low - 1)})` }}
@@ -78,6 +82,10 @@ function PartitionBar(props: {
         {events === 0
           ? "empty"
           : `${count(low)}–${count(head)} · ${plural(events, "event")} · ${bytes(size)}`}
+        {/* What the ticks say. */}
+        <span class="sr-only">
+          {floors.map(({ group, floor, lag }) => `, ${group} at ${count(floor)}, ${count(lag)} to go`)}
+        </span>
       </span>
     </li>
   );
