@@ -128,7 +128,7 @@ describe("a topic of 100,000 events", () => {
     const page = await at("/ui/topics/sensor.readings?from=seq:40000");
     const first = page.locator("[data-row='0']");
     await expect.poll(() => first.textContent(), SOON).toContain("0:40000");
-    await page.getByLabel("Order").selectOption("Newest first");
+    await page.getByLabel("Order", { exact: true }).selectOption("Newest first");
     await expect.poll(() => first.textContent(), SOON).toContain(`0:${EVENTS}`);
     expect(page.url()).toContain("order=newest");
   });

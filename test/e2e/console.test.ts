@@ -357,7 +357,7 @@ describe("the pages", () => {
     await expect.poll(() => rows.count(), SOON).toBe(4);
     await shop.bus.publish(Orders, { order: 999, customer: "cust-999" }, { key: "cust-999" });
     await expect.poll(() => rows.first().textContent(), SOON).toContain("order 999");
-    await page.getByLabel("Order").selectOption("By partition");
+    await page.getByLabel("Order", { exact: true }).selectOption("By partition");
     await expect.poll(() => rows.first().textContent(), SOON).not.toContain("order 999");
     expect(page.url()).toContain("order=oldest");
   });
