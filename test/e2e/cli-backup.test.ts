@@ -51,6 +51,14 @@ it.each(["copy.db", "copy.db-wal", "copy.db-ahead"])("touches nothing if there i
   expect(readdirSync(folder).filter((each) => each.startsWith("copy"))).toEqual([name]);
 });
 
+it("names the path that it was given where nothing can be written, and no other", async () => {
+  await open({ exclusive: false });
+  const target = join(folder, "missing", "copy.db");
+  const { code, out, err } = await run(["backup", target, "--store", path]);
+  expect({ code, out }).toEqual({ code: 1, out: "" });
+  expect(err).toContain(`cannot back up to ${target}: its folder is not there\n`);
+});
+
 it("says so if another process has the store for itself", async () => {
   await open({ exclusive: true });
   const { code, out, err } = await backup();

@@ -22,6 +22,9 @@ export function unpackError({ code, message, retryable, details }: PackedError):
   return new BusError(code, message, { retryable, ...(details === undefined ? undefined : { details }) });
 }
 
+/** Of these our own words say all that is to be known; of the others, SQLite's stand beside them. */
+const SAID: ReadonlySet<string> = new Set("FULL BUSY LOCKED NOTADB READONLY PERM CANTOPEN".split(" "));
+
 /** Any error that a connection to `path` threw, as a BusError. */
 export function busError(error: unknown, path: string): BusError {
   if (error instanceof BusError) return error;
@@ -29,7 +32,8 @@ export function busError(error: unknown, path: string): BusError {
   // Every statement is a fixed text: a table or column that it does not find was there once.
   const isTorn = error.code === "SQLITE_ERROR" && /^no such (table|column)|malformed/.test(error.message);
   const [code, words, retryable] = explain(isTorn ? "SQLITE_CORRUPT" : error.code, path);
-  return new BusError(code, `${words} (${error.code}: ${describeThrown(error)})`, {
+  const isSaid = SAID.has(error.code.split("_")[1] ?? "");
+  return new BusError(code, isSaid ? words : `${words} (${error.code}: ${describeThrown(error)})`, {
     cause: error,
     details: { path, sqlite: error.code },
     ...(retryable === undefined ? undefined : { retryable }),
@@ -39,8 +43,18 @@ export function busError(error: unknown, path: string): BusError {
 /** What the file system says; a BusError stays what it is. */
 export function unavailable(words: string, cause: unknown): BusError {
   if (BusError.is(cause)) return cause;
-  return new BusError("STORE_UNAVAILABLE", `${words}: ${describeThrown(cause)}`, { cause, retryable: false });
+  const why = WHY[String((cause as NodeJS.ErrnoException).code)] ?? describeThrown(cause);
+  return new BusError("STORE_UNAVAILABLE", `${words}: ${why}`, { cause, retryable: false });
 }
+
+/** The system's own words name the file that failed, and that is one that nobody but us knows of. */
+const WHY: Readonly<Record<string, string>> = {
+  ENOENT: "its folder is not there",
+  ENOTDIR: "what should be its folder is a file",
+  EACCES: "the right to write there is missing",
+  EPERM: "the right to write there is missing",
+  EROFS: "the file system can only be read",
+};
 
 /** Whether somebody else holds the file just now. */
 export function isBusy(error: unknown): boolean {

@@ -5,6 +5,7 @@
 import { fdatasyncSync, writeSync } from "node:fs";
 import { BusError } from "../../model/errors.js";
 import { unavailable } from "./errors.js";
+import { wholeOf } from "./partial-copy.js";
 import { type Connection, SqliteFault } from "./sqlite.js";
 
 /** About a megabyte, a few milliseconds. */
@@ -69,7 +70,8 @@ function writeAll(file: number, bytes: Uint8Array): void {
   for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
 }
 
-function unwritable(target: string, error: unknown): BusError {
+function unwritable(part: string, error: unknown): BusError {
+  const target = wholeOf(part);
   const { code } = error as NodeJS.ErrnoException;
   if (code !== "ENOSPC" && code !== "EDQUOT") return unavailable(`${target} cannot be written`, error);
   return new BusError("STORE_FULL", `there is no room left for ${target}`, { cause: error });

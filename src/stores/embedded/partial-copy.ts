@@ -2,3 +2,8 @@
 export function partOf(target: string): string {
   return `${target}.partial`;
 }
+
+/** What it is to become. */
+export function wholeOf(part: string): string {
+  return part.replace(/\.partial$/, "");
+}

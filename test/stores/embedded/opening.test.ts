@@ -60,7 +60,8 @@ describe("opening a store", () => {
     const text = "a letter to a friend, and long enough not to be taken for an empty file. ".repeat(50);
     await writeFile(work.path, text);
     const error = await failsWith("STORE_INCOMPATIBLE", embeddedStore({ path: work.path }).open());
-    expect(error.message).toContain("not a SQLite database");
+    expect(error.message).toMatch(/not a SQLite database; give another path, or move that file away$/);
+    expect(error.details).toMatchObject({ sqlite: "SQLITE_NOTADB" });
     expect(await readFile(work.path, "utf8")).toBe(text);
   });
 
