@@ -1,8 +1,8 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { contextOf, readContexts } from "./contexts.js";
+import { contextOf, readContexts, writeContexts } from "./contexts.js";
 
 let folder: string;
 let file: string;
@@ -28,6 +28,16 @@ describe("saved connections", () => {
       code: "STORE_UNAVAILABLE",
       message: `${file} cannot be read (EISDIR)`,
     });
+  });
+
+  it("that cannot be saved leave nothing behind, and say where they could be", async () => {
+    mkdirSync(file);
+    const hint = expect.stringContaining("PROMETHEAN_CONTEXTS=<file>");
+    const message = expect.stringContaining(`${file} cannot be written (`);
+    await expect(writeContexts({ contexts: {} })).rejects.toMatchObject({ message, hint });
+    expect(readdirSync(folder)).toEqual(["contexts.json"]);
+    vi.stubEnv("PROMETHEAN_CONTEXTS", "/proc/none/contexts.json");
+    await expect(writeContexts({ contexts: {} })).rejects.toMatchObject({ hint });
   });
 
   it("have the names that were saved, and no others", async () => {

@@ -1,5 +1,5 @@
 /** Saved connections: names for hubs and stores, in one file that only its owner can read. */
-import { chmod, readFile, rename, writeFile } from "node:fs/promises";
+import { chmod, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { failure } from "./exit.js";
@@ -43,11 +43,18 @@ export async function readContexts(): Promise<Contexts> {
 
 export async function writeContexts(contexts: Contexts): Promise<void> {
   const file = contextsFile();
-  await makeFolder(dirname(file));
+  const hint = "choose a place that you may write to: PROMETHEAN_CONTEXTS=<file>";
+  await makeFolder(dirname(file), hint);
   const partial = `${file}.${process.pid}`;
-  await writeFile(partial, `${JSON.stringify(contexts, null, 2)}\n`, { mode: 0o600 });
-  await chmod(partial, 0o600);
-  await rename(partial, file);
+  try {
+    await writeFile(partial, `${JSON.stringify(contexts, null, 2)}\n`, { mode: 0o600 });
+    await chmod(partial, 0o600);
+    await rename(partial, file);
+  } catch (error) {
+    await rm(partial, { force: true }).catch(() => undefined);
+    const { code } = error as NodeJS.ErrnoException;
+    throw failure("STORE_UNAVAILABLE", `${file} cannot be written (${code})`, { hint, cause: error });
+  }
 }
 
 /** The named one, which must be there, or the current one, if any. */

@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
+import type { GroupLag } from "../bus/admin.js";
 import { BusError } from "../model/errors.js";
+import { GROUP_COLUMNS } from "./commands/groups.js";
 import { exitCodeOf, failure, failureText, usageError } from "./exit.js";
 import { factLines, tableLines } from "./output.js";
 import { redacted } from "./store-choice.js";
@@ -52,6 +54,15 @@ describe("tables", () => {
     expect(at(48)).toBe("0123456789abcdef  mailer  customer-…  eeeeeeeee…");
     expect(at(47)).toBe("0123456789abcdef  mailer  eeeeeeeeeeeeeeeeeeee…");
     expect(at(28)).toBe("0123456789abcdef  eeeeeeeee…");
+  });
+
+  it("of groups fit 40 columns, with what is asked for first", () => {
+    const rows = [
+      { group: "g".repeat(200), topic: "t".repeat(200), lag: 12_345, lagSeconds: 1_400, members: [] },
+    ];
+    const lines = tableLines(rows as unknown as GroupLag[], GROUP_COLUMNS, 40);
+    expect(lines.map((line) => line.length)).toEqual([40, 40]);
+    expect(lines[0]).toMatch(/^GROUP +TOPIC +LAG$/);
   });
 
   it("of facts leave out what is not known", () => {

@@ -56,26 +56,28 @@ async function demandFile(path: string): Promise<void> {
  * Makes a folder with those above it, one at a time: in places such as /proc, where a folder can be neither found nor
  * made, a recursive mkdir goes round in circles.
  */
-export async function makeFolder(path: string): Promise<void> {
+const ANOTHER_PLACE = "choose one that you may write to: PROMETHEAN_DATA=<folder>, or --store <file>";
+
+export async function makeFolder(path: string, hint = ANOTHER_PLACE): Promise<void> {
   const there = await stat(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return undefined;
-    throw unusable(path, error);
+    throw unusable(path, error, hint);
   });
   if (there?.isDirectory()) return;
-  if (there !== undefined) throw unusable(path, "it is a file");
-  if (dirname(path) !== path) await makeFolder(dirname(path));
+  if (there !== undefined) throw unusable(path, "it is a file", hint);
+  if (dirname(path) !== path) await makeFolder(dirname(path), hint);
   try {
     await mkdir(path);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw unusable(path, error);
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw unusable(path, error, hint);
   }
 }
 
-function unusable(path: string, error: unknown): CliError {
+function unusable(path: string, error: unknown, hint: string): CliError {
   const why =
     typeof error === "string" ? error : ((error as { code?: string }).code ?? describeThrown(error));
   return failure("STORE_UNAVAILABLE", `the folder ${path} cannot be made (${why})`, {
     cause: error,
-    hint: "choose one that you may write to: PROMETHEAN_DATA=<folder>, or --store <file>",
+    hint,
   });
 }

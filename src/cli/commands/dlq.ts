@@ -109,8 +109,8 @@ async function summarize({ out }: Session, backend: Backend): Promise<void> {
     [
       { title: "TOPIC", cell: ({ topic }) => topic },
       { title: "OPEN", align: "right", cell: ({ open }) => count(open) },
-      { title: "REDRIVEN", align: "right", cell: ({ redriven }) => count(redriven) },
-      { title: "DISCARDED", align: "right", cell: ({ discarded }) => count(discarded) },
+      { title: "REDRIVEN", spare: 2, align: "right", cell: ({ redriven }) => count(redriven) },
+      { title: "DISCARDED", spare: 3, align: "right", cell: ({ discarded }) => count(discarded) },
       {
         title: "MOST OFTEN",
         cell: mostOften,

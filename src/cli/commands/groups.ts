@@ -35,11 +35,12 @@ export const GROUP_COLUMNS = [
   { title: "LAG", align: "right" as const, cell: ({ lag }: GroupLag) => count(lag) },
   {
     title: "OLDEST",
+    spare: 1,
     align: "right" as const,
     cell: ({ lag, lagSeconds, resting }: GroupLag) =>
       resting ? "rests" : lag === 0 ? "–" : duration(lagSeconds * 1_000),
   },
-  { title: "MEMBERS", align: "right" as const, cell: ({ members }: GroupLag) => members.length },
+  { title: "MEMBERS", spare: 2, align: "right" as const, cell: ({ members }: GroupLag) => members.length },
 ];
 
 function show(
@@ -52,11 +53,11 @@ function show(
   const lines = tableLines<PartitionLag & { topic: string }>(rows, [
     { title: "TOPIC", cell: ({ topic }) => topic },
     { title: "PARTITION", align: "right", cell: ({ partition }) => partition },
-    { title: "FLOOR", align: "right", cell: ({ floor }) => count(floor) },
-    { title: "HEAD", align: "right", cell: ({ head }) => count(head) },
+    { title: "FLOOR", spare: 2, align: "right", cell: ({ floor }) => count(floor) },
+    { title: "HEAD", spare: 1, align: "right", cell: ({ head }) => count(head) },
     { title: "LAG", align: "right", cell: ({ lag }) => count(lag) },
-    { title: "IN FLIGHT", align: "right", cell: ({ inFlight }) => count(inFlight) },
-    { title: "OWNER", cell: ({ owner }) => owner },
+    { title: "IN FLIGHT", spare: 4, align: "right", cell: ({ inFlight }) => count(inFlight) },
+    { title: "OWNER", spare: 3, cell: ({ owner }) => owner },
   ]);
   out.value(group, lines.join("\n"));
 }

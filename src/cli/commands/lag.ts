@@ -88,6 +88,7 @@ function lines({ groups }: Lag): string[] {
     ...GROUP_COLUMNS,
     {
       title: "CAUGHT UP IN",
+      spare: 3,
       align: "right" as const,
       cell: ({ lag: behind, drainSeconds, resting }: Lag["groups"][number]) =>
         behind === 0 ? "now" : resting ? "–" : drainSeconds === null ? "?" : duration(drainSeconds * 1_000),

@@ -42,10 +42,10 @@ async function topics(session: Session, topic?: string): Promise<void> {
     items,
     [
       { title: "TOPIC", cell: ({ name }) => name },
-      { title: "PARTITIONS", align: "right", cell: ({ partitions }) => partitions },
+      { title: "PARTITIONS", spare: 1, align: "right", cell: ({ partitions }) => partitions },
       { title: "EVENTS", align: "right", cell: ({ events }) => count(events) },
-      { title: "SIZE", align: "right", cell: ({ bytes }) => dataSize(bytes) },
-      { title: "KEPT", cell: kept },
+      { title: "SIZE", spare: 2, align: "right", cell: ({ bytes }) => dataSize(bytes) },
+      { title: "KEPT", spare: 3, cell: kept },
     ],
     "There are no topics yet: the first publish makes one.",
   );
