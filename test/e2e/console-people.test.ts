@@ -138,7 +138,9 @@ describe("other ways to look", () => {
 describe("little room", () => {
   it("320 px wide no list is scrolled sideways, and the way back is not cut", async () => {
     const view = "orders";
-    await shop.bus.publish("order.state", { status: "x".repeat(60), total: 1 }, { key: "k".repeat(200) });
+    const key = "k".repeat(200);
+    const longKey = await shop.bus.publish("order.state", { status: "x".repeat(60), total: 1 }, { key });
+    await shop.bus.publish("orders.placed", { order: 1, customer: "x" }, { key });
     const page = await at("/", 320);
     for (const path of [
       "/ui/topics",
@@ -154,6 +156,12 @@ describe("little room", () => {
         .evaluateAll((tables) => tables.map(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth));
       expect([path, over]).toEqual([path, over.map(() => 0)]);
     }
+    await page.goto(`${shop.hub.url}/ui/trace/${longKey.id}`);
+    await page.getByRole("heading", { name: "order.state", level: 2 }).waitFor();
+    const beyond = await page
+      .getByRole("region", { name: "order.state" })
+      .evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth);
+    expect(beyond).toBe(0);
     await page.goto(`${shop.hub.url}/ui/views/${"long-name-".repeat(11)}/key`);
     const back = page.getByRole("navigation", { name: "Breadcrumb" }).getByRole("link", { name: "Views" });
     expect(await back.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)).toBe(0);

@@ -72,8 +72,8 @@ export function Section(props: {
     <section class={`card flex min-w-0 flex-col overflow-hidden ${props.class ?? ""}`} aria-label={title}>
       {title !== undefined && (
         <div class="flex min-h-11 flex-wrap items-center gap-x-3 gap-y-1 border-b border-line px-4 py-1.5">
-          <h2 class="text-sm font-semibold">{title}</h2>
-          {note !== undefined && <span class="text-xs text-faint">{note}</span>}
+          <h2 class="text-sm font-semibold wrap-anywhere">{title}</h2>
+          {note !== undefined && <span class="text-xs wrap-anywhere text-faint">{note}</span>}
           <div class="ml-auto flex items-center gap-1">{actions}</div>
         </div>
       )}

@@ -206,10 +206,10 @@ function Row<R>(props: {
 
 function widthOf(grow: Column<unknown>["grow"]): string {
   if (grow === true) return "max-w-0 min-w-32 truncate max-sm:min-w-24 max-xs:min-w-16";
-  const most = "truncate max-w-72 max-lg:max-w-64";
+  const most = "truncate max-w-72 max-lg:max-w-60";
   return grow === "phone"
     ? `${most} max-sm:max-w-0 max-sm:min-w-28 max-xs:min-w-16`
-    : `${most} max-sm:max-w-36`;
+    : `${most} max-sm:max-w-36 max-xs:max-w-32`;
 }
 
 /** What does not fit its column can be read by resting on it. */
