@@ -47,6 +47,7 @@ const KEYS: readonly (readonly [string, string])[] = [
   ["/", "Go to the filter"],
   ["j  k", "Next and previous row"],
   ["Enter", "Open the row"],
+  ["← →", "Next and previous point of a chart"],
   ["Esc", "Close the panel or dialog"],
   ["?", "This list"],
 ];

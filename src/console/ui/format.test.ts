@@ -107,6 +107,7 @@ describe("numbers and times for people", () => {
     expect(visible("line\nbreak\ttab\u0000")).toBe("line\\nbreak\\ttab\\u0000");
     expect(visible("طلب-漢字-🔥-👩‍🚀")).toBe("طلب-漢字-🔥-👩‍🚀");
     expect(oneLine("a\u202eb")).toBe("a\\u202eb");
+    expect(oneLine("")).toBe('""');
   });
 
   it("cuts ids and payloads, and quotes what a shell would take apart", () => {

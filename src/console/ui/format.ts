@@ -147,7 +147,8 @@ export function visible(text: string): string {
 
 /** A payload in one line. However large it is, only what is shown of it is written. */
 export function oneLine(value: unknown, max = 240): string {
-  const text = typeof value === "string" ? value : jsonStart(value, max + 1);
+  // An empty text would look like no payload at all.
+  const text = typeof value === "string" && value !== "" ? value : jsonStart(value, max + 1);
   return text.length > max ? `${visible(text.slice(0, max))}…` : visible(text);
 }
 
