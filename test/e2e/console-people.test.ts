@@ -167,6 +167,19 @@ describe("little room", () => {
     expect(await back.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)).toBe(0);
   });
 
+  it("at 400 % rows can be seen and opened, and of a dialog all that is asked", async () => {
+    const page = await at("/ui/topics/orders.placed", 320);
+    await page.setViewportSize({ width: 320, height: 256 });
+    await page.locator("[data-row='1']").click();
+    await page.getByRole("complementary", { name: "Event" }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "Publish event" }).click();
+    const field = page.getByRole("dialog").getByLabel("Headers");
+    await field.fill("a: b");
+    const { y, height } = (await field.boundingBox()) ?? { y: -1, height: 0 };
+    expect([y >= 0, y + height <= 256]).toEqual([true, true]);
+  });
+
   it("however long a hub's name is, how it does is said", async () => {
     const bus = await createBus({ store: memoryStore() });
     const auth = { tokens: { [ADMIN]: { scopes: ["*:*"] } } };

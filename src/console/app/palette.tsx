@@ -97,7 +97,7 @@ export function Palette() {
           </div>
         ))}
         {shown.length === 0 && (
-          <p class="px-3 py-6 text-center text-sm text-soft">
+          <p role="status" class="px-3 py-6 text-center text-sm text-soft">
             Nothing by that name{seesAll ? "" : " that your token may read"}.
           </p>
         )}

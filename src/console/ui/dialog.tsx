@@ -24,11 +24,12 @@ export function Dialog({ title, onClose, children, footer, wide }: DialogProps) 
       aria-labelledby={id}
       class={`fade-in m-auto outline-none max-h-[90vh] w-[calc(100vw-2rem)] rounded-lg border border-line-strong bg-surface p-0 text-ink backdrop:bg-scrim ${wide ? "max-w-3xl" : "max-w-xl"}`}
     >
-      <div class="flex max-h-[90vh] flex-col">
+      {/* In a low window all of it scrolls: between head and buttons there would be no room left. */}
+      <div class="flex max-h-[90vh] flex-col low:max-h-none">
         <h2 id={id} class="border-b border-line px-5 py-3.5 text-base font-semibold wrap-anywhere">
           {title}
         </h2>
-        <div class="min-h-0 flex-1 overflow-y-auto px-5 py-4 text-sm">{children}</div>
+        <div class="min-h-0 flex-1 overflow-y-auto px-5 py-4 text-sm low:overflow-visible">{children}</div>
         {footer !== undefined && (
           // On phones one below the other, what one came for on top: within reach of a thumb, and never cut.
           <div class="flex flex-wrap justify-end gap-2 border-t border-line px-5 py-3 max-sm:flex-col-reverse max-sm:[&>button]:justify-center">

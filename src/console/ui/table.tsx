@@ -72,7 +72,7 @@ export function Table<R>(props: TableProps<R>) {
     <div
       ref={scroller}
       data-table={name}
-      class={`relative overflow-auto print:max-h-none print:overflow-visible ${props.tall || isLong ? "max-h-[calc(100vh-13rem)]" : ""}`}
+      class={`relative overflow-auto print:max-h-none print:overflow-visible ${props.tall || isLong ? "max-h-[max(20rem,calc(100vh-13rem))]" : ""}`}
     >
       <table
         aria-label={sentenceCase(name)}
