@@ -36,13 +36,13 @@ export function Panel({ title, label, onClose, actions, children }: PanelProps) 
       ref={box}
       tabIndex={-1}
       aria-label={label}
-      class="slide-in fixed top-12 right-0 bottom-0 z-30 flex w-[min(36rem,100vw)] flex-col border-l border-line-strong bg-surface outline-none max-sm:bottom-14 print:static print:w-full"
+      class="slide-in fixed top-12 right-0 bottom-0 z-30 flex w-[min(36rem,100vw)] flex-col border-l border-line-strong bg-surface outline-none max-sm:bottom-14 low:overflow-y-auto print:static print:w-full"
     >
       <div class="flex min-h-12 items-center gap-2 border-b border-line py-2 pr-2 pl-4">
         <h2 class="min-w-0 flex-1 truncate font-medium">{title}</h2>
         <Button kind="quiet" icon={X} aria-label="Close" title="Close (Esc)" onClick={onClose} />
       </div>
-      <div class="min-h-0 flex-1 overflow-y-auto p-4">{children}</div>
+      <div class="min-h-0 flex-1 overflow-y-auto p-4 low:flex-none low:overflow-visible">{children}</div>
       {actions !== undefined && actions !== false && (
         <div class="flex flex-wrap items-center gap-2 border-t border-line px-4 py-2.5 max-sm:[&>*]:flex-1 max-sm:[&>*]:justify-center">
           {actions}
