@@ -198,9 +198,14 @@ describe("releasing", () => {
     expect(driver.stored.held).toBeUndefined();
   });
 
-  it("an event that was redriven for another group is nobody's letter here", () => {
+  it("P4: an event that was redriven for another group is nobody's letter here: the key stays held, and nothing waits for it", () => {
     const driver = held();
-    driver.arrive([redriven(2, { root: 1, group: "another" })]);
+    driver.arrive([redriven(2, { root: 1, after: 1, group: "another" }), event(3)]);
     expect(driver.seqs()).toEqual([2]);
+    driver.ack(2);
+    expect(buriedSeqs(driver)).toEqual([1, 3]);
+    driver.buried(3);
+    driver.tick(50);
+    expect(driver.stored.held).toMatchObject([{ key: "k", after: 0, last: 3, depth: 2 }]);
   });
 });

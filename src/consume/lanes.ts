@@ -131,7 +131,8 @@ function advance(state: Delivery, lane: Lane, nowMs: number): void {
     state.letGo.push({ entry: next, verdict });
     return;
   }
-  const held = next.redriven === null ? undefined : state.heldKeys.get(lane.name);
+  // Behind another group's letter there come none of this one.
+  const held = next.redriven?.foreign === false ? state.heldKeys.get(lane.name) : undefined;
   if (held !== undefined) expectMore(state, held, nowMs);
   activate(state, lane, next, nowMs);
 }
