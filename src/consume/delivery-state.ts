@@ -226,15 +226,13 @@ export interface CursorView {
   readonly settling?: ReadonlySet<Entry>;
   /** Everything up to here will be settled before, or in the same commit. */
   readonly through?: Seq;
-  /** The owner leaves cleanly: first tries are told one by one, so that the mark need not speak for them. */
-  readonly last?: boolean;
 }
 
 /** What the store must know so that a successor can go on. First tries need no mention, the mark speaks for them. */
 export function cursorOf(state: Delivery, mark: Seq, view: CursorView = {}): Cursor {
   if (isBare(state))
     return { floor: state.high, settled: NONE, attempts: NONE, mark, unclean: uncleanAt(state, state.high) };
-  const { settling, through = 0, last = false } = view;
+  const { settling, through = 0 } = view;
   const settled: [Seq, Seq][] = [];
   const attempts: Attempt[] = [];
   let floor = -1;
@@ -245,7 +243,7 @@ export function cursorOf(state: Delivery, mark: Seq, view: CursorView = {}): Cur
     // What lies between unsettled ones is settled.
     else if (entry.seq > from) settled.push([from, entry.seq - 1]);
     from = entry.seq + 1;
-    if (isTold(entry, mark, last)) attempts.push(attemptOf(entry));
+    if (isTold(entry, mark)) attempts.push(attemptOf(entry));
   });
   if (floor < 0) floor = state.high;
   else if (state.high >= from) settled.push([from, state.high]);
@@ -289,15 +287,17 @@ function toldHeld({ key, after, last, depth, sinceMs }: Held): HeldKey {
   return { key, after, last, depth, sinceMs };
 }
 
-/** The cursor of an owner that leaves cleanly. Its mark speaks for what earlier owners may have handed out and this one never took in. */
+/**
+ * The cursor of an owner that leaves cleanly: its mark is the floor, so that first tries are told one by one. Or it speaks for what
+ * earlier owners may have handed out and this one never took in.
+ */
 export function lastCursorOf(state: Delivery): Cursor {
-  const mark = state.redeliverThrough > state.high ? state.redeliverThrough : floorOf(state);
-  return cursorOf(state, mark, { last: true });
+  return cursorOf(state, state.redeliverThrough > state.high ? state.redeliverThrough : floorOf(state));
 }
 
-/** A first try below the mark goes without saying; not one that an earlier owner had above it, and told of. */
-function isTold(entry: Entry, mark: Seq, last: boolean): boolean {
-  return entry.delivered > 1 || entry.failures > 0 || (entry.delivered > 0 && (last || entry.seq > mark));
+/** A first try below the mark goes without saying; not one above it. */
+function isTold(entry: Entry, mark: Seq): boolean {
+  return entry.delivered > 1 || entry.failures > 0 || (entry.delivered > 0 && entry.seq > mark);
 }
 
 function attemptOf(entry: Entry): Attempt {
