@@ -266,6 +266,18 @@ describe("growth", () => {
     expect(await bench.seqs(1)).toEqual([2]);
   });
 
+  it("P2: whoever joins a read that began before a vague signal is not told that it reached the head", async () => {
+    const bench = new TailBench();
+    await bench.append(1);
+    const letGo = bench.hold();
+    void bench.read(0);
+    bench.tail.wakeAll();
+    const joined = bench.read(0);
+    letGo();
+    expect(await joined).toMatchObject({ events: [{ seq: 1 }], atHead: false });
+    expect(bench.reads).toBe(1);
+  });
+
   it("a hint that is ahead of what can be read does not make readers spin; the same hint later is heard again", async () => {
     const bench = new TailBench();
     await bench.append(1);
