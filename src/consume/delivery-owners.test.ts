@@ -296,6 +296,19 @@ describe("a transaction that writes the cursor", () => {
     expect(cursor.floor).toBe(1);
   });
 
+  it("what was settled beside it is written soon after", () => {
+    const driver = loaded(3);
+    driver.demand(3);
+    driver.tick(50);
+    driver.send({ type: "hold", entries: [] });
+    driver.ack(1);
+    const cursor = cursorOf(driver.state, driver.state.mark);
+    driver.ack(2);
+    driver.send({ type: "unhold", cursor, nowMs: driver.nowMs });
+    driver.tick(50);
+    expect(driver.stored.floor).toBe(2);
+  });
+
   it("P9: two at once hold it until both are over", () => {
     const driver = loaded(2);
     driver.demand(2);
