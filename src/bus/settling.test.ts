@@ -79,3 +79,49 @@ it("P9, P15: what a store does not let go on for so long is tried again in halve
   await projector.stop();
   await bus.close();
 });
+
+it("P4: where transactions go one at a time, one that fails is not overtaken by what another subscriber got meanwhile", async () => {
+  let fail = (): void => undefined;
+  const failing = new Promise<void>((resolve) => {
+    fail = resolve;
+  });
+  let sent = 0;
+  let done = 0;
+  const inner = memoryStore();
+  const calls = interceptStore(inner, {
+    around: async (call, proceed) => {
+      if (call.name !== "documents.transact") return proceed();
+      if (++sent === 1) {
+        await failing;
+        throw new BusError("WRITE_CONFLICT", "it took too long", { details: { tooLong: true } });
+      }
+      await proceed();
+      done++;
+    },
+  });
+  const capabilities = { ...inner.capabilities, transactsInOrder: false };
+  const bus = await createBus({ store: Object.create(calls, { capabilities: { value: capabilities } }) });
+  await bus.defineTopic({ name: "orders", partitions: 1 });
+  let handled = 0;
+  const start = () =>
+    startTransactionalProjector(bus, {
+      topic: "orders",
+      group: "newest",
+      batchSize: 1,
+      handler: async ([event], tx) => {
+        handled++;
+        await tx.view("newest").upsert("k", { payload: event?.payload });
+      },
+    });
+  const projectors = [await start(), await start()];
+  await bus.publishMany(
+    "orders",
+    [1, 2].map((payload) => ({ payload, key: "k" })),
+  );
+  await expect.poll(() => handled).toBe(2);
+  fail();
+  await expect.poll(() => done).toBe(2);
+  expect(await bus.view("newest").get("k")).toMatchObject({ payload: 2 });
+  for (const projector of projectors) await projector.stop();
+  await bus.close();
+});

@@ -23,7 +23,7 @@ import { GroupMeter } from "./group-meter.js";
 import { type Insisting, insist } from "./insist.js";
 import { Pauses } from "./pauses.js";
 import type { Tail, TailPage, TailReader } from "./tail.js";
-import { cursorBehind, cursorWith } from "./transaction-cursor.js";
+import { cursorWith } from "./transaction-cursor.js";
 
 /** What a transaction ends with that had no effect for certain: it met another one, or was refused as it is. */
 const WITHOUT_EFFECT: ReadonlySet<string> = new Set([
@@ -218,7 +218,7 @@ export class DeliveryShell implements Source {
     this.#send({ type: "hold", entries: live });
     let cursor: Cursor | undefined;
     try {
-      const begin = (): Promise<Cursor> => this.#transact(deliveries, commit, early);
+      const begin = (): Promise<Cursor> => this.#transact(deliveries, commit);
       cursor = await this.#turns.transact(begin, { early });
     } catch (error) {
       // Unless it is certain that nothing happened, only the store knows where the cursor stands: claim anew.
@@ -232,14 +232,11 @@ export class DeliveryShell implements Source {
   async #transact(
     deliveries: readonly Delivered[],
     commit: (write: CursorWrite) => Promise<void>,
-    early: boolean,
   ): Promise<Cursor> {
     this.#checkLive(deliveries);
     const entries = deliveries.map(({ entry }) => entry);
     const { expectedFloor, settling } = this.#turns;
-    const cursor = early
-      ? cursorBehind(this.#state, this.#options.policy, entries, settling)
-      : cursorWith(this.#state, this.#options.policy, entries);
+    const cursor = cursorWith(this.#state, this.#options.policy, entries, settling);
     const underWay = { entries, floor: cursor.floor };
     this.#turns.begin(underWay);
     try {

@@ -221,24 +221,19 @@ export function unsettledThrough(state: Delivery, seq: Seq): number {
   return count;
 }
 
-export interface CursorView {
-  /** Entries to be counted as settled although they are not yet: they will be, in the same commit. */
-  readonly settling?: ReadonlySet<Entry>;
-  /** Everything up to here will be settled before, or in the same commit. */
-  readonly through?: Seq;
-}
-
-/** What the store must know so that a successor can go on. First tries need no mention, the mark speaks for them. */
-export function cursorOf(state: Delivery, mark: Seq, view: CursorView = {}): Cursor {
+/**
+ * What the store must know so that a successor can go on. First tries need no mention, the mark speaks for them. `through`: everything
+ * up to here will be settled before, or in the same commit.
+ */
+export function cursorOf(state: Delivery, mark: Seq, through: Seq = 0): Cursor {
   if (isBare(state))
     return { floor: state.high, settled: NONE, attempts: NONE, mark, unclean: uncleanAt(state, state.high) };
-  const { settling, through = 0 } = view;
   const settled: [Seq, Seq][] = [];
   const attempts: Attempt[] = [];
   let floor = -1;
   let from = 0;
   state.entries.forEach((entry) => {
-    if (entry.standing === "settled" || entry.seq <= through || settling?.has(entry) === true) return;
+    if (entry.standing === "settled" || entry.seq <= through) return;
     if (floor < 0) floor = entry.seq - 1;
     // What lies between unsettled ones is settled.
     else if (entry.seq > from) settled.push([from, entry.seq - 1]);

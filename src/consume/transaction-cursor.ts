@@ -5,16 +5,12 @@ import { markAhead } from "./cursor-writes.js";
 import { cursorOf, type Delivery, type GroupPolicy, unsettledThrough } from "./delivery-state.js";
 import type { Entry } from "./entry.js";
 
-/** The cursor of now, with these entries settled. */
-export function cursorWith(state: Delivery, policy: GroupPolicy, entries: readonly Entry[]): Cursor {
-  return cursorOf(state, markAhead(state, policy), { settling: new Set(entries) });
-}
-
 /**
  * The cursor once the transactions under way, and one that settles these entries, have taken effect. It needs everything
- * before the last of them to be settled by then; `settling` entries are under way.
+ * before the last of them to be settled by then, or it would settle events before those that they must not overtake (P4);
+ * `settling` entries are under way.
  */
-export function cursorBehind(
+export function cursorWith(
   state: Delivery,
   policy: GroupPolicy,
   entries: readonly Entry[],
@@ -22,7 +18,7 @@ export function cursorBehind(
 ): Cursor {
   const through = entries.reduce((highest, { seq }) => Math.max(highest, seq), 0);
   if (unsettledThrough(state, through) !== settling + entries.length) throw tooEarly();
-  return cursorOf(state, markAhead(state, policy), { through });
+  return cursorOf(state, markAhead(state, policy), through);
 }
 
 /** Whoever gets this knows by its details that waiting for a document does not help. */
