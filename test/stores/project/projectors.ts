@@ -34,7 +34,7 @@ export function describeProjectors(bench: ProjectBench): void {
       const { bus } = bench;
       const topic = await bench.topic();
       const view = `purged-${topic}`;
-      const handle = await startChangelogProjector(bus, { topic, view, keepTombstonesMs: 100 });
+      const handle = await startChangelogProjector(bus, { topic, collection: view, keepTombstonesMs: 100 });
       await bus.publish(topic, { n: 1 }, { key: "a" });
       await bus.publish(topic, null, { key: "a" });
       await expect.poll(() => handle.stats().purged).toBe(1);
