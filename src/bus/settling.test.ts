@@ -95,8 +95,9 @@ it("P4: where transactions go one at a time, one that fails is not overtaken by 
         await failing;
         throw new BusError("WRITE_CONFLICT", "it took too long", { details: { tooLong: true } });
       }
-      await proceed();
+      const result = await proceed();
       done++;
+      return result;
     },
   });
   const capabilities = { ...inner.capabilities, transactsInOrder: false };
