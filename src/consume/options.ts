@@ -100,10 +100,12 @@ export function checkGroupName(group: unknown): asserts group is string {
   }
 }
 
+export const DEFAULT_ACK_TIMEOUT_MS = 30_000;
+
 export function handlingPolicy(options: SubscribeOptions): HandlingPolicy {
   return {
     maxAttempts: options.maxAttempts ?? 5,
-    ackTimeoutMs: options.ackTimeoutMs ?? 30_000,
+    ackTimeoutMs: options.ackTimeoutMs ?? DEFAULT_ACK_TIMEOUT_MS,
     retry: { ...DEFAULT_RETRY, ...options.retry },
     deadLetter: options.deadLetter !== false,
   };

@@ -5,12 +5,11 @@
 import type { Subscription } from "../bus/subscriptions.js";
 import type { HandlingSpan, Tracing } from "../bus/tracing.js";
 import type { Delivered } from "../consume/context.js";
+import { DEFAULT_ACK_TIMEOUT_MS } from "../consume/options.js";
 import type { StoredEvent } from "../model/event.js";
 import { Leases } from "./leases.js";
 import type { Around } from "./outgoing.js";
 import type { SubscribeFrame } from "./protocol.js";
-
-const DEFAULT_ACK_TIMEOUT_MS = 30_000;
 
 /** What an event's surroundings depend on. */
 interface Alike extends Around {
