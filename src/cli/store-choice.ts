@@ -52,12 +52,12 @@ async function demandFile(path: string): Promise<void> {
   }
 }
 
+const ANOTHER_PLACE = "choose one that you may write to: PROMETHEAN_DATA=<folder>, or --store <file>";
+
 /**
  * Makes a folder with those above it, one at a time: in places such as /proc, where a folder can be neither found nor
  * made, a recursive mkdir goes round in circles.
  */
-const ANOTHER_PLACE = "choose one that you may write to: PROMETHEAN_DATA=<folder>, or --store <file>";
-
 export async function makeFolder(path: string, hint = ANOTHER_PLACE): Promise<void> {
   const there = await stat(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return undefined;
