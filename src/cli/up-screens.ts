@@ -55,12 +55,13 @@ export async function showTable(machine: WatchedMachine, signal: AbortSignal, li
   }
 }
 
-/** The first as soon as there is something to say, then one a minute. */
+/** The first as soon as there is something to say, of all that is under way at the start, then one a minute. */
 export async function printLines(machine: WatchedMachine, signal: AbortSignal): Promise<void> {
   const hurryUntilMs = systemClock.steady() + HURRY_MS;
   while (!signal.aborted) {
     await machine.refresh();
-    const hurry = machine.rows.size === 0 && systemClock.steady() < hurryUntilMs;
+    const isBeginning = machine.rows.size === 0 || machine.figures.lag > 0;
+    const hurry = isBeginning && systemClock.steady() < hurryUntilMs;
     if (!hurry) stdout.write(`${plainLine(machine.rows.sorted(), machine.figures, Date.now())}\n`);
     await pause(systemClock, hurry ? FIRST_LOOK_MS : PLAIN_MS, signal);
   }

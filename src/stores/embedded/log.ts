@@ -1,7 +1,6 @@
 /** The log: reads here, in bounded pages; appends and removals in the writing thread, as encoded bytes. */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { type EventDraft, type Seq, StoredEvent } from "../../model/event.js";
-import { mapInTurns } from "../../model/map-in-turns.js";
 import type { Fence } from "../../ports/groups.js";
 import type { AppendResult, HistoryOptions, Log, Page, PartitionHead, ReadOptions } from "../../ports/log.js";
 import { BatchCursor } from "../batch-codec.js";
@@ -22,6 +21,8 @@ import type { Call } from "./writer.js";
 
 /** Topics whose heads are read in one go. */
 const HEADS_AT_ONCE = 1_000;
+/** Keys whose newest events are looked for in one turn of the event loop. */
+const KEYS_A_TURN = 32;
 
 const NO_DUPLICATES: ReadonlySet<number> = new Set();
 const NONE: readonly Duplicate[] = [];
@@ -109,11 +110,13 @@ export class EmbeddedLog implements Log {
     const row = await this.#read(({ topics }) => topics.reload(topic));
     if (row === undefined) return new Map();
     if (row.keys !== KEYS_READY) return (await this.#walk(new NewestWalk(row, keys))).events;
-    const newest = await mapInTurns([...new Set(keys)], async (key): Promise<[string, StoredEvent][]> => {
-      const [event] = (await this.#walk(new HistoryWalk(row, key, { limit: 1, newestFirst: true }))).events;
-      return event === undefined ? [] : [[key, event]];
-    });
-    return new Map(newest.flat());
+    const newest = new Map<string, StoredEvent>();
+    for (const [n, key] of [...new Set(keys)].entries()) {
+      if (n > 0 && n % KEYS_A_TURN === 0) await nextTurn();
+      const { events } = await this.#walk(new HistoryWalk(row, key, { limit: 1, newestFirst: true }));
+      if (events[0] !== undefined) newest.set(key, events[0]);
+    }
+    return newest;
   }
 
   async history(topic: string, key: string, options: HistoryOptions): Promise<readonly StoredEvent[]> {
