@@ -7,7 +7,7 @@ const file = (name: string): string => readFileSync(new URL(`../../ops/${name}`,
 
 /** Words of PromQL, labels and variables that look like names of metrics. */
 const NOT_METRICS =
-  /^(sum|max|min|rate|increase|histogram_quantile|label_values|by|on|and|le|topic|group|up|job)$/;
+  /^(sum|max|min|rate|deriv|increase|histogram_quantile|label_values|by|on|and|unless|le|topic|group|up|job)$/;
 
 function metricsIn(expression: string): string[] {
   const bare = expression
