@@ -53,7 +53,12 @@ describe("views over HTTP", () => {
       .toBe(200);
     const head = await f.get("/snap/processes/p%2F1", { method: "HEAD" });
     expect([head.status, head.headers.get("etag") === etag, await head.text()]).toEqual([200, false, ""]);
-    expect((await f.get("/snap/processes/none")).status).toBe(404);
+    const missing = async (path: string): Promise<unknown> => {
+      const answer = await f.get(path);
+      return [answer.status, ((await answer.json()) as { detail: string }).detail];
+    };
+    expect(await missing("/snap/processes/none")).toEqual([404, "processes has no none"]);
+    expect(await missing("/snap/proceses/p1")).toEqual([404, "there is no view proceses"]);
   });
 
   it("takes no view for a build of another that cannot be one", async () => {

@@ -241,7 +241,13 @@ class Views {
   async document(c: HubRequest, view: string, key: string, query: OneQuery): Promise<Response> {
     await this.demand(c, view);
     const document = await this.#find(view, key, query);
-    if (document === null) throw new HubError("NOT_FOUND", `${view} has no ${key.slice(0, 200)}`);
+    if (document === null) {
+      const isThere = await this.exists(view);
+      throw new HubError(
+        "NOT_FOUND",
+        isThere ? `${view} has no ${key.slice(0, 200)}` : `there is no view ${view}`,
+      );
+    }
     const etag = `"${document._v}"`;
     const headers = { ETag: etag, "Cache-Control": "no-cache" };
     if (matches(c.req.header("if-none-match"), etag)) return c.body(null, 304, headers);
