@@ -70,7 +70,7 @@ describe("a feed", () => {
     leave();
   });
 
-  it("leaves a hub alone that takes long to answer", async () => {
+  it("leaves a hub alone that takes long to answer, or refuses", async () => {
     vi.useFakeTimers();
     try {
       const { feed, asked } = hub();
@@ -83,6 +83,11 @@ describe("a feed", () => {
       asked[1]?.answer("at once");
       await vi.advanceTimersByTimeAsync(1_000);
       expect(asked).toHaveLength(3);
+      asked[2]?.fail(403);
+      await vi.advanceTimersByTimeAsync(59_000);
+      expect(asked).toHaveLength(3);
+      await vi.advanceTimersByTimeAsync(1_000);
+      expect(asked).toHaveLength(4);
       leave();
     } finally {
       vi.useRealTimers();

@@ -37,6 +37,9 @@ const RETRY_MS = [500, 1_000, 2_000, 3_000];
 const ANSWER_MS = 60_000;
 /** What takes the hub long is asked for less often: so many times as long as an answer took, it is left alone. */
 const REST = 4;
+/** What one has no right to is asked for this seldom. */
+const REFUSED_MS = 60_000;
+const FORBIDDEN = 403;
 
 export class Feed<T> {
   readonly state = signal<FeedState<T>>({ data: undefined, problem: undefined, atMs: 0 });
@@ -87,7 +90,8 @@ export class Feed<T> {
   }
 
   #everyMs(): number {
-    return Math.max(this.#tookMs * REST, Math.min(...[...this.#watchers].map(({ everyMs }) => everyMs)));
+    const leastMs = this.state.peek().problem?.status === FORBIDDEN ? REFUSED_MS : this.#tookMs * REST;
+    return Math.max(leastMs, Math.min(...[...this.#watchers].map(({ everyMs }) => everyMs)));
   }
 
   #dueInMs(): number {
