@@ -72,6 +72,19 @@ describe("pages of dead letters", () => {
     expect(Math.max(...numbers)).toBe(LETTERS - 1);
   });
 
+  it("P13: are full, too, when they are large", async () => {
+    const fail = (): never => {
+      throw new Error("no");
+    };
+    await bus.defineTopic({ name: "large", partitions: 1 });
+    await bus.subscribe("large", "mailer", fail, { from: "earliest", maxAttempts: 1 });
+    for (let n = 0; n < 6; n++) await bus.publish("large", { n, text: "x".repeat(900_000) });
+    await expect.poll(async () => (await summarizeDeadLetters(bus, "large")).open).toBe(6);
+    const first = await letterPage(bus, "large", {}, { limit: 100 });
+    const rest = await letterPage(bus, "large", {}, { limit: 100, after: String(first.next) });
+    expect([first.items.length, rest.items.length, rest.next]).toEqual([5, 1, null]);
+  });
+
   it("P13: leave the event loop its turns", async () => {
     const turns = await turnsDuring(() => letterPage(bus, topic, { key: "none" }, { limit: 1 }));
     expect(turns).toBeGreaterThanOrEqual(3);
