@@ -72,18 +72,17 @@ export class LetterCounts {
     this.#host = host;
   }
 
-  /** By topic; of others nothing is remembered any more. */
-  of(topics: readonly string[]): Promise<ReadonlyMap<string, LetterSummary>> {
-    const answer = this.#asked.then(() => this.#all(topics));
+  /** By topic. What was counted of topics that are not `known` any more is forgotten. */
+  of(topics: readonly string[], known = topics): Promise<ReadonlyMap<string, LetterSummary>> {
+    const answer = this.#asked.then(() => this.#all(topics, new Set(known)));
     this.#asked = answer.catch(() => undefined);
     return answer;
   }
 
-  async #all(topics: readonly string[]): Promise<Map<string, LetterSummary>> {
+  async #all(topics: readonly string[], known: ReadonlySet<string>): Promise<Map<string, LetterSummary>> {
     const found = new Map<string, LetterSummary>();
-    const bases = await this.#bases(topics);
-    for (const topic of this.#counts.keys()) if (!bases.has(topic)) this.#counts.delete(topic);
-    for (const [topic, basis] of bases) found.set(topic, await this.#one(topic, basis));
+    for (const topic of this.#counts.keys()) if (!known.has(topic)) this.#counts.delete(topic);
+    for (const [topic, basis] of await this.#bases(topics)) found.set(topic, await this.#one(topic, basis));
     return found;
   }
 

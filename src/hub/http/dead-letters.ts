@@ -46,9 +46,10 @@ export function deadLetterRoutes(app: HubApp, hub: HubContext): void {
       answer: z.object({ items: z.array(z.looseObject({})) }),
     },
     async (c) => {
-      const found = await counts.of(await deadLetterSources(bus));
-      const items = [...found].filter(([topic]) => may(c, "read", topic));
-      return c.json({ items: items.map(([topic, summary]) => ({ topic, ...summary })) });
+      const known = await deadLetterSources(bus);
+      const readable = known.filter((topic) => may(c, "read", topic));
+      const found = await counts.of(readable, known);
+      return c.json({ items: [...found].map(([topic, summary]) => ({ topic, ...summary })) });
     },
   );
   addRoute(
