@@ -242,7 +242,8 @@ class Views {
     await this.demand(c, view);
     const document = await this.#find(view, key, query);
     if (document === null) {
-      const isThere = await this.exists(view);
+      // A view is mostly known by its topic: many ask until a document comes, and to list all views costs commands for each.
+      const isThere = (await this.#sources.topicOf(view)) !== null || (await this.exists(view));
       throw new HubError(
         "NOT_FOUND",
         isThere ? `${view} has no ${key.slice(0, 200)}` : `there is no view ${view}`,
