@@ -1,35 +1,19 @@
 /** What must hold on every page: hostile data stays text, lost hubs come back, keys suffice, nobody is locked out. */
 import { createRequire } from "node:module";
 import type { AxeResults } from "axe-core";
-import type { Browser, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import type { Page } from "playwright-core";
+import { describe, expect, it } from "vitest";
 import { Fatal } from "../../src/model/errors.js";
-import { launch, SOON, sees, visit } from "../support/console/browser.js";
-import { Orders, openShop, type Shop } from "../support/console/shop.js";
-import { Visits } from "../support/console/visits.js";
+import { SOON, sees, visit } from "../support/console/browser.js";
+import { useOneShop } from "../support/console/one-shop.js";
+import { Orders } from "../support/console/shop.js";
 import { gate } from "../support/eventually.js";
 import { hubFixture } from "../support/hub-fixture.js";
 
 const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
 
-let browser: Browser;
-let shop: Shop;
-const visits = new Visits();
-beforeAll(async () => {
-  browser = await launch();
-  shop = await openShop();
-});
-afterEach(async () => {
-  expect(await visits.end()).toEqual([]);
-});
-afterAll(async () => {
-  await browser?.close();
-  await shop?.close();
-});
-
-function at(path: string, width = 1280): Promise<Page> {
-  return visits.begin(browser, shop.hub.url, { path, width });
-}
+const scene = useOneShop();
+const { at } = scene;
 
 /** By how much what is inside is wider than what can be seen of it. */
 function wider(page: Page, selector: string): Promise<number> {
@@ -55,12 +39,12 @@ const EVIL = `<img src=x onerror="window.pwned=1"><script>window.pwned=1</script
 describe("hostile data", () => {
   it("shows markup in keys, headers, payloads, tags and errors as text, on every page that shows them", async () => {
     const topic = "evil.events";
-    await shop.bus.publish(
+    await scene.shop.bus.publish(
       topic,
       { html: EVIL, url: "javascript:window.pwned=1", __proto__: { x: 1 }, "a.b": 1 },
       { key: EVIL, headers: { "x-evil": EVIL }, tags: [EVIL] },
     );
-    const stop = await shop.bus.subscribe(
+    const stop = await scene.shop.bus.subscribe(
       topic,
       "evil-group",
       () => {
@@ -71,14 +55,14 @@ describe("hostile data", () => {
     const page = await at(`/ui/topics/${topic}`);
     await page.locator("[data-row='0']").click();
     await page.getByRole("complementary", { name: "Event" }).getByText("x-evil").waitFor();
-    await page.goto(`${shop.hub.url}/ui/topics/${topic}?tab=key&key=${encodeURIComponent(EVIL)}`);
+    await page.goto(`${scene.shop.hub.url}/ui/topics/${topic}?tab=key&key=${encodeURIComponent(EVIL)}`);
     await sees(page, "Open event");
-    await page.goto(`${shop.hub.url}/ui/dead-letters/${topic}`);
+    await page.goto(`${scene.shop.hub.url}/ui/dead-letters/${topic}`);
     await page.locator("[data-row='0']").click();
     await sees(page, /HANDLER_FAILED: <img src=x/);
-    await page.goto(`${shop.hub.url}/ui/topics/${encodeURIComponent(EVIL)}`);
+    await page.goto(`${scene.shop.hub.url}/ui/topics/${encodeURIComponent(EVIL)}`);
     await page.getByRole("heading", { name: EVIL }).waitFor();
-    await page.goto(`${shop.hub.url}/ui/views/orders/${encodeURIComponent(EVIL)}`);
+    await page.goto(`${scene.shop.hub.url}/ui/views/orders/${encodeURIComponent(EVIL)}`);
     await sees(page, "It is not there now");
     expect(await page.evaluate("window.pwned")).toBeUndefined();
     expect(await page.locator("img").count()).toBe(0);
@@ -88,7 +72,7 @@ describe("hostile data", () => {
   it("gives names of any length their column and no more, and shows marks that cannot be seen", async () => {
     const topic = `${"long-name.".repeat(19)}end`;
     const key = `\u202e${"k".repeat(500)}`;
-    await shop.bus.publish(
+    await scene.shop.bus.publish(
       topic,
       {},
       { key, headers: { [`x-${"h".repeat(200)}`]: "v" }, tags: ["t".repeat(200)] },
@@ -96,7 +80,7 @@ describe("hostile data", () => {
     const page = await at("/ui/topics?topics.sort=-name&q=long");
     await page.locator("[data-row='0']").waitFor();
     expect(await wider(page, "[data-table]")).toBe(0);
-    await page.goto(`${shop.hub.url}/ui/topics/${topic}`);
+    await page.goto(`${scene.shop.hub.url}/ui/topics/${topic}`);
     await page
       .locator("[data-row='0']")
       .filter({ hasText: /\\u202ekk/ })
@@ -105,13 +89,13 @@ describe("hostile data", () => {
     await panel.getByRole("heading", { level: 2, name: /^\\u202ekk/ }).waitFor();
     await panel.getByText("x-hhh").waitFor();
     expect(await wider(page, "aside > div:nth-child(2)")).toBe(0);
-    await shop.bus.publish("order.state", { status: "x", total: 1 }, { key: "\u202eodd" });
-    await page.goto(`${shop.hub.url}/ui/views/orders`);
+    await scene.shop.bus.publish("order.state", { status: "x", total: 1 }, { key: "\u202eodd" });
+    await page.goto(`${scene.shop.hub.url}/ui/views/orders`);
     await sees(page, "\\u202eodd");
   });
 
   it("keeps names left of their values, whichever way these are written", async () => {
-    await shop.bus.publish("rtl.events", { שם: "ערך" });
+    await scene.shop.bus.publish("rtl.events", { שם: "ערך" });
     const page = await at("/ui/topics/rtl.events");
     await page.locator("[data-row='0']").click();
     await page.getByRole("complementary", { name: "Event" }).getByText('"ערך"').waitFor();
@@ -120,7 +104,7 @@ describe("hostile data", () => {
   });
 
   it("runs no script that somebody slipped into the page", async () => {
-    const { page, context } = await visit(browser, shop.hub.url);
+    const { page, context } = await visit(scene.browser, scene.shop.hub.url);
     await page.evaluate(`
       const script = document.createElement("script");
       script.textContent = "window.pwned = 2";
@@ -134,7 +118,7 @@ describe("hostile data", () => {
 describe("a hub that is open to all", () => {
   it("asks for no token, and offers no sign-out", async () => {
     const bare = await hubFixture({ auth: "none" });
-    const { page, context } = await visit(browser, bare.hub.url, { token: null });
+    const { page, context } = await visit(scene.browser, bare.hub.url, { token: null });
     await sees(page, "No groups yet");
     expect(await page.getByRole("button", { name: "Sign out" }).count()).toBe(0);
     await context.close();
@@ -146,17 +130,17 @@ describe("a hub that goes away", () => {
   it("keeps what was shown, says how old it is, and goes on by itself when the hub is back", async () => {
     const page = await at("/ui/topics/orders.placed?tab=tail");
     await page.getByText("Live", { exact: true }).nth(1).waitFor();
-    await shop.restart(async () => {
+    await scene.shop.restart(async () => {
       await sees(page, /Reconnecting, last update .+ ago/);
       // Called out once, not each second anew.
       await page.getByRole("status").getByText("Reconnecting", { exact: true }).waitFor();
-      await shop.bus.publish(Orders, { order: 3, customer: "meanwhile" }, { key: "in-between" });
+      await scene.shop.bus.publish(Orders, { order: 3, customer: "meanwhile" }, { key: "in-between" });
       await page.getByRole("heading", { name: "orders.placed" }).waitFor();
     });
     await expect.poll(() => page.getByText(/Reconnecting, last update/).count(), SOON).toBe(0);
     await page.getByText("Live", { exact: true }).nth(1).waitFor();
     await page.getByRole("row").filter({ hasText: "in-between" }).waitFor();
-    await shop.bus.publish(Orders, { order: 3, customer: "back" }, { key: "back-again" });
+    await scene.shop.bus.publish(Orders, { order: 3, customer: "back" }, { key: "back-again" });
     await page.getByRole("row").filter({ hasText: "back-again" }).waitFor();
   });
 
@@ -217,9 +201,9 @@ describe("the keyboard alone", () => {
     await press("Enter");
     await page.getByRole("heading", { level: 1, name: /orders.placed|evil.events/ }).waitFor();
     await page.locator("#content:focus").waitFor();
-    await page.goto(`${shop.hub.url}/ui/dead-letters/orders.placed`);
+    await page.goto(`${scene.shop.hub.url}/ui/dead-letters/orders.placed`);
     await page.getByRole("button", { name: /Redrive 4 events…/ }).waitFor();
-    shop.rules.strict = false;
+    scene.shop.rules.strict = false;
     await focusOn(/^Redrive 4 events…$/);
     await press("Enter");
     await page.locator("[data-dry-run='4']").waitFor();
@@ -263,7 +247,7 @@ describe("the keyboard alone", () => {
     await page.keyboard.press("Escape");
     await expect.poll(() => page.getByRole("dialog").count(), SOON).toBe(0);
     await page.keyboard.press("Control+k");
-    await page.getByRole("combobox").fill(shop.mail);
+    await page.getByRole("combobox").fill(scene.shop.mail);
     await page.getByRole("option", { name: /Trace event/ }).waitFor();
     await page.keyboard.press("Enter");
     await sees(page, "2 events in 2 topics");
@@ -284,7 +268,7 @@ describe("the overview", () => {
     await page.route("**/stats", (route) => route.fulfill({ status: 500, json: { code: "INTERNAL" } }), {
       times: 1,
     });
-    await page.goto(shop.hub.url);
+    await page.goto(scene.shop.hub.url);
     await sees(page, "Store and feeds");
   });
 
@@ -295,7 +279,7 @@ describe("the overview", () => {
     const gates = parts.map((part) => ({ part, ...gate() }));
     for (const { part, passed } of gates)
       await page.route(part, (route) => passed.then(() => route.continue()));
-    await page.goto(shop.hub.url);
+    await page.goto(scene.shop.hub.url);
     // Each comes when the one before it has been painted.
     for (const { part, open: goOn } of gates) {
       const answered = page.waitForResponse(part);
@@ -332,7 +316,7 @@ const PAGES = [
 ];
 
 async function seriousFindings(page: Page, path: string): Promise<string[]> {
-  await page.goto(shop.hub.url + path);
+  await page.goto(scene.shop.hub.url + path);
   await page.getByRole("heading", { level: 1 }).waitFor();
   await expect.poll(() => page.getByRole("status", { name: "Loading" }).count(), SOON).toBe(0);
   const { violations } = await page.evaluate<AxeResults>(
@@ -369,7 +353,7 @@ describe("accessibility", () => {
   it("fits a phone: nothing on any page is wider than the screen", async () => {
     const page = await at("/", 390);
     for (const path of PAGES) {
-      await page.goto(shop.hub.url + path);
+      await page.goto(scene.shop.hub.url + path);
       await page.getByRole("heading", { level: 1 }).waitFor();
       expect(`${path} ${await wider(page, "#content")}`).toBe(`${path} 0`);
       const hidden = await page.evaluate<string[]>(CHOSEN_OUTSIDE);

@@ -1,11 +1,11 @@
 /** Much of everything, little room, and the way back: long topics, views of many documents, phones, panels that close. */
-import type { Browser, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import type { Page } from "playwright-core";
+import { describe, expect, it } from "vitest";
 import { defineTopic } from "../../src/model/topic.js";
 import { startChangelogProjector } from "../../src/project/changelog.js";
-import { launch, SOON, sees } from "../support/console/browser.js";
-import { openShop, type Shop } from "../support/console/shop.js";
-import { Visits } from "../support/console/visits.js";
+import { SOON, sees } from "../support/console/browser.js";
+import { useOneShop } from "../support/console/one-shop.js";
+import type { Shop } from "../support/console/shop.js";
 import { eventually } from "../support/eventually.js";
 
 const EVENTS = 100_000;
@@ -13,21 +13,8 @@ const PROCESSES = 1_100;
 const Readings = defineTopic<{ n: number }>("sensor.readings", { partitions: 1, keyed: true });
 const States = defineTopic("process.state", { partitions: 1, keyed: true });
 
-let browser: Browser;
-let shop: Shop;
-const visits = new Visits();
-beforeAll(async () => {
-  browser = await launch();
-  shop = await openShop();
-  await fill(shop);
-});
-afterEach(async () => {
-  expect(await visits.end()).toEqual([]);
-});
-afterAll(async () => {
-  await browser?.close();
-  await shop?.close();
-});
+const scene = useOneShop(fill);
+const { at } = scene;
 
 /** One topic with very many events, and a view with more documents than one page has. */
 async function fill({ bus }: Shop): Promise<void> {
@@ -58,11 +45,7 @@ async function fill({ bus }: Shop): Promise<void> {
   await eventually(isCaughtUp, "the view has all processes");
 }
 
-function at(path: string, width = 1280): Promise<Page> {
-  return visits.begin(browser, shop.hub.url, { path, width });
-}
-
-const pathOf = (page: Page): string => page.url().slice(shop.hub.url.length);
+const pathOf = (page: Page): string => page.url().slice(scene.shop.hub.url.length);
 
 describe("the way back", () => {
   it("leaves the page after a panel was closed, however often and whichever way it was opened", async () => {
@@ -192,8 +175,8 @@ describe("many groups", () => {
   it("many that are paused are one line of the overview, which leads to them", async () => {
     const names = ["a", "b", "c"].map((name) => `sleeper-${name}`);
     for (const group of names) {
-      await shop.bus.subscribe(Readings, group, async () => undefined, { from: "latest" });
-      await shop.bus.admin.pause({ topic: Readings.name, group }, "ada");
+      await scene.shop.bus.subscribe(Readings, group, async () => undefined, { from: "latest" });
+      await scene.shop.bus.admin.pause({ topic: Readings.name, group }, "ada");
     }
     const page = await at("/");
     await page.getByRole("link", { name: /3 groups are paused: sleeper-a, sleeper-b and 1 more/ }).click();
@@ -232,7 +215,7 @@ describe("on a phone", () => {
       "/ui/operations?tab=access",
       "/ui/processes",
     ]) {
-      await page.goto(shop.hub.url + path);
+      await page.goto(scene.shop.hub.url + path);
       await page.getByRole("heading", { level: 1 }).waitFor();
       await expect.poll(() => page.getByRole("status", { name: "Loading" }).count(), SOON).toBe(0);
       expect([path, await page.evaluate<string[]>(TOO_SMALL)]).toEqual([path, []]);
@@ -249,12 +232,12 @@ describe("on a phone", () => {
     expect(await page.getByLabel("Header").isVisible()).toBe(false);
     await page.getByRole("button", { name: "More filters" }).click();
     expect(await page.getByLabel("Header").isVisible()).toBe(true);
-    await page.goto(`${shop.hub.url}/ui/topics/orders.placed?partition=1`);
+    await page.goto(`${scene.shop.hub.url}/ui/topics/orders.placed?partition=1`);
     await page.getByLabel("Partition").waitFor();
   });
 
   it("a trace shows the event that was asked for, however late it came", async () => {
-    const page = await at(`/ui/trace/${shop.mail}`, PHONE_PX);
+    const page = await at(`/ui/trace/${scene.shop.mail}`, PHONE_PX);
     const node = page.locator("#content button[aria-pressed=true]");
     await node.waitFor();
     const { x, width } = (await node.boundingBox()) ?? { x: 0, width: 0 };

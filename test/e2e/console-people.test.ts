@@ -1,31 +1,15 @@
 /** People who are not the usual: without a mouse, without the screen, on paper, with little room, with a wrong clock. */
-import type { Browser, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import type { Page } from "playwright-core";
+import { describe, expect, it } from "vitest";
 import { createBus } from "../../src/bus/create-bus.js";
 import { startHub } from "../../src/hub/server.js";
 import { memoryStore } from "../../src/stores/memory/index.js";
-import { launch, SOON, sees } from "../support/console/browser.js";
-import { ADMIN, openShop, type Shop } from "../support/console/shop.js";
-import { Visits } from "../support/console/visits.js";
+import { SOON, sees } from "../support/console/browser.js";
+import { useOneShop } from "../support/console/one-shop.js";
+import { ADMIN } from "../support/console/shop.js";
 
-let browser: Browser;
-let shop: Shop;
-const visits = new Visits();
-beforeAll(async () => {
-  browser = await launch();
-  shop = await openShop();
-});
-afterEach(async () => {
-  expect(await visits.end()).toEqual([]);
-});
-afterAll(async () => {
-  await browser?.close();
-  await shop?.close();
-});
-
-function at(path: string, width = 1280): Promise<Page> {
-  return visits.begin(browser, shop.hub.url, { path, width });
-}
+const scene = useOneShop();
+const { at, visits } = scene;
 
 const focused = (page: Page): Promise<string> =>
   page.evaluate<string>("document.activeElement.getAttribute('aria-label') ?? document.activeElement.id");
@@ -139,8 +123,12 @@ describe("little room", () => {
   it("320 px wide no list is scrolled sideways, and the way back is not cut", async () => {
     const view = "orders";
     const key = "k".repeat(200);
-    const longKey = await shop.bus.publish("order.state", { status: "x".repeat(60), total: 1 }, { key });
-    await shop.bus.publish("orders.placed", { order: 1, customer: "x" }, { key });
+    const longKey = await scene.shop.bus.publish(
+      "order.state",
+      { status: "x".repeat(60), total: 1 },
+      { key },
+    );
+    await scene.shop.bus.publish("orders.placed", { order: 1, customer: "x" }, { key });
     const page = await at("/", 320);
     for (const path of [
       "/ui/topics",
@@ -149,20 +137,20 @@ describe("little room", () => {
       "/ui/views",
       `/ui/views/${view}`,
     ]) {
-      await page.goto(shop.hub.url + path);
+      await page.goto(scene.shop.hub.url + path);
       await page.locator("[data-row='0']").waitFor();
       const over = await page
         .locator("[data-table]")
         .evaluateAll((tables) => tables.map(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth));
       expect([path, over]).toEqual([path, over.map(() => 0)]);
     }
-    await page.goto(`${shop.hub.url}/ui/trace/${longKey.id}`);
+    await page.goto(`${scene.shop.hub.url}/ui/trace/${longKey.id}`);
     await page.getByRole("heading", { name: "order.state", level: 2 }).waitFor();
     const beyond = await page
       .getByRole("region", { name: "order.state" })
       .evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth);
     expect(beyond).toBe(0);
-    await page.goto(`${shop.hub.url}/ui/views/${"long-name-".repeat(11)}/key`);
+    await page.goto(`${scene.shop.hub.url}/ui/views/${"long-name-".repeat(11)}/key`);
     const back = page.getByRole("navigation", { name: "Breadcrumb" }).getByRole("link", { name: "Views" });
     expect(await back.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)).toBe(0);
   });
@@ -187,7 +175,7 @@ describe("little room", () => {
     const bus = await createBus({ store: memoryStore() });
     const auth = { tokens: { [ADMIN]: { scopes: ["*:*"] } } };
     const hub = await startHub({ bus, name: "environment-".repeat(20), auth });
-    const page = await visits.begin(browser, hub.url, { path: "/ui/topics" });
+    const page = await visits.begin(scene.browser, hub.url, { path: "/ui/topics" });
     const word = page.locator("[data-health=good] span").last();
     await word.waitFor();
     expect(await word.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)).toBe(0);
@@ -212,12 +200,12 @@ describe("a browser whose clock is wrong", () => {
   it("tells ages by the hub's, and says so", async () => {
     const page = await at("/ui/trace");
     await page.addInitScript(FAST_BY_TWO_HOURS);
-    await shop.bus.publish("mails.sent", { now: true }, { key: "just-now" });
-    await page.goto(`${shop.hub.url}/ui/topics/mails.sent`);
+    await scene.shop.bus.publish("mails.sent", { now: true }, { key: "just-now" });
+    await page.goto(`${scene.shop.hub.url}/ui/topics/mails.sent`);
     await expect
       .poll(() => page.getByRole("row").filter({ hasText: "just-now" }).textContent(), SOON)
       .toMatch(/\d s ago|now/);
-    await page.goto(shop.hub.url);
+    await page.goto(scene.shop.hub.url);
     await sees(page, "this browser's is 2 h ahead of the hub's");
   });
 });
@@ -228,7 +216,7 @@ describe("a page that is first opened while the hub is away", () => {
     const page = await at("/ui/trace");
     const open = (name: RegExp): Promise<void> =>
       page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name }).click();
-    await shop.restart(async () => {
+    await scene.shop.restart(async () => {
       for (const name of [/^Overview/, /^Groups/, /^Views/, /^Topics/]) {
         await open(name);
         await page.getByRole("status").getByText("The hub cannot be reached").waitFor();
@@ -237,7 +225,7 @@ describe("a page that is first opened while the hub is away", () => {
     });
     await page.getByRole("link", { name: "orders.placed" }).waitFor();
     // Its code is here now, and what it shows is not.
-    await shop.restart(async () => {
+    await scene.shop.restart(async () => {
       await page.getByText(/Reconnecting, last update/).waitFor();
       await page.getByRole("link", { name: "mails.sent" }).click();
       await page.getByRole("status").getByText("The hub cannot be reached").waitFor();
