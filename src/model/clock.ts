@@ -37,9 +37,16 @@ const forgetRead = (): void => {
   readMs = 0;
 };
 
+/** The same number for the same time, not just an equal one: events share it (see event.ts). */
+let lastNowMs = 0;
+
 /** The machine's own clock. */
 export const systemClock: Clock = {
-  now: () => Date.now(),
+  now() {
+    const nowMs = Date.now();
+    if (nowMs !== lastNowMs) lastNowMs = nowMs;
+    return lastNowMs;
+  },
   steady: () => ORIGIN_MS + performance.now(),
   recent() {
     if (readMs === 0) {

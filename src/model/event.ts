@@ -146,6 +146,13 @@ export class StoredEvent {
   }
 }
 
+// V8 makes a box of its own for the time in each object, unless the field has once held something else than a number: then all that
+// got their time from one reading of the clock share its box, which is 16 bytes less for each event in the log, and as many on its way.
+for (const key of [undefined, ""]) {
+  const draft = { id: "", ts: undefined as never, key, meta: undefined, body: JsonBody.ofText("0") };
+  void new StoredEvent("", 0, 0, draft).record;
+}
+
 /** What an event is counted as that has a body of this size. */
 export function countedSize(bodySize: number, key: string | undefined): number {
   return bodySize + (key?.length ?? 0) + 120;

@@ -98,6 +98,10 @@ export class Draft implements EventDraft {
   }
 }
 
+// So that drafts share the box of their time, too (see model/event.ts).
+new Draft("", undefined as never, undefined, undefined, JsonBody.ofText("0"), true).addedMs =
+  undefined as never;
+
 /** Throws INVALID_OPTION that names the option and what it takes. */
 export function checkPublishOptions(options: PublishOptions, limits: Limits): void {
   if (typeof options !== "object" || options === null || Array.isArray(options)) {
