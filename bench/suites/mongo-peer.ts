@@ -44,7 +44,7 @@ async function append(store: Store, to: string, events: number): Promise<void> {
       ts: Date.now(),
       key: keyOf(n + i),
       meta: undefined,
-      body: jsonBody(payloadOf(n + i), { maxBytes: 4_096, maxDepth: 4 }),
+      body: jsonBody(payloadOf(n + i), { maxPayloadBytes: 4_096, maxPayloadDepth: 4 }),
       freshId: true,
     }));
     const { error } = await store.log.append(to, 0, drafts);

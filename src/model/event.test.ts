@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { type EventDraft, StoredEvent, saysTheSame } from "./event.js";
 import { JsonBody, jsonBody } from "./json.js";
 
-const LIMITS = { maxBytes: 1_000_000, maxDepth: 64 };
+const LIMITS = { maxPayloadBytes: 1_000_000, maxPayloadDepth: 64 };
 
 function draft(rest: Partial<EventDraft> & { payload?: unknown } = {}): EventDraft {
   const { payload = { n: 1 }, ...given } = rest;

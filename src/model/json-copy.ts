@@ -14,25 +14,29 @@ export interface JsonCopy {
 
 /** Throws INVALID_PAYLOAD with the path of what JSON cannot keep. */
 export function copyJson(value: unknown, maxDepth: number): JsonCopy {
-  const quick = new PlainCopier(maxDepth);
-  const copy = quick.copyWhole(value);
-  if (copy !== NOT_PLAIN) return { copy, size: quick.size };
+  // A getter of the caller's may copy something in the middle: that one is made anew.
+  const quick = spare ?? new PlainCopier();
+  spare = undefined;
+  const copy = quick.copyWhole(value, maxDepth);
+  const { size } = quick;
+  spare = quick;
+  if (copy !== NOT_PLAIN) return { copy, size };
   const strict = new StrictCopier(maxDepth);
   return { copy: strict.copyWhole(value), size: strict.size };
 }
 
 const makes = new Makes();
+/** One that nobody uses now. */
+let spare: PlainCopier | undefined;
 
 /** Copies values, arrays and plain objects of them; gives NOT_PLAIN for anything else. */
 class PlainCopier implements MemberCopier {
   size = 0;
-  readonly #maxDepth: number;
+  #maxDepth = 0;
 
-  constructor(maxDepth: number) {
+  copyWhole(value: unknown, maxDepth: number): unknown {
+    this.size = 0;
     this.#maxDepth = maxDepth;
-  }
-
-  copyWhole(value: unknown): unknown {
     // Loops over members see inherited ones as well. Somebody who gives all objects of the process a member pays for it.
     for (const _ in Object.prototype) return NOT_PLAIN;
     try {

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { BusError } from "./errors.js";
 import { boundedBody, canonicalText, freezeJson, JsonBody, jsonBody } from "./json.js";
 
-const LIMITS = { maxBytes: 1_000_000, maxDepth: 64 };
+const LIMITS = { maxPayloadBytes: 1_000_000, maxPayloadDepth: 64 };
 
 const body = (value: unknown): JsonBody => jsonBody(value, LIMITS);
 
@@ -133,6 +133,20 @@ describe("jsonBody", () => {
     expect(asked).toEqual(["0", "of"]);
   });
 
+  it("is not disturbed by another copy that a getter makes in the middle", () => {
+    const inner = { text: "x".repeat(100), nested: [[1]] };
+    const withGetter = {
+      before: "a",
+      get inner() {
+        return body(inner).value;
+      },
+      after: [[[[2]]]],
+    };
+    const plain = { before: "a", inner, after: [[[[2]]]] };
+    const [copy, expected] = [body(withGetter), body(plain)];
+    expect([copy.value, copy.size]).toEqual([plain, expected.size]);
+  });
+
   it("refuses a toJSON that throws or gives nothing, and a getter that throws", () => {
     const throwing = {
       toJSON: () => {
@@ -184,8 +198,8 @@ describe("jsonBody", () => {
 
   it("refuses deeper nesting than allowed, at exactly that depth", () => {
     const nest = (levels: number): unknown => (levels === 0 ? 1 : [nest(levels - 1)]);
-    expect(jsonBody(nest(5), { ...LIMITS, maxDepth: 5 }).text).toBe("[[[[[1]]]]]");
-    const error = refusal(nest(6), { ...LIMITS, maxDepth: 5 });
+    expect(jsonBody(nest(5), { ...LIMITS, maxPayloadDepth: 5 }).text).toBe("[[[[[1]]]]]");
+    const error = refusal(nest(6), { ...LIMITS, maxPayloadDepth: 5 });
     expect([error.code, error.message]).toEqual([
       "INVALID_PAYLOAD",
       expect.stringContaining("nested deeper than 5 levels"),
@@ -196,15 +210,15 @@ describe("jsonBody", () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         const bytes = Buffer.byteLength(JSON.stringify(JSON.parse(JSON.stringify(value))));
-        expect(jsonBody(value, { ...LIMITS, maxBytes: bytes }).size).toBeGreaterThan(0);
-        const error = refusal(value, { ...LIMITS, maxBytes: bytes - 1 });
+        expect(jsonBody(value, { ...LIMITS, maxPayloadBytes: bytes }).size).toBeGreaterThan(0);
+        const error = refusal(value, { ...LIMITS, maxPayloadBytes: bytes - 1 });
         expect([error.code, error.details]).toEqual(["PAYLOAD_TOO_LARGE", { bytes, maxBytes: bytes - 1 }]);
       }),
     );
     for (const text of ["\u0000".repeat(10), "🙂".repeat(10), '"'.repeat(10), "\ud83d"]) {
       const bytes = Buffer.byteLength(JSON.stringify(text));
-      expect(jsonBody(text, { ...LIMITS, maxBytes: bytes }).value).toBe(text);
-      expect(refusal(text, { ...LIMITS, maxBytes: bytes - 1 }).code).toBe("PAYLOAD_TOO_LARGE");
+      expect(jsonBody(text, { ...LIMITS, maxPayloadBytes: bytes }).value).toBe(text);
+      expect(refusal(text, { ...LIMITS, maxPayloadBytes: bytes - 1 }).code).toBe("PAYLOAD_TOO_LARGE");
     }
   });
 });
@@ -292,7 +306,7 @@ describe("JsonBody", () => {
 });
 
 describe("a body that a log has, within bounds", () => {
-  const limits = { maxBytes: 60, maxDepth: 2 };
+  const limits = { maxPayloadBytes: 60, maxPayloadDepth: 2 };
   const forms = (text: string): JsonBody[] => {
     const padded = Buffer.from(`xx${text}yy`);
     return [

@@ -6,6 +6,7 @@
  */
 import { BusError } from "./errors.js";
 import { copyJson } from "./json-copy.js";
+import type { Limits } from "./limits.js";
 
 export type JsonValue = null | boolean | number | string | readonly JsonValue[] | JsonObject;
 export interface JsonObject {
@@ -134,27 +135,31 @@ function freezeMember(member: unknown): void {
   if (typeof member === "object") freezeJson(member);
 }
 
-export interface JsonLimits {
-  readonly maxBytes: number;
-  readonly maxDepth: number;
-}
+export type JsonLimits = Pick<Limits, "maxPayloadBytes" | "maxPayloadDepth">;
+
+/** What is nested deeper is taken for endless where no bus has a say. */
+export const DEEPEST = 200;
+
+/** Where somebody else has the last word on size: a store, or the bus when it is published. */
+const ANY_SIZE: JsonLimits = { maxPayloadBytes: Number.POSITIVE_INFINITY, maxPayloadDepth: DEEPEST };
 
 /**
  * A frozen copy of `value` as JSON would keep it, or INVALID_PAYLOAD with the path of what JSON cannot keep.
  * Stricter than JSON.stringify where that would lose data in silence: NaN, functions, Map, cycles are refused.
  */
-export function jsonBody(value: unknown, limits: JsonLimits): JsonBody {
-  const { copy, size } = copyJson(value, limits.maxDepth);
+export function jsonBody(value: unknown, limits: JsonLimits = ANY_SIZE): JsonBody {
+  const { maxPayloadBytes: maxBytes, maxPayloadDepth } = limits;
+  const { copy, size } = copyJson(value, maxPayloadDepth);
   const body = JsonBody.ofFrozen(copy, size);
   // Escapes take at most 6 bytes a character, so only texts near the limit need to be measured.
-  if (size * 6 > limits.maxBytes) {
+  if (size * 6 > maxBytes) {
     const bytes = Buffer.byteLength(body.text, "utf8");
-    if (bytes > limits.maxBytes) {
+    if (bytes > maxBytes) {
       throw new BusError(
         "PAYLOAD_TOO_LARGE",
-        `the payload has ${bytes} bytes of JSON; at most ${limits.maxBytes} are allowed`,
+        `the payload has ${bytes} bytes of JSON; at most ${maxBytes} are allowed`,
         {
-          details: { bytes, maxBytes: limits.maxBytes },
+          details: { bytes, maxBytes },
         },
       );
     }
@@ -172,14 +177,15 @@ export function valueOrRead(value: unknown, text: string | undefined): unknown {
 
 /** As jsonBody, of a value whose text is at hand: that is kept, if it is within bounds for sure. */
 export function jsonBodyOf(value: unknown, text: string, limits: JsonLimits): JsonBody {
-  const fits = text.length * 3 <= limits.maxBytes && limits.maxDepth >= SHALLOW_DEPTH;
+  const fits = text.length * 3 <= limits.maxPayloadBytes && limits.maxPayloadDepth >= SHALLOW_DEPTH;
   return fits ? JsonBody.ofText(text) : jsonBody(valueOrRead(value, text), limits);
 }
 
 /** A body that a log has, within these bounds: its text or bytes are looked over, not parsed. Throws as jsonBody does. */
 export function boundedBody(body: JsonBody, limits: JsonLimits): JsonBody {
+  const { maxPayloadBytes, maxPayloadDepth } = limits;
   const isWritten = body.valueAlone === undefined;
-  const fits = isWritten && bytesOf(body) <= limits.maxBytes && nestedAtMost(body, limits.maxDepth);
+  const fits = isWritten && bytesOf(body) <= maxPayloadBytes && nestedAtMost(body, maxPayloadDepth);
   return fits ? apart(body) : jsonBody(body.value, limits);
 }
 

@@ -46,10 +46,7 @@ export class StoreEvents implements EventStore {
     const meta = Object.fromEntries(
       Object.entries({ headers, caused_by, tags, sid }).filter(([, value]) => value !== undefined),
     );
-    const body = jsonBody(payload, {
-      maxBytes: DEFAULT_LIMITS.maxPayloadBytes,
-      maxDepth: DEFAULT_LIMITS.maxPayloadDepth,
-    });
+    const body = jsonBody(payload, DEFAULT_LIMITS);
     const draft = {
       id,
       ts,

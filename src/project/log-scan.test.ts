@@ -52,7 +52,7 @@ async function filledLog({ partitions = 1, events = EVENTS, payload = "" } = {})
   const store = memoryStore();
   await store.open();
   await store.registry.defineTopic({ name: "t", partitions });
-  const body = jsonBody(payload, { maxBytes: 100_000, maxDepth: 1 });
+  const body = jsonBody(payload, { maxPayloadBytes: 100_000, maxPayloadDepth: 1 });
   for (let partition = 0; partition < partitions; partition++) {
     const drafts = Array.from({ length: events }, (_, i) => ({
       id: `e${partition}-${i}`,

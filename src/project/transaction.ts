@@ -25,9 +25,6 @@ export interface Transaction {
   readonly session?: unknown;
 }
 
-/** Those of a store, which has the last word on size. */
-const LIMITS = { maxBytes: Number.POSITIVE_INFINITY, maxDepth: 200 };
-
 /** A document as the transaction sees it: null if it is not there. */
 type Seen = ViewDocument | null;
 
@@ -234,7 +231,7 @@ function checkKey(key: unknown): void {
 function documentOf(fields: unknown): JsonObject {
   if (typeof fields !== "object" || fields === null || Array.isArray(fields))
     throw new BusError("INVALID_PAYLOAD", "a document must be an object");
-  return jsonBody(fields, LIMITS).value as JsonObject;
+  return jsonBody(fields).value as JsonObject;
 }
 
 function checkNumbers(by: Readonly<Record<string, number>>): void {

@@ -27,21 +27,20 @@ export function makeDraft(
   key = options.key,
   json?: string | JsonBody,
 ): Draft {
-  const bounds = { maxBytes: limits.maxPayloadBytes, maxDepth: limits.maxPayloadDepth };
   const nowMs = clock.now();
   return new Draft(
     options.id ?? clock.newId(nowMs),
     options.ts ?? nowMs,
     key,
     metaOf(options, limits),
-    bodyOf(payload, json, bounds),
+    bodyOf(payload, json, limits),
     options.id === undefined,
   );
 }
 
-function bodyOf(payload: unknown, json: string | JsonBody | undefined, bounds: JsonLimits): JsonBody {
-  if (json === undefined) return jsonBody(payload, bounds);
-  return json instanceof JsonBody ? boundedBody(json, bounds) : jsonBodyOf(payload, json, bounds);
+function bodyOf(payload: unknown, json: string | JsonBody | undefined, limits: JsonLimits): JsonBody {
+  if (json === undefined) return jsonBody(payload, limits);
+  return json instanceof JsonBody ? boundedBody(json, limits) : jsonBodyOf(payload, json, limits);
 }
 
 /** Who waits for a draft. Exactly one of the two is called, once. */

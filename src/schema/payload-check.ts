@@ -10,7 +10,7 @@
  * Of what makes its own JSON (`toJSON`) that is stored, so that has to fit as well.
  */
 import { BusError } from "../model/errors.js";
-import { type JsonValue, jsonBody } from "../model/json.js";
+import { DEEPEST, type JsonValue, jsonBody } from "../model/json.js";
 import type { PayloadSchema } from "../model/topic.js";
 import { accepts } from "./accept.js";
 import { normalize } from "./normalize.js";
@@ -54,9 +54,7 @@ function checkBy(parse: Parse, tree: Node): PayloadCheck {
   return (payload) => {
     const parsed = parse(payload);
     if (!parsed.fits) return parsed;
-    const form = makesItsForm(payload)
-      ? (jsonBody(payload, FORM_LIMITS).value as JsonValue)
-      : (payload as JsonValue);
+    const form = makesItsForm(payload) ? (jsonBody(payload).value as JsonValue) : (payload as JsonValue);
     if (form !== payload && accepts(tree, form, "read") === false)
       return { fits: false, violations: [OTHER_FORM] };
     const stored = strip === null ? form : strip(form);
@@ -65,14 +63,11 @@ function checkBy(parse: Parse, tree: Node): PayloadCheck {
   };
 }
 
-/** Those of the bus come later, when it is published. */
-const FORM_LIMITS = { maxBytes: Number.POSITIVE_INFINITY, maxDepth: 200 };
-
 const OTHER_FORM: Violation = { path: "payload", message: "what its toJSON makes of it does not fit" };
 
 /** Whether a toJSON somewhere in it decides what is stored. What is too deep, or contains itself, is refused elsewhere. */
 function makesItsForm(value: unknown, depth = 0): boolean {
-  if (typeof value !== "object" || value === null || depth > FORM_LIMITS.maxDepth) return false;
+  if (typeof value !== "object" || value === null || depth > DEEPEST) return false;
   if (typeof (value as { toJSON?: unknown }).toJSON === "function") return true;
   return Object.values(value).some((member) => makesItsForm(member, depth + 1));
 }

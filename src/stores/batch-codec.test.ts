@@ -15,7 +15,7 @@ const drafts = fc.array(
       { nil: undefined },
     ),
     body: fc.oneof(
-      fc.jsonValue().map((value) => jsonBody(value, { maxBytes: 1_000_000, maxDepth: 100 })),
+      fc.jsonValue().map((value) => jsonBody(value, { maxPayloadBytes: 1_000_000, maxPayloadDepth: 100 })),
       fc.jsonValue().map((value) => JsonBody.ofText(JSON.stringify(value))),
       fc.jsonValue().map((value) => JsonBody.ofBytes(Buffer.from(JSON.stringify(value), "utf8"))),
     ),

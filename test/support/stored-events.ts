@@ -2,7 +2,7 @@
 import { type EventDraft, type EventMeta, StoredEvent } from "../../src/model/event.js";
 import { JsonBody, jsonBody } from "../../src/model/json.js";
 
-const LIMITS = { maxBytes: 1_000_000, maxDepth: 64 };
+const LIMITS = { maxPayloadBytes: 1_000_000, maxPayloadDepth: 64 };
 
 export interface EventSketch {
   readonly key?: string;

@@ -103,7 +103,7 @@ function draftOf(n: number, ids: Ids): EventDraft {
     ts: Date.now(),
     key: keyOf(n),
     meta: undefined,
-    body: jsonBody(payloadOf(n), { maxBytes: 1_048_576, maxDepth: 64 }),
+    body: jsonBody(payloadOf(n), { maxPayloadBytes: 1_048_576, maxPayloadDepth: 64 }),
     freshId: ids === "fresh",
   };
 }

@@ -219,7 +219,7 @@ export class OutboxTable {
 }
 
 function entryText(entry: OutboxEntry): string {
-  return jsonBody(entry, { maxBytes: Number.POSITIVE_INFINITY, maxDepth: 200 }).text;
+  return jsonBody(entry).text;
 }
 
 function entryOf(text: unknown): OutboxEntry {

@@ -236,7 +236,6 @@ function rowOf(row: Row): OutboxRow {
 
 function copyOf(entry: OutboxEntry): OutboxEntry {
   const { payload, ...rest } = entry;
-  const limits = { maxBytes: Number.POSITIVE_INFINITY, maxDepth: 200 };
-  const copy = jsonBody(rest, limits).value as Omit<OutboxEntry, "payload">;
-  return Object.freeze({ ...copy, payload: jsonBody(payload, limits).value });
+  const copy = jsonBody(rest).value as Omit<OutboxEntry, "payload">;
+  return Object.freeze({ ...copy, payload: jsonBody(payload).value });
 }

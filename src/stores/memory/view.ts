@@ -123,5 +123,5 @@ function incremented(fields: JsonObject | undefined, by: Readonly<Record<string,
 }
 
 function frozenCopy(fields: JsonObject): JsonObject {
-  return jsonBody(fields, { maxBytes: Number.POSITIVE_INFINITY, maxDepth: 200 }).value as JsonObject;
+  return jsonBody(fields).value as JsonObject;
 }

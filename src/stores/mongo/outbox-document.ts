@@ -68,7 +68,7 @@ export function entryFields(entry: OutboxEntry): Document {
 }
 
 function fieldsOf({ topic, payload, key, ts, headers, caused_by, tags, sid }: OutboxEntry): Document {
-  const body = jsonBody(payload, { maxBytes: Number.POSITIVE_INFINITY, maxDepth: 200 });
+  const body = jsonBody(payload);
   return {
     topic,
     payload: body.text,

@@ -9,7 +9,7 @@ import type { Cursor, Session } from "../../ports/groups.js";
 import type { OutboxEntry } from "../../ports/outbox.js";
 import type { Store } from "../../ports/store.js";
 
-const LIMITS = { maxBytes: 16 * 1_048_576, maxDepth: 64 };
+const LIMITS = { maxPayloadBytes: 16 * 1_048_576, maxPayloadDepth: 64 };
 
 /** A point in time that every sample counts from. */
 export const T0 = 1_700_000_000_000;

@@ -110,7 +110,7 @@ export const payloads: Kind = {
   codes: ["INVALID_PAYLOAD", "PAYLOAD_TOO_LARGE"],
   make: (noise) => noise.json(7),
   run: (input) => {
-    const body = jsonBody(input, { maxBytes: 20_000, maxDepth: 6 });
+    const body = jsonBody(input, { maxPayloadBytes: 20_000, maxPayloadDepth: 6 });
     const [given, kept] = [JSON.stringify(input), JSON.stringify(body.value)];
     if (given !== kept) throw new Error(`${given} became ${kept}`);
   },

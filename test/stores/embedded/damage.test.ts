@@ -20,7 +20,7 @@ function spoil(sql: string): void {
 /** Three commits, the second of which holds the mark; then one bit of it turns, while nobody has the file open. */
 async function damaged(options: Parameters<Workplace["open"]>[0] = {}): Promise<EmbeddedStore> {
   const store = await work.open({}, { keyed: true });
-  const marked = draft(11, { body: jsonBody(MARK, { maxBytes: 1_000, maxDepth: 1 }) });
+  const marked = draft(11, { body: jsonBody(MARK, { maxPayloadBytes: 1_000, maxPayloadDepth: 1 }) });
   await append(store, drafts(10));
   await append(store, [marked, ...drafts(9)]);
   await append(store, drafts(10));

@@ -8,7 +8,7 @@ import { failure } from "../../support/failure.js";
 import { append, drafts, readAll, runProgram, TOPIC, until, Workplace } from "./support.js";
 
 const work = new Workplace();
-const BIG = jsonBody("x".repeat(20_000), { maxBytes: 1_048_576, maxDepth: 1 });
+const BIG = jsonBody("x".repeat(20_000), { maxPayloadBytes: 1_048_576, maxPayloadDepth: 1 });
 
 /** Appends until there is no room; how many events were acknowledged, and the error. */
 async function fill(store: EmbeddedStore): Promise<{ acked: number; code: string }> {
@@ -38,7 +38,7 @@ describe("a store without room", () => {
 
   it("P13: removal makes room also where small events of many partitions filled it", async () => {
     const partitions = 64;
-    const small = { body: jsonBody("x".repeat(500), { maxBytes: 1_000, maxDepth: 1 }) };
+    const small = { body: jsonBody("x".repeat(500), { maxPayloadBytes: 1_000, maxPayloadDepth: 1 }) };
     const spread = (store: EmbeddedStore): Promise<unknown> =>
       Promise.all(Array.from({ length: partitions }, (_, p) => append(store, drafts(1, small), p)));
     const unbounded = await work.open({}, { partitions });

@@ -8,7 +8,7 @@ import { Connection } from "../../../src/stores/embedded/sqlite.js";
 import { append, draft, drafts, failsWith, readAll, TOPIC, until, Workplace } from "./support.js";
 
 const work = new Workplace();
-const BIG = jsonBody("x".repeat(4_000), { maxBytes: 1_048_576, maxDepth: 1 });
+const BIG = jsonBody("x".repeat(4_000), { maxPayloadBytes: 1_048_576, maxPayloadDepth: 1 });
 
 async function fileSize(): Promise<number> {
   return (await stat(work.path)).size;
@@ -183,7 +183,7 @@ describe("the index by key", () => {
 
   it("is not taken for complete by who began before it was thrown away", async () => {
     const store = await work.open();
-    const large = { body: jsonBody("x".repeat(3_000), { maxBytes: 10_000, maxDepth: 1 }) };
+    const large = { body: jsonBody("x".repeat(3_000), { maxPayloadBytes: 10_000, maxPayloadDepth: 1 }) };
     // A row for each, so that it takes many slices.
     await Promise.all(Array.from({ length: 6_000 }, (_, n) => append(store, [draft(n, large)])));
     const define = (keyed: boolean): Promise<unknown> =>

@@ -59,7 +59,7 @@ export function draft(n: number, o: Partial<EventDraft> = {}): EventDraft {
     ts: 1_000 + n,
     key: `k${n % 5}`,
     meta: undefined,
-    body: jsonBody({ n, text: "some text" }, { maxBytes: 1_048_576, maxDepth: 64 }),
+    body: jsonBody({ n, text: "some text" }, { maxPayloadBytes: 1_048_576, maxPayloadDepth: 64 }),
     freshId: true,
     ...o,
   };

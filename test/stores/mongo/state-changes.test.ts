@@ -22,7 +22,7 @@ it("P15: reads that are refused leave nothing behind that later calls trip over"
   const appName = "state-changes";
   const store = await database.open({ url: database.urlWith(`appName=${appName}`) });
   await store.registry.defineTopic({ name: "t", partitions: 1 });
-  const body = jsonBody(1, { maxBytes: 100, maxDepth: 2 });
+  const body = jsonBody(1, { maxPayloadBytes: 100, maxPayloadDepth: 2 });
   const append = (n: number): Promise<unknown> =>
     store.log.append("t", 0, [{ id: `e${n}`, ts: n, key: undefined, meta: undefined, body, freshId: false }]);
   await append(0);

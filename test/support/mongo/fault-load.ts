@@ -13,7 +13,7 @@ import { storedLog } from "../kept-history.js";
 const TOPIC = "load";
 const VIEW = "totals";
 const GROUP = { topic: TOPIC, group: "projector" };
-const LIMITS = { maxBytes: 1_048_576, maxDepth: 8 };
+const LIMITS = { maxPayloadBytes: 1_048_576, maxPayloadDepth: 8 };
 const TTL_MS = 3_000;
 
 export interface LoadReport {
