@@ -22,9 +22,11 @@ import { DOCUMENTS_AS_BYTES, placeIn, type Row, rowsIn } from "./raw-row.js";
 import { REPLY_BYTES, ReadsTogether } from "./reads-together.js";
 import { Removal } from "./removal.js";
 import { findAtOnce } from "./single-reply.js";
+import { firstReaching } from "./time-search.js";
 
 const MAJORITY = { level: "majority" } as const;
 const IN_ORDER = { topic: 1, partition: 1, seq: 1 } as const;
+const TIMES = { _id: 0, seq: 1, ts: 1, maxTs: 1, to: 1, gone: 1 } as const;
 
 export interface MongoLogOptions {
   readonly queryablePayloads: boolean;
@@ -137,30 +139,26 @@ export class MongoLog implements LayoutLog {
     return headsByTopic(ends, headOf);
   }
 
-  /** Binary search: the highest ts up to a seq only grows with the seq. */
   seqAt(topic: string, partition: number, ts: number): Promise<Seq> {
-    return this.#connection.gate.read(async () => {
-      const place = { topic, partition };
-      const { events } = this.#connection.collections;
-      const head = (await this.#appender.tail(place)).seq;
-      let low = 1;
-      let high = head + 1;
-      while (low < high) {
-        const middle = Math.floor((low + high) / 2);
-        const document = await events.findOne(
-          { ...place, seq: { $gte: middle } },
-          { sort: { seq: 1 }, projection: { _id: 0, seq: 1, maxTs: 1 } },
-        );
-        if (document === null || document.maxTs >= ts) high = middle;
-        else low = Math.max(middle, document.seq) + 1;
-      }
-      // The event that raised the maximum may have been removed since: then the first one after it counts.
-      const found = await events.findOne(
-        { ...place, seq: { $gte: low }, to: { $exists: false }, ts: { $gte: ts } },
-        { sort: { seq: 1 }, projection: { _id: 0, seq: 1 } },
-      );
-      return found?.seq ?? head + 1;
+    return this.#connection.gate.read(() => this.#seqAt({ topic, partition }, ts));
+  }
+
+  async #seqAt(place: Place, ts: number): Promise<Seq> {
+    const { events } = this.#connection.collections;
+    const tail = await this.#appender.tail(place);
+    const end = tail.seq + 1;
+    if (tail.maxTs < ts) return end;
+    const sorted = { sort: { seq: 1 }, projection: TIMES } as const;
+    const first = await firstReaching(ts, end, {
+      at: (seqs) => events.find({ ...place, seq: { $in: [...seqs] } }, sorted).toArray(),
+      from: (seq) => events.findOne({ ...place, seq: { $gte: seq } }, sorted),
     });
+    if (first === undefined) return end;
+    if (first.ts >= ts && first.to === undefined && first.gone === undefined) return first.seq;
+    // The event that raised the maximum was removed since: then the first one after it counts.
+    const present = { ts: { $gte: ts }, to: { $exists: false }, gone: { $exists: false } };
+    const found = await events.findOne({ ...place, seq: { $gte: first.seq }, ...present }, sorted);
+    return found?.seq ?? end;
   }
 
   /** Of this layout, the events under these ids that a majority holds and that were not removed. */

@@ -83,7 +83,8 @@ export class BatchLog implements LayoutLog {
   async #seqAt(place: Place, ts: number): Promise<Seq> {
     const { topic, partition } = place;
     const { batches } = this.#connection.collections;
-    const head = (await this.#appender.tail(place)).seq;
+    const { seq: head, maxTs } = await this.#appender.tail(place);
+    if (maxTs < ts) return head + 1;
     const floor = await this.#lookup.floor(place);
     let low = floor + 1;
     let high = head + 1;
