@@ -16,7 +16,14 @@ import type { Redriven } from "../model/redrive.js";
 import { checkTopicName, type TopicRef, topicName } from "../model/topic.js";
 import { Comebacks } from "./comebacks.js";
 import { checkKnown, endChains, fits, keyName, type Letter, type LetterQuery } from "./dead-letters.js";
-import { type BroughtBack, type Chain, Chains, standingOf, turnsOf } from "./held-letters.js";
+import {
+  type BroughtBack,
+  type Chain,
+  Chains,
+  type HeldLetter,
+  standingOf,
+  turnsOf,
+} from "./held-letters.js";
 import { checkHost, type Host } from "./host.js";
 import { letterAt, lettersBehind } from "./letter-reading.js";
 import { checkAnswer, checkCount, checkFunctions, checkObject, checkRange } from "./option-checks.js";
@@ -153,6 +160,8 @@ class RedriveRun {
   readonly #places = new Map<number, number>();
   /** The last event of each group and partition that brought a letter of a held key back. */
   readonly #back = new Map<string, BroughtBack>();
+  /** Letters of held keys that are not to be redriven, by id: each is asked about once. */
+  readonly #staying = new Set<string>();
   #compacted = false;
 
   constructor(host: Host, options: Redrive) {
@@ -224,7 +233,7 @@ class RedriveRun {
       if (!pending && left.length === 0) return 0;
       await this.#read(() => Promise.resolve());
       const chains = this.#chains.all().filter((chain) => touched.has(nameOf(chain)));
-      const going = chains.filter((chain) => turnsOf(chain)[0]?.letter.waiting === true);
+      const going = chains.filter((chain) => this.#mayGo(turnsOf(chain)[0]?.letter));
       for (const chain of going) if (await this.#redriveChain(chain)) quietMs = clock.steady();
       const idle = worked.size === 0 || clock.steady() - quietMs > RELEASE_WAIT_MS;
       const stuck = !pending && going.length === 0 && chains.some((chain) => turnsOf(chain).length > 0);
@@ -233,14 +242,23 @@ class RedriveRun {
     }
   }
 
+  /** Whether a letter that is the first of its chain only follows others, and is not known to stay. */
+  #mayGo(first: HeldLetter | undefined): boolean {
+    return first?.waiting === true && !this.#staying.has(first.id);
+  }
+
   /** In order, up to the first one that is not to be redriven: what is behind it would only be held again. */
   async #redriveChain(chain: Chain): Promise<boolean> {
     let any = false;
     for (const { letter: place, turn } of turnsOf(chain)) {
       if (this.#over) break;
       const letter = await letterAt(this.#host, this.#options.topic, place);
-      if (letter === null || !this.#isWanted(letter)) break;
-      if (!(await this.#redriveOne(letter, this.#target === this.#options.topic ? turn : null))) break;
+      const turnHere = this.#target === this.#options.topic ? turn : null;
+      const goes = letter !== null && this.#isWanted(letter) && (await this.#redriveOne(letter, turnHere));
+      if (!goes) {
+        this.#staying.add(place.id);
+        break;
+      }
       place.status = "redriven";
       any = true;
     }

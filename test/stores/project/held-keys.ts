@@ -160,6 +160,27 @@ export function describeHeldKeys(bench: ProjectBench): void {
       await stop();
     });
 
+    it("P4: behind a letter that is not chosen, or is passed over, none of its key comes back", async () => {
+      const topic = await bench.topic();
+      const broken = new Set<unknown>(["a1"]);
+      const handled: unknown[] = [];
+      const stop = await keeper(bench.bus, topic, broken, handled);
+      await publishAll(topic, ["a1", "a2", "a3", "a4"]);
+      await bench.drained(topic, GROUP);
+      broken.clear();
+      const filter = (letter: { event: { payload: unknown } }) => letter.event.payload !== "a2";
+      expect(await redrive(bench.bus, { topic, filter })).toMatchObject({ redriven: 1, held: 1 });
+      const transform = ({ payload }: { payload: unknown }) => (payload === "a3" ? null : { payload });
+      expect(await redrive(bench.bus, { topic, transform })).toMatchObject({
+        redriven: 1,
+        passedOver: 1,
+        held: 1,
+      });
+      expect(await openLetters(topic)).toEqual(["a3", "a4"]);
+      expect(handled).toEqual(["a1", "a2"]);
+      await stop();
+    });
+
     it("P4: letters that go to another topic go in order, and set their key free", async () => {
       const topic = await bench.topic();
       const elsewhere = await bench.topic();
