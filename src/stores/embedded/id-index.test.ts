@@ -83,6 +83,36 @@ describe("the index of ids", () => {
     expect(place.problems()).toEqual([]);
   });
 
+  it("P3: an id stays known whose event was to be removed, when that was undone and notes became runs since", () => {
+    append(ids(3));
+    place.connection.exec("CREATE TRIGGER no BEFORE INSERT ON part BEGIN SELECT RAISE(ROLLBACK, 'no'); END");
+    const removal = place.request("remove", { topic: "t", partition: 0, seqs: [2] });
+    expect(place.engine(0).run([removal]).replies).toMatchObject([{ error: {} }]);
+    place.connection.exec("DROP TRIGGER no");
+    append(ids(10, 3));
+    putInOrder();
+    expect(place.connection.sql("SELECT count(*) FROM id_note").get()).toEqual([0]);
+    expect(found("order-1")).toBe(2);
+    expect(duplicatesOf(append(ids(3)))).toBe(3);
+    expect(place.problems()).toEqual([]);
+  });
+
+  it("P3: of a group whose one removal was undone, the others know all ids", () => {
+    append(ids(3));
+    place.connection.exec(
+      "CREATE TRIGGER no BEFORE INSERT ON part WHEN NEW.low = 2 BEGIN SELECT RAISE(ABORT, 'no'); END",
+    );
+    const remove = (seq: number) => place.request("remove", { topic: "t", partition: 0, seqs: [seq] });
+    const again = place.append(0, [draft(9, { id: "order-1" })]);
+    const { replies } = place.engine(0).run([remove(3), remove(1), again]);
+    expect(replies).toMatchObject([{ answer: 1 }, { error: {} }, { answer: { duplicates: [{ index: 0 }] } }]);
+    place.connection.exec("DROP TRIGGER no");
+    append(ids(10, 3));
+    putInOrder();
+    expect([found("order-0"), found("order-1"), found("order-2")]).toEqual([1, 2, undefined]);
+    expect(place.problems()).toEqual([]);
+  });
+
   it("P3: a note that was undone is not taken for the one that another process wrote under its number", () => {
     const other = new Connection(place.path, { busyTimeoutMs: 1_000 });
     const [mine, theirs] = [place.connection, other].map(

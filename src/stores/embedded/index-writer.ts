@@ -20,6 +20,8 @@ export class IndexWriter<I extends HashedIndex<NotedEntries>> {
   /** The last note that is certain to stay, and whether runs have been changed since. */
   #settledThrough = 0;
   #hasChangedRuns = false;
+  /** Whether entries were taken back since: undone, what is known would go on saying so, and the next run would lack them. */
+  #hasTakenBack = false;
   /** False if nothing was added since the last look: most groups add nothing, and need not pay for one. */
   #mayBeDue = true;
 
@@ -47,6 +49,7 @@ export class IndexWriter<I extends HashedIndex<NotedEntries>> {
     if (this.index.isForgotten) this.refresh();
     this.#settledThrough = this.index.notes.through;
     this.#hasChangedRuns = false;
+    this.#hasTakenBack = false;
   }
 
   /** Another process has written, or nothing is known yet. */
@@ -68,6 +71,7 @@ export class IndexWriter<I extends HashedIndex<NotedEntries>> {
   /** Takes note that it stands there no longer. */
   remove(hash: number, part: number, seq: number): void {
     this.#gathered.push(hash, part, -seq);
+    this.#hasTakenBack = true;
     // Both of them.
     this.#newlyDead += 2;
   }
@@ -93,7 +97,12 @@ export class IndexWriter<I extends HashedIndex<NotedEntries>> {
   forget(): void {
     this.#gathered = new EntryList(ROOM);
     this.#newlyDead = 0;
-    if (this.#hasChangedRuns) this.index.forget();
-    else this.index.notes.unlearn(this.#settledThrough);
+    if (!this.#hasChangedRuns && !this.#hasTakenBack) {
+      this.index.notes.unlearn(this.#settledThrough);
+      return;
+    }
+    this.index.forget();
+    // What comes next in the same transaction asks for it; the next one looks by itself.
+    if (this.#connection.inTransaction) this.refresh();
   }
 }

@@ -90,6 +90,18 @@ describe("the index by key", () => {
     expect([history("a"), history("b"), history("c")]).toEqual([["0/3"], [], ["0/4"]]);
     expect(place.problems()).toEqual([]);
   });
+
+  it("P11: finds what was to be removed, when that was undone and notes became runs since", () => {
+    append(0, "a");
+    append(0, "b");
+    place.connection.exec("CREATE TRIGGER no BEFORE INSERT ON part BEGIN SELECT RAISE(ROLLBACK, 'no'); END");
+    expect(() => place.call(0, "remove", { topic: "t", partition: 0, seqs: [2] })).toThrow();
+    place.connection.exec("DROP TRIGGER no");
+    for (let n = 0; n < 10; n++) append(0, "c");
+    putInOrder();
+    expect(history("b")).toEqual(["0/2"]);
+    expect(place.problems()).toEqual([]);
+  });
 });
 
 describe("a damaged index by key", () => {
