@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { createBus } from "../bus/create-bus.js";
 import { ManualClock } from "../model/manual-clock.js";
 import { memoryStore } from "../stores/memory/index.js";
-import { interceptStore } from "../testing/store-calls.js";
-import { type CompactorOptions, startCompactor } from "./compactor.js";
+import { type Interception, interceptStore } from "../testing/store-calls.js";
+import { type CompactorOptions, compactNow, startCompactor } from "./compactor.js";
 
 describe("startCompactor", () => {
   it("compacts every compacted topic now and then, shows on the board, and stops", async () => {
@@ -76,6 +76,54 @@ describe("startCompactor", () => {
     expect(await bus.latestByKey("kv", ["k9"])).toMatchObject({ k9: { payload: { n: 4_999 } } });
     expect((await bus.store.log.heads("kv"))[0]?.events).toBe(5_000);
     await bus.close();
+  });
+
+  describe("without an index by key", () => {
+    const withoutIndex = (around: Interception["around"]) =>
+      interceptStore(memoryStore(), {
+        around: (call, proceed) =>
+          call.name === "log.hasKeyIndex" ? Promise.resolve(false) : around(call, proceed),
+      });
+    const topic = { name: "kv", partitions: 2, compaction: true, tombstoneRetentionMs: 0 };
+
+    it("P11: a tombstone stays while there is an older value, whenever the walk that looks for one is stopped", async () => {
+      for (let stopAt = 1, isStopped = true; isStopped; stopAt++) {
+        const stop = new AbortController();
+        let reads = 0;
+        const store = withoutIndex((call, proceed) => {
+          if (call.name === "log.read" && ++reads === stopAt) stop.abort();
+          return proceed();
+        });
+        const bus = await createBus({ store, topics: [topic] });
+        await bus.publish("kv", { n: 1 }, { key: "spread", partition: 1 });
+        await bus.publish("kv", null, { key: "spread", partition: 0 });
+        const { tombstonesRemoved } = await compactNow(bus, {
+          snapshot: false,
+          pauseMs: 0,
+          signal: stop.signal,
+        });
+        expect(tombstonesRemoved, `stopped at read ${stopAt}`).toBe(0);
+        isStopped = stop.signal.aborted;
+        await bus.close();
+      }
+    });
+
+    it("P13: no more tombstones are held in memory than keys may be", async () => {
+      const removed: number[] = [];
+      const store = withoutIndex((call, proceed) => {
+        if (call.name === "log.remove") removed.push(call.args[2].length);
+        return proceed();
+      });
+      const bus = await createBus({ store, topics: [{ ...topic, partitions: 1 }] });
+      for (let n = 0; n < 60; n++) await bus.publish("kv", null, { key: `k${n}` });
+      await compactNow(bus, { snapshot: false, pauseMs: 0 });
+      expect(removed).toEqual([60]);
+      for (let n = 0; n < 60; n++) await bus.publish("kv", null, { key: `k${n}` });
+      removed.length = 0;
+      await compactNow(bus, { snapshot: false, pauseMs: 0, batchSize: 5, maxKeys: 10 });
+      expect(removed).toEqual([10, 10, 10, 10, 10, 10]);
+      await bus.close();
+    });
   });
 
   it("refuses options that make no sense", async () => {

@@ -99,7 +99,7 @@ async function learnNewest(
   const stretch = { topic: topic.name, partition, after, through: head };
   for await (const page of scanPages(host.store.log, stretch, work)) {
     for (const event of page.events) {
-      if (keepMs > 0 && isWithin(window, event)) return { newest, through, cut: false };
+      if (isWithin(window, event)) return { newest, through, cut: false };
       if (newest.size >= work.maxKeys) return { newest, through, cut: true };
       newest.see(event);
       through = event.seq;

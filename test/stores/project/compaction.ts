@@ -2,15 +2,36 @@
 import { describe, expect, it } from "vitest";
 import { Fatal } from "../../../src/model/errors.js";
 import { compactNow } from "../../../src/project/compactor.js";
+import type { Host } from "../../../src/project/host.js";
+import { compactionReached } from "../../../src/project/log-compactor.js";
 import { redrive } from "../../../src/project/redrive.js";
 import { verifyGroup } from "../../../src/project/verify.js";
+import { interceptStore } from "../../../src/testing/store-calls.js";
 import type { ProjectBench } from "./bench.js";
 import { finalState, traffic } from "./traffic.js";
 
 const DAY_MS = 86_400_000;
+const MINUTE_MS = 60_000;
 const FAST = { snapshot: false, pauseMs: 0 } as const;
 
 export function describeCompaction(bench: ProjectBench): void {
+  /** A process that is told to stop at its first removal, which happens. */
+  const stopped = (onRemove: (seqs: readonly number[]) => void): { host: Host; signal: AbortSignal } => {
+    const stop = new AbortController();
+    const store = interceptStore(bench.store, {
+      around: async (call, proceed) => {
+        if (call.name === "log.remove") {
+          onRemove(call.args[2]);
+          stop.abort();
+        }
+        return proceed();
+      },
+    });
+    return { host: bench.hostOn(store), signal: stop.signal };
+  };
+  const keysOf = async (topic: string): Promise<(string | undefined)[]> =>
+    (await bench.events(topic)).map(({ key }) => key).filter((key) => key !== undefined);
+
   describe("log compaction", () => {
     it("P11: the newest value of every key survives, and a replay comes to the same state", async () => {
       const topic = await bench.topic({ compaction: true, partitions: 3 });
@@ -80,6 +101,100 @@ export function describeCompaction(bench: ProjectBench): void {
       expect((await bench.bus.latestByKey(topic, ["spread"])).spread?.payload).toBeNull();
       await bench.store.log.trim(topic, 0, 1);
       expect(await compactNow(bench.bus, { topic, ...FAST })).toMatchObject({ tombstonesRemoved: 1 });
+    });
+
+    it("P11: a tombstone stays while more of them than are looked at hide an older value of its key", async () => {
+      const topic = await bench.topic({ compaction: true, partitions: 11, tombstoneRetentionMs: 0 });
+      await bench.publish(topic, [
+        { key: "other", payload: { n: 1 }, partition: 0 },
+        { key: "spread", payload: { n: 2 }, partition: 0 },
+        ...Array.from({ length: 10 }, (_, n) => ({ key: "spread", payload: null, partition: n + 1 })),
+      ]);
+      expect(await compactNow(bench.bus, { topic, ...FAST })).toMatchObject({ tombstonesRemoved: 0 });
+    });
+
+    it("P11: a key that is spread over partitions takes nothing of other keys along", async () => {
+      const topic = await bench.topic({ compaction: true, partitions: 2 });
+      const others = Array.from({ length: 50 }, (_, n) => ({ key: `k${n}`, payload: { n }, partition: 0 }));
+      await bench.publish(topic, [...others, { key: "spread", payload: { n: 1 }, partition: 1 }]);
+      await compactNow(bench.bus, { topic, ...FAST });
+      await bench.publish(topic, [{ key: "spread", payload: { n: 2 }, partition: 0 }]);
+      await compactNow(bench.bus, { topic, ...FAST });
+      expect(finalState((await bench.events(topic)).filter(({ key }) => key !== "spread"))).toEqual(
+        Object.fromEntries(others.map(({ key, payload }) => [key, payload]).sort()),
+      );
+    });
+
+    it("is done with all partitions and topics, also if there is more to do in the first ones only", async () => {
+      const topics = [
+        await bench.topic({ compaction: true, partitions: 2 }),
+        await bench.topic({ compaction: true }),
+      ];
+      const [first = "", second = ""] = topics.sort();
+      for (let round = 0; round < 2; round++)
+        await bench.publish(
+          first,
+          Array.from({ length: 20 }, (_, n) => ({ key: `k${n}`, payload: { n, round }, partition: 0 })),
+        );
+      await bench.publish(second, [{ key: "a", payload: {} }]);
+      await compactNow(bench.bus, { topics, ...FAST, maxKeys: 6, batchSize: 10 });
+      expect(await keysOf(first)).toHaveLength(20);
+    });
+
+    it("one that was stopped in the middle of a removal leaves the rest to the next", async () => {
+      const topic = await bench.topic({ compaction: true });
+      await bench.publish(topic, traffic({ events: 200, keys: 10 }));
+      const { host, signal } = stopped(() => undefined);
+      await compactNow(host, { topic, ...FAST, batchSize: 20, signal });
+      expect((await keysOf(topic)).length).toBeGreaterThan(10);
+      await compactNow(bench.bus, { topic, ...FAST });
+      const keys = await keysOf(topic);
+      expect(new Set(keys).size).toBe(keys.length);
+    });
+
+    it("P11: nothing goes because of an event beyond what is told, whoever goes on with fewer keys in memory", async () => {
+      const topic = await bench.topic({ compaction: true });
+      await bench.publish(topic, traffic({ events: 200, keys: 20 }));
+      const events = await bench.events(topic);
+      const next = new Map(
+        events.map(({ key, seq }) => [
+          seq,
+          events.find((later) => later.seq > seq && later.key === key)?.seq,
+        ]),
+      );
+      const removed: number[] = [];
+      const { host, signal } = stopped((seqs) => removed.push(...seqs));
+      await compactNow(host, { topic, ...FAST, batchSize: 10, signal });
+      const beyond: number[] = [];
+      const store = interceptStore(bench.store, {
+        around: async (call, proceed) => {
+          if (call.name !== "log.remove") return proceed();
+          removed.push(...call.args[2]);
+          const reached = await compactionReached(bench.bus, topic, 0);
+          beyond.push(...removed.filter((seq) => (next.get(seq) ?? 0) > reached));
+          return proceed();
+        },
+      });
+      await compactNow(bench.hostOn(store), { topic, ...FAST, batchSize: 10, maxKeys: 3 });
+      expect(removed.length).toBeGreaterThan(100);
+      expect(beyond).toEqual([]);
+    });
+
+    it("P11: a tombstone goes when its time has come, whatever else was compacted in between", async () => {
+      const topic = await bench.topic({ compaction: true, tombstoneRetentionMs: 60 * MINUTE_MS });
+      const nowMs = Date.now();
+      const others = Array.from({ length: 50 }, (_, n) => ({ key: `k${n}`, payload: { n } }));
+      const gone = { key: "gone", payload: null, ts: nowMs - 53 * MINUTE_MS };
+      await bench.publish(topic, [...others, gone]);
+      const compactAt = (minutes: number) => {
+        const clock = { ...bench.bus.clock, now: () => nowMs + minutes * MINUTE_MS };
+        return compactNow({ ...bench.hostOn(bench.store), clock }, { topic, ...FAST });
+      };
+      await compactAt(0);
+      await bench.publish(topic, [{ key: "k7", payload: { n: -7 } }]);
+      expect(await compactAt(4)).toMatchObject({ removed: 1, tombstonesRemoved: 0 });
+      expect(await compactAt(6.9)).toMatchObject({ tombstonesRemoved: 0 });
+      expect(await compactAt(7)).toMatchObject({ tombstonesRemoved: 1 });
     });
 
     it("P11: a tombstone waits for the slowest group's cursor", async () => {
