@@ -11,13 +11,14 @@ import { checkOptionNames, namesOf } from "../model/known-options.js";
 import type { Handle } from "../model/task.js";
 import type { TopicConfig, TopicRef } from "../model/topic.js";
 import type { PartitionHead } from "../ports/log.js";
+import { AgeCuts } from "./age-cut.js";
 import { AuditRetention } from "./audit-retention.js";
 import { cursorsAt, type GroupCursor, slowestFloor } from "./group-floors.js";
 import { checkHost, type Host } from "./host.js";
 import { AllLetterOutcomes } from "./letter-outcomes.js";
 import { checkFunctions, checkList, checkObject, checkRange } from "./option-checks.js";
 import { restingGroups } from "./resting-groups.js";
-import { cutByAge, cutsByBytes, unsettled } from "./retention-cut.js";
+import { cutsByBytes, unsettled } from "./retention-cut.js";
 import { roundsTask } from "./running-task.js";
 import { namedTopics } from "./topic-choice.js";
 import { UnreadReports } from "./unread-reports.js";
@@ -115,6 +116,8 @@ class Retention {
   readonly #options: RetentionRun;
   readonly #counts = { rounds: 0, trimmed: 0, reports: 0, lost: 0, held: 0 };
   readonly #reports = new UnreadReports();
+  readonly #cuts: AgeCuts;
+  readonly #cutsSoon: AgeCuts;
   readonly #outcomes: AllLetterOutcomes;
   readonly #audit: AuditRetention | undefined;
 
@@ -128,6 +131,8 @@ class Retention {
     checkFunctions({ onWouldLose: options.onWouldLose });
     this.#host = host;
     this.#options = options;
+    this.#cuts = new AgeCuts(host.store.log);
+    this.#cutsSoon = new AgeCuts(host.store.log);
     this.#outcomes = new AllLetterOutcomes(host);
     const keepMs = options.auditMs ?? (namedTopics(options) === null ? AUDIT_MS : undefined);
     this.#audit = keepMs === undefined ? undefined : new AuditRetention(host, keepMs);
@@ -176,8 +181,9 @@ class Retention {
     const noticeMs = Math.min(retentionMs, this.#options.noticeMs ?? retentionMs / 10);
     for (const head of await log.heads(name)) {
       if (signal.aborted) return;
-      const cut = await cutByAge(log, name, head, nowMs - retentionMs, nowMs);
-      const soon = await cutByAge(log, name, head, nowMs - retentionMs + noticeMs, nowMs);
+      const beforeMs = nowMs - retentionMs;
+      const cut = await this.#cuts.of(name, head, { beforeMs, nowMs });
+      const soon = await this.#cutsSoon.of(name, head, { beforeMs: beforeMs + noticeMs, nowMs });
       await this.#cutOff(topic, head, cut, soon);
     }
   }

@@ -41,6 +41,25 @@ export function describeRetention(bench: ProjectBench): void {
       expect(await seqs(topic)).toEqual([4, 5, 6]);
     });
 
+    it("takes an event dated far ahead only with an older one behind it", async () => {
+      const topic = await bench.topic({ retentionMs: 10 * HOUR_MS });
+      await aged(topic, 30, -1_000, 20, -1_000);
+      await retainNow(bench.bus, { topics: [topic] });
+      expect(await seqs(topic)).toEqual([4]);
+      await aged(topic, 11, 1);
+      await retainNow(bench.bus, { topics: [topic] });
+      expect(await seqs(topic)).toEqual([6]);
+    });
+
+    it("takes nothing by a clock that is far behind", async () => {
+      const topic = await bench.topic({ retentionMs: 10 * HOUR_MS });
+      await aged(topic, 30, 20, 1);
+      const clock = { ...bench.bus.clock, now: () => 0 };
+      const host = { ...bench.hostOn(bench.store), clock };
+      expect(await retainNow(host, { topics: [topic] })).toMatchObject({ trimmed: 0 });
+      expect(await seqs(topic)).toEqual([1, 2, 3]);
+    });
+
     it("keeps a topic within its bytes, the oldest of all partitions going first", async () => {
       const topic = await bench.topic({ partitions: 2, retentionBytes: 60_000 });
       const text = "x".repeat(1_000);
