@@ -4,6 +4,7 @@ import type { Bus } from "../bus/bus.js";
 import { createBus } from "../bus/create-bus.js";
 import { ManualClock } from "../model/manual-clock.js";
 import { memoryStore } from "../stores/memory/index.js";
+import { interceptStore } from "../testing/store-calls.js";
 import { retainNow, startRetention } from "./retention.js";
 
 const HOUR_MS = 3_600_000;
@@ -56,4 +57,35 @@ it("P13: is looked through again every hour while retention runs", async () => {
   await clock.advance(HOUR_MS);
   expect(await kept()).toEqual([364, 60, 1, 2]);
   await retention.stop();
+});
+
+it("is looked through more often if it is kept for less than an hour", async () => {
+  const retention = startRetention(bus, { everyMs: 60_000, auditMs: HOUR_MS / 4 });
+  await clock.advance(1_000);
+  await record(0);
+  await clock.advance(HOUR_MS / 4);
+  await record(0);
+  await clock.advance(HOUR_MS / 4);
+  expect(await kept()).toEqual([0]);
+  await retention.stop();
+});
+
+it("one topic that fails keeps neither the others nor the audit from their turn", async () => {
+  const broken = interceptStore(memoryStore(), {
+    around: (call, proceed) => {
+      if (call.name === "log.trim" && call.args[0] === "a-bad") throw new Error("damaged");
+      return proceed();
+    },
+  });
+  const other = await createBus({ store: broken, clock });
+  for (const name of ["a-bad", "b-good"]) {
+    await other.defineTopic({ name, partitions: 1, retentionMs: DAY_MS });
+    await other.publish(name, 1, { ts: clock.now() - 2 * DAY_MS });
+  }
+  await other.store.registry.audit({ atMs: 0, actor: "eve", action: "x", target: "0" });
+  await other.store.registry.audit({ atMs: clock.now(), actor: "eve", action: "x", target: "1" });
+  await expect(retainNow(other)).rejects.toThrow("damaged");
+  expect((await other.store.log.heads("b-good"))[0]?.events).toBe(0);
+  expect(await other.store.registry.audits({ limit: 10 })).toHaveLength(1);
+  await other.close();
 });

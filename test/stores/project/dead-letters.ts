@@ -204,6 +204,24 @@ export function describeDeadLetters(bench: ProjectBench): void {
       await stop();
     });
 
+    it("one that is told to stop publishes nothing more, and what is on its way stays open", async () => {
+      const { bus } = bench;
+      const { topic, broken, stop } = await brokenMailer();
+      for (const payload of ["a1", "a2", "a3"]) {
+        broken.add(payload);
+        await bus.publish(topic, payload, { key: "a" });
+      }
+      await expect.poll(async () => (await openLetters(topic)).length, { timeout: 30_000 }).toBe(3);
+      const over = new AbortController();
+      const transform = ({ payload }: { payload: unknown }) => {
+        if (payload === "a2") over.abort();
+        return { payload };
+      };
+      expect(await redrive(bus, { topic, transform, signal: over.signal })).toMatchObject({ redriven: 0 });
+      expect(await openLetters(topic)).toHaveLength(3);
+      await stop();
+    });
+
     it("a dry run publishes nothing and shows what the handler would change", async () => {
       const { bus } = bench;
       const { topic, broken, stop } = await brokenMailer();
@@ -350,6 +368,24 @@ export function describeDeadLetters(bench: ProjectBench): void {
       await expect.poll(async () => (await openLetters(topic)).length, { timeout: 30_000 }).toBe(2);
       expect(await redrive(bus, { topic, to })).toMatchObject({ redriven: 0, superseded: 2 });
       await stop();
+    });
+
+    it("P11: also if an older event of the key was given up after a newer one", async () => {
+      const { bus } = bench;
+      const topic = await bench.topic();
+      const to = await bench.topic({ compaction: true });
+      for (const payload of ["v1", "v2"]) await bus.publish(topic, payload, { key: "k" });
+      for (const refused of ["v2", "v1"]) {
+        const refuse = ({ payload }: { payload: unknown }): void => {
+          if (payload === refused) throw new Fatal("no");
+        };
+        const stop = await bus.subscribe(topic, `not-${refused}`, refuse, { from: "earliest" });
+        await bench.drained(topic, `not-${refused}`);
+        await stop();
+      }
+      expect(await openLetters(topic)).toEqual(["v2", "v1"]);
+      expect(await redrive(bus, { topic, to })).toMatchObject({ redriven: 1, superseded: 1 });
+      expect((await bus.latestByKey(to, ["k"])).k?.payload).toBe("v2");
     });
   });
 }
