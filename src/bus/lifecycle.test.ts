@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { recorder, useBench } from "../../test/support/bus-bench.js";
 import { gate, settled } from "../../test/support/eventually.js";
+import { nextTurn } from "../model/next-turn.js";
 import { memoryStore } from "../stores/memory/index.js";
 import { type Fault, faultyStore, scheduledFaults } from "../testing/faulty-store/index.js";
 import type { Bus } from "./bus.js";
@@ -176,7 +177,7 @@ describe("a store that fails while the bus runs", () => {
     await expect.poll(() => fails).toBe(0);
     await bench().advance(5_000);
     expect(await published).toHaveLength(20);
-    await new Promise(setImmediate);
+    await nextTurn();
     process.off("warning", listen);
     expect(warnings).not.toContain("MaxListenersExceededWarning");
   });

@@ -1,6 +1,6 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { collectGarbage } from "../../test/support/collect-garbage.js";
+import { nextTurn } from "../model/next-turn.js";
 import { CursorTurns } from "./cursor-turns.js";
 
 describe("turns of a cursor", () => {

@@ -5,10 +5,10 @@
  *
  * A damaged partition stops by itself (P14): what the others have is given out first, and then its error.
  */
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { BusError } from "../model/errors.js";
 import type { Seq, StoredEvent } from "../model/event.js";
 import { mapAtMost } from "../model/map-at-most.js";
+import { nextTurn } from "../model/next-turn.js";
 import type { Tail, TailPage, TailReader } from "./tail.js";
 
 const PAGE = 200;
@@ -94,7 +94,6 @@ async function turnPage(tail: Tail, lane: Lane, floors: Seq[], lanes: number): P
   if (page === null) return;
   if (!page.atHead) {
     lane.isBehind = true;
-    // Stores that read in this process answer at once: beats and other timers must have their turn in between.
     await nextTurn();
   }
   lane.page = page.events;

@@ -1,6 +1,6 @@
 /** Reads a topic outside any group: partitions merged by time, each in its own order, up to the heads at the start. */
-import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Seq, StoredEvent } from "../model/event.js";
+import { nextTurn } from "../model/next-turn.js";
 import type { Log } from "../ports/log.js";
 import { floorsOf, type Wish } from "./position.js";
 
@@ -48,7 +48,6 @@ export async function* readTopic(log: Log, topic: string, reading: Reading): Asy
 async function turnPage(log: Log, topic: string, lane: Lane, limit: number): Promise<void> {
   while (lane.after < lane.end) {
     const page = await log.read(topic, lane.partition, { after: lane.after, limit });
-    // Stores that read in this process answer at once: beats and other timers must have their turn in between.
     await nextTurn();
     lane.page = page.events.filter((event) => event.seq <= lane.end);
     lane.next = 0;

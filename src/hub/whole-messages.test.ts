@@ -3,6 +3,7 @@ import { Duplex } from "node:stream";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
+import { nextTurn } from "../model/next-turn.js";
 import { onMessage } from "./message-bytes.js";
 
 const MAX_PAYLOAD = 1_000;
@@ -58,7 +59,7 @@ async function heard(isServer: boolean, chunks: readonly Buffer[], listen: Liste
   for (const chunk of chunks) {
     passed = 0;
     line.push(chunk);
-    await new Promise(setImmediate);
+    await nextTurn();
     if (passed === 0 && socket.readyState === socket.OPEN) taken++;
   }
   said.push(socket.readyState === socket.OPEN);

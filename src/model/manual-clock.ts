@@ -1,6 +1,7 @@
 /** A clock that stands still until it is told to move; same seed, same ids and same chances. */
 import type { CancelTimer, Clock } from "./clock.js";
 import { IdSource } from "./ids.js";
+import { nextTurn } from "./next-turn.js";
 
 interface Timer {
   /** On the steady clock. */
@@ -111,7 +112,7 @@ export class ManualClock implements Clock {
 
 /** Lets every promise that is ready run, including those it readies in turn, also where one yields to the event loop. */
 export async function settlePromises(): Promise<void> {
-  for (let turn = 0; turn < 2; turn++) await new Promise<void>((resolve) => setImmediate(resolve));
+  for (let turn = 0; turn < 2; turn++) await nextTurn();
 }
 
 /** mulberry32: small, fast, and the same everywhere. */

@@ -1,5 +1,5 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { mapAtMost } from "./map-at-most.js";
+import { nextTurn } from "./next-turn.js";
 
 /** Items that are worked on in one turn of the event loop. */
 const A_TURN = 32;

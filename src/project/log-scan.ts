@@ -1,8 +1,8 @@
 /** Walks over the log outside any group, page by page, so that memory stays flat however long it is. */
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { BusError } from "../model/errors.js";
 import type { Seq, StoredEvent } from "../model/event.js";
 import { mapAtMost } from "../model/map-at-most.js";
+import { nextTurn } from "../model/next-turn.js";
 import type { Log, Page } from "../ports/log.js";
 
 export interface Stretch {
@@ -51,7 +51,6 @@ export async function* scanPages(
     }
     after = page.through;
     yield after <= through ? page : cutAt(page, through);
-    // Stores that read in this process answer at once: beats and other timers must have their turn in between.
     await nextTurn();
   }
 }

@@ -1,7 +1,7 @@
 /** Before a cutover: whether every event of a topic stands in `<topic>.vN` as well, and says there what it should. */
-import { setImmediate as nextTurn } from "node:timers/promises";
 import type { StoredEvent } from "../model/event.js";
 import { canonicalText } from "../model/json.js";
+import { nextTurn } from "../model/next-turn.js";
 import type { Log } from "../ports/log.js";
 import { type DualWriteOptions, secondId, secondWrite } from "./dual-write.js";
 import { headsOf, newestEvents } from "./newest-events.js";

@@ -1,6 +1,7 @@
 /** Answers that go on: each ends with its reader, with its caller's token, and with the hub. */
 import type { FileHandle } from "node:fs/promises";
 import type { HttpBindings } from "@hono/node-server";
+import { nextTurn } from "../../model/next-turn.js";
 import type { Caller } from "../auth.js";
 import type { HubContext } from "../context.js";
 
@@ -147,6 +148,6 @@ async function firstOf(texts: AsyncGenerator<string>, life: StreamLife): Promise
 
 /** The server takes a body that fails before its headers are out for one that ended: they go out first, with what is there. */
 async function breakOff(outgoing: Outgoing): Promise<void> {
-  while (!outgoing.headersSent && !outgoing.destroyed) await new Promise(setImmediate);
+  while (!outgoing.headersSent && !outgoing.destroyed) await nextTurn();
   outgoing.destroy();
 }

@@ -2,10 +2,10 @@
  * Causes and effects: from an event back to what caused it, by id, and on to what it caused, by looking through what
  * came after it. There is no index of effects, so that part is bounded, and the answer says whether it saw everything.
  */
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { z } from "@hono/zod-openapi";
 import type { StoredEvent } from "../../model/event.js";
 import { mapInTurns } from "../../model/map-in-turns.js";
+import { nextTurn } from "../../model/next-turn.js";
 import type { Log } from "../../ports/log.js";
 import type { HubContext } from "../context.js";
 import { addRoute, type HubApp, type HubRequest, may } from "./base.js";

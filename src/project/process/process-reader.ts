@@ -6,8 +6,8 @@
  */
 import { execFile } from "node:child_process";
 import { closeSync, openSync, readdirSync, readFileSync, readSync } from "node:fs";
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { BusError } from "../../model/errors.js";
+import { nextTurn } from "../../model/next-turn.js";
 import { megabytes, type ProcessSample, percent, pickPids } from "./process-choice.js";
 import {
   type MachineUnits,

@@ -3,11 +3,11 @@ import { copyFileSync, existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setImmediate as turn } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { systemClock } from "../../model/clock.js";
 import type { EventDraft } from "../../model/event.js";
 import { JsonBody } from "../../model/json.js";
+import { nextTurn } from "../../model/next-turn.js";
 import { type EmbeddedStore, embeddedStore } from "./index.js";
 
 let isBroken = false;
@@ -69,7 +69,7 @@ describe.each([
     await store.registry.defineTopic({ name: "t", partitions: 2 });
     // The writing thread tells where the partition ends.
     await store.log.append("t", 0, [draft()]);
-    await turn();
+    await nextTurn();
   });
   afterEach(async () => {
     vi.restoreAllMocks();
@@ -85,7 +85,7 @@ describe.each([
   it("P1, P2: is on disk when it returns, behind all that came before", async () => {
     const [a, b] = [draft(), draft()];
     expect(now(a)).toBe(2);
-    await turn();
+    await nextTurn();
     expect(now(b)).toBe(3);
     // As a process that is killed now leaves it.
     const path = join(folder, "killed.db");
@@ -102,10 +102,10 @@ describe.each([
     const asked = store.log.append("t", 0, [draft()]);
     expect(now(draft())).toBeUndefined();
     expect((await asked).events[0]?.seq).toBe(2);
-    await turn();
+    await nextTurn();
     expect(now(draft())).toBe(3);
     expect(now(draft())).toBeUndefined();
-    await turn();
+    await nextTurn();
     expect(now(draft())).toBe(4);
   });
 
@@ -115,10 +115,10 @@ describe.each([
       [2, a.id],
       [3, b.id],
     ]);
-    await turn();
+    await nextTurn();
     // One of them may be there.
     expect(store.log.appendNow?.("t", 0, [c, a])).toBeUndefined();
-    await turn();
+    await nextTurn();
     // One of them is there twice, and was seen a moment ago.
     expect(store.log.appendNow?.("t", 0, [c, c])).toBeUndefined();
     expect((await store.log.append("t", 0, [c])).events[0]?.seq).toBe(4);
@@ -134,9 +134,9 @@ describe.each([
       { nowMs: 0, ttlMs: 60_000 },
     );
     const { epoch = 0 } = (await store.groups.claim(ref, "m", { nowMs: 0 })) ?? {};
-    await turn();
+    await nextTurn();
     const written = store.groups.commit(ref, epoch, cursor);
-    await turn();
+    await nextTurn();
     expect(now(draft())).toBe(2);
     await written;
     let isAsked = true;
@@ -145,7 +145,7 @@ describe.each([
       isAsked = false;
       return events[0]?.seq;
     });
-    await turn();
+    await nextTurn();
     // Its turn is over, and the thread is busy with it, most likely.
     expect(isAsked && now(draft()) !== undefined).toBe(false);
     expect(await asked).toBe(3);
@@ -167,7 +167,7 @@ describe.each([
     await shared.open();
     await shared.registry.defineTopic({ name: "t", partitions: 1 });
     await shared.log.append("t", 0, [draft()]);
-    await turn();
+    await nextTurn();
     expect(shared.log.appendNow?.("t", 0, [draft()])).toBeUndefined();
     expect(await idsOf(shared)).toHaveLength(1);
     await shared.close();

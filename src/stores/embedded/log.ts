@@ -1,6 +1,6 @@
 /** The log: reads here, in bounded pages; appends and removals in the writing thread, as encoded bytes. */
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { type EventDraft, type Seq, StoredEvent } from "../../model/event.js";
+import { nextTurn } from "../../model/next-turn.js";
 import type { Fence } from "../../ports/groups.js";
 import type { AppendResult, HistoryOptions, Log, Page, PartitionHead, ReadOptions } from "../../ports/log.js";
 import { BatchCursor } from "../batch-codec.js";

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import Database from "libsql";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { BusError } from "../../model/errors.js";
+import { nextTurn } from "../../model/next-turn.js";
 import type { OutboxEntry } from "../../ports/outbox.js";
 import { type SqliteHandle, SqliteOutbox } from "./sqlite-outbox.js";
 
@@ -172,11 +173,13 @@ describe.each(await openers())("SqliteOutbox on a handle of %s", (_, open) => {
     void outbox.add(entry("a"));
     db.exec("COMMIT");
     expect(woken).toBe(0);
-    await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+    await nextTurn();
+    await nextTurn();
     expect(woken).toBe(1);
     stop();
     void outbox.add(entry("b"));
-    await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+    await nextTurn();
+    await nextTurn();
     expect(woken).toBe(1);
   });
 

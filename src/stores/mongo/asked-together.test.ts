@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { gate } from "../../../test/support/eventually.js";
+import { nextTurn } from "../../model/next-turn.js";
 import { AskedTogether } from "./asked-together.js";
 
 const range = (count: number): number[] => Array.from({ length: count }, (_, i) => i);
@@ -24,16 +25,15 @@ describe("questions that are asked together", () => {
       await answered[sent.length - 1]?.passed;
       return numbers;
     });
-    const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
     const asked: Promise<number>[] = [];
     for (const n of range(4)) {
       asked.push(echoes.ask(n));
-      await turn();
+      await nextTurn();
     }
     expect(sent).toEqual([[0], [1]]);
     answered[1]?.open();
     expect(await asked[1]).toBe(1);
-    await turn();
+    await nextTurn();
     expect(sent).toEqual([[0], [1], [2, 3]]);
     for (const { open } of answered) open();
     expect(await Promise.all(asked)).toEqual(range(4));

@@ -1,5 +1,6 @@
 /** Where groups stand: first positions, what a cursor keeps, who has one, and what changed. */
 import { describe, expect, it } from "vitest";
+import { nextTurn } from "../../model/next-turn.js";
 import type { Cursor, GroupRef } from "../../ports/groups.js";
 import type { Store } from "../../ports/store.js";
 import { claimed, leaseOf, started } from "./group-leases.js";
@@ -222,7 +223,7 @@ function describeChanges(harness: Harness): void {
         const changes = await harness.store.groups.changes(since);
         for (const ref of changes.groups) if (ref.topic === topic) seen.add(ref.group);
         since = changes.version;
-        await new Promise((resolve) => setImmediate(resolve));
+        await nextTurn();
       }
     };
     const names = range(1, 40).map((n) => unique(`g${n}`));

@@ -1,6 +1,7 @@
 /** A store's life: what it says it can do, what is there after a restart (P1), and that closed means closed. */
 import { describe, expect, it } from "vitest";
 import { BusError } from "../../model/errors.js";
+import { nextTurn } from "../../model/next-turn.js";
 import type { Store } from "../../ports/store.js";
 import { upsert } from "./document-writes.js";
 import { describeDurability } from "./durability.js";
@@ -180,7 +181,7 @@ function describeClosing(harness: Harness): void {
     await harness.store.close();
     const before = heard;
     if (other !== harness.store) await other.log.append(topic, 0, drafts(1));
-    await new Promise((resolve) => setImmediate(resolve));
+    await nextTurn();
     expect(heard).toBe(before);
   });
 }

@@ -1,6 +1,7 @@
 /** Reading: pages that never skip (P2), heads, positions by time, single events. */
 import { describe, expect, it } from "vitest";
 import type { Seq } from "../../model/event.js";
+import { nextTurn } from "../../model/next-turn.js";
 import type { Page } from "../../ports/log.js";
 import type { Store } from "../../ports/store.js";
 import type { Harness } from "./harness.js";
@@ -130,7 +131,7 @@ function describeFollowing(harness: Harness): void {
         const page = await store.log.read(topic, 0, { after, limit: 17 });
         expect(seqs(page.events)).toEqual(range(after + 1, page.through));
         after = page.through;
-        await new Promise((resolve) => setImmediate(resolve));
+        await nextTurn();
       }
       expect(after).toBe(total);
     };

@@ -1,5 +1,6 @@
 /** Claims on outbox entries: in order of addition, by key one after another, each settled by its own token (P6, P10). */
 import { describe, expect, it } from "vitest";
+import { nextTurn } from "../../model/next-turn.js";
 import type { ClaimOptions, OutboxClaim } from "../../ports/outbox.js";
 import type { Store } from "../../ports/store.js";
 import type { Harness } from "./harness.js";
@@ -155,7 +156,7 @@ function describeKeyOrder(harness: Harness): void {
           sent.push(one.id);
           expect(await store.outbox.markSent(one.id, one.token, { nowMs: T0 })).toBe(true);
         }
-        await new Promise((resolve) => setImmediate(resolve));
+        await nextTurn();
       }
     };
     await Promise.all([drain(harness.store, "d1"), drain(second, "d2")]);

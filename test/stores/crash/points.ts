@@ -1,4 +1,5 @@
 /** Named moments between a bus and its store at which a process ends itself, as a kill -9 from outside would. */
+import { nextTurn } from "../../../src/model/next-turn.js";
 import { deadLetterTopic } from "../../../src/model/topic.js";
 import type { Store } from "../../../src/ports/store.js";
 import { type CallName, interceptStore, type StoreCall } from "../../../src/testing/store-calls.js";
@@ -107,7 +108,7 @@ export function dyingAt(store: Store, { at, nth }: Death): Store {
       if (!counts || --left !== 0) return proceed();
       if (point.moment === "before") return die();
       const answer = proceed();
-      if (point.moment === "during") await new Promise((resolve) => setImmediate(resolve));
+      if (point.moment === "during") await nextTurn();
       else await answer;
       return die();
     },

@@ -2,8 +2,8 @@
 import { copyFileSync, existsSync } from "node:fs";
 import { copyFile, mkdir, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
+import { nextTurn } from "../../../src/model/next-turn.js";
 import type { EmbeddedStore } from "../../../src/stores/embedded/index.js";
 import { partOf } from "../../../src/stores/embedded/partial-copy.js";
 import { append, draft, drafts, failsWith, readAll, TOPIC, until, Workplace } from "./support.js";
@@ -109,7 +109,7 @@ describe("a backup", () => {
 /** Until an event was written ahead: after a slow sync some go by the thread. */
 async function goAhead({ log }: EmbeddedStore): Promise<void> {
   await until("an event goes ahead", async () => {
-    await turn();
+    await nextTurn();
     return (
       log.appendNow?.(TOPIC, 0, [draft(2)]) !== undefined || (await log.append(TOPIC, 0, [draft(2)])) === null
     );

@@ -1,9 +1,9 @@
 /** Has a store for itself whose log may not grow for long; tells how the first append fails, and whether a lone event goes ahead then. */
-import { setImmediate as turn } from "node:timers/promises";
 import { systemClock } from "../../../src/model/clock.js";
 import { BusError } from "../../../src/model/errors.js";
 import type { EventDraft } from "../../../src/model/event.js";
 import { JsonBody } from "../../../src/model/json.js";
+import { nextTurn } from "../../../src/model/next-turn.js";
 import { embeddedStore } from "../../../src/stores/embedded/index.js";
 
 const [path = ""] = process.argv.slice(2);
@@ -34,7 +34,7 @@ async function fill(): Promise<string> {
 async function goesAhead(): Promise<boolean> {
   for (let tries = 0; tries < 1_000; tries++) {
     await store.log.append("things", 0, [draft(1)]);
-    await turn();
+    await nextTurn();
     if (store.log.appendNow?.("things", 0, [draft(1)]) !== undefined) return true;
   }
   return false;
@@ -42,7 +42,7 @@ async function goesAhead(): Promise<boolean> {
 
 const before = await goesAhead();
 const code = await fill();
-await turn();
+await nextTurn();
 const after = store.log.appendNow?.("things", 0, [draft(1)]) !== undefined;
 console.log(JSON.stringify({ before, code, after }));
 await store.close();

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { inspect } from "node:util";
 import { MongoClient } from "mongodb";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { nextTurn } from "../../../src/model/next-turn.js";
 import { MongoCursorStore, MongoEventStore, mongoStore } from "../../../src/stores/mongo/index.js";
 import { drafts, seqs } from "../../../src/testing/conformance/samples.js";
 import { faultyStore } from "../../../src/testing/faulty-store/index.js";
@@ -232,7 +233,7 @@ describe("on a server that runs", () => {
         const appending = store.log.append("orders", 0, drafts(1));
         await sent;
         // The driver waits for ever for a command that it closes before it has begun to wait for its answer.
-        await new Promise(setImmediate);
+        await nextTurn();
         await client.close();
         expect((await appending).error).toMatchObject({ code: "OUTCOME_UNKNOWN" });
         const { error } = await store.log.append("orders", 0, drafts(1));

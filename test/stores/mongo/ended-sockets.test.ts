@@ -1,6 +1,7 @@
 import { type Db, MongoClient } from "mongodb";
 import { describe, expect, it } from "vitest";
 import { createBus } from "../../../src/bus/create-bus.js";
+import { nextTurn } from "../../../src/model/next-turn.js";
 import { startMongoChangefeed } from "../../../src/mongo.js";
 import { memoryStore } from "../../../src/stores/memory/index.js";
 import { MongoOutbox, mongoStore } from "../../../src/stores/mongo/index.js";
@@ -67,7 +68,7 @@ describe.each(USERS)("a client that serves %s", (_, start) => {
       // One call in each turn of the event loop, so that some fall between the end of a socket and its telling so.
       for (let turn = 0; turn < TURNS; turn++) {
         void call();
-        await new Promise((resolve) => setImmediate(resolve));
+        await nextTurn();
       }
     }
     await expect.poll(() => open.size, { timeout: ANSWERED_MS }).toBe(0);

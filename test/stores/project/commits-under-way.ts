@@ -2,6 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { BusError } from "../../../src/model/errors.js";
+import { nextTurn } from "../../../src/model/next-turn.js";
 import type { Handle } from "../../../src/model/task.js";
 import type { CursorWrite } from "../../../src/ports/groups.js";
 import { rebuildView, rollbackView } from "../../../src/project/rebuild.js";
@@ -216,7 +217,7 @@ export function describeCommitsUnderWay(bench: ProjectBench): void {
             switch (fates[n - 1]) {
               case "late": {
                 const answer = await proceed();
-                await new Promise((resolve) => setImmediate(resolve));
+                await nextTurn();
                 return answer;
               }
               case "lost before":
