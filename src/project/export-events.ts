@@ -3,9 +3,10 @@ import type { EventRecord, StoredEvent } from "../model/event.js";
 import { checkOptionNames, namesOf } from "../model/known-options.js";
 import type { TopicRef } from "../model/topic.js";
 import type { Host } from "./host.js";
+import { hasKeyIndex, scanKey } from "./key-scan.js";
 import { scanMerged } from "./log-scan.js";
 import { checkCount, checkFunctions, checkRange } from "./option-checks.js";
-import { knownTopic } from "./time-travel.js";
+import { checkKey, knownTopic } from "./time-travel.js";
 import { floorsAt, type Position } from "./topic-position.js";
 
 /** Which part of a topic to export. */
@@ -15,6 +16,8 @@ export interface ExportOptions {
   /** Only events whose ts is below this. */
   readonly untilTs?: number;
   readonly partition?: number;
+  /** Only events of this key; by index for topics with `keyed` or `compaction`. */
+  readonly key?: string;
   readonly filter?: (event: EventRecord) => boolean;
   readonly limit?: number;
   readonly signal?: AbortSignal;
@@ -24,6 +27,7 @@ const OPTIONS = namesOf<ExportOptions>({
   from: true,
   untilTs: true,
   partition: true,
+  key: true,
   filter: true,
   limit: true,
   signal: true,
@@ -41,12 +45,14 @@ export async function* exportEvents(
   options: ExportOptions = {},
 ): AsyncGenerator<string, void, undefined> {
   checkOptionNames("exportEvents", options, OPTIONS);
-  const { name, partitions } = await knownTopic(host, topic);
+  const config = await knownTopic(host, topic);
+  const { name, partitions } = config;
   const { log } = host.store;
-  const { from = "earliest", untilTs = Number.POSITIVE_INFINITY, filter, partition: only } = options;
+  const { from = "earliest", untilTs = Number.POSITIVE_INFINITY, key, filter, partition: only } = options;
   checkCount("limit", options.limit, 0);
   checkRange("untilTs", untilTs, 0);
   checkRange("partition", only, 0, partitions - 1);
+  if (key !== undefined) checkKey(key);
   checkFunctions({ filter });
   const floors = await floorsAt(log, name, from);
   const stretches = (await log.heads(name))
@@ -57,10 +63,15 @@ export async function* exportEvents(
       after: floors[partition] ?? 0,
       through: head,
     }));
-  const scan = options.signal === undefined ? {} : { signal: options.signal };
+  const { signal } = options;
+  const events =
+    key !== undefined && (await hasKeyIndex(log, config))
+      ? scanKey(log, key, stretches, signal)
+      : scanMerged(log, stretches, signal && { signal });
   let left = options.limit ?? Number.POSITIVE_INFINITY;
-  for await (const event of scanMerged(log, stretches, scan)) {
-    if (left <= 0 || options.signal?.aborted) return;
+  for await (const event of events) {
+    if (left <= 0 || signal?.aborted) return;
+    if (key !== undefined && event.key !== key) continue;
     if (event.ts >= untilTs || filter?.(event.record) === false) continue;
     left--;
     yield lineOf(event);

@@ -60,23 +60,24 @@ function cutAt(page: Page, through: Seq): Page {
 }
 
 interface Lane {
-  readonly pages: AsyncGenerator<Page>;
+  readonly pages: AsyncGenerator<Pick<Page, "events">>;
   events: readonly StoredEvent[];
   next: number;
 }
 
 /** The events of several partitions merged by time, each partition in its own order. */
-export async function* scanMerged(
+export function scanMerged(
   log: Log,
   stretches: readonly Stretch[],
   options: ScanOptions = {},
 ): AsyncGenerator<StoredEvent> {
   const pageBytes = Math.min(PAGE_BYTES, Math.ceil(MERGED_BYTES / stretches.length));
-  const lanes: Lane[] = stretches.map((stretch) => ({
-    pages: scanPages(log, stretch, { pageBytes, ...options }),
-    events: [],
-    next: 0,
-  }));
+  return mergedByTime(stretches.map((stretch) => scanPages(log, stretch, { pageBytes, ...options })));
+}
+
+/** The events of several rows of pages, each row in its own order. */
+export async function* mergedByTime(rows: readonly Lane["pages"][]): AsyncGenerator<StoredEvent> {
+  const lanes: Lane[] = rows.map((pages) => ({ pages, events: [], next: 0 }));
   await mapAtMost(PAGES_AT_ONCE, lanes, turnPage);
   for (let open = lanes.filter(hasEvents); ; ) {
     const lane = earliest(open);

@@ -116,7 +116,7 @@ export function timeOf(at: number | Date): number {
   return ts;
 }
 
-function checkKey(key: unknown): void {
+export function checkKey(key: unknown): void {
   if (typeof key !== "string") throw new BusError("INVALID_OPTION", "the key of an event is a string");
 }
 

@@ -69,7 +69,7 @@ export function transferRoutes(app: HubApp, hub: HubContext): void {
         ...(untilTs !== undefined && { untilTs }),
         ...(partition !== undefined && { partition }),
         ...(limit !== undefined && { limit }),
-        ...(key !== undefined && { filter: (event: EventRecord) => event.key === key }),
+        ...(key !== undefined && { key }),
       });
       return new Response(await textStream(lines, life, c.env.outgoing), {
         headers: {

@@ -82,6 +82,7 @@ function casesOf(T: string): readonly Case[] {
     [allOf, option, T, { limit: "x" }],
     [allOf, option, T, { partition: 9 }],
     [allOf, option, T, { filter: 5 }],
+    [allOf, option, T, { key: 5 }],
     [(bus: unknown, ...rest: unknown[]) => drain(rest[0], bus, rest[1]), option],
     [(bus: unknown, ...rest: unknown[]) => drain(rest[0], bus, rest[1]), option, {}],
   ];

@@ -2,7 +2,7 @@
 import { Readable } from "node:stream";
 import { describe, expect, it } from "vitest";
 import type { EventRecord } from "../../../src/model/event.js";
-import { exportEvents } from "../../../src/project/export-events.js";
+import { type ExportOptions, exportEvents } from "../../../src/project/export-events.js";
 import { importEvents } from "../../../src/project/import-events.js";
 import { ODD_PAYLOADS } from "../../../src/testing/conformance/samples.js";
 import type { ProjectBench } from "./bench.js";
@@ -83,6 +83,44 @@ export function describeTransfer(bench: ProjectBench): void {
       expect(numbers(await exported(topic, { from: { floors: [9, 8] } }))).toEqual([17, 18, 19]);
       await expect(exported("no-such-topic")).rejects.toMatchObject({ code: "NOT_FOUND" });
     });
+
+    it.each([true, false])(
+      "of one key what a walk over all would give, by index where there is one (%s)",
+      async (keyed) => {
+        const topic = await bench.topic({ partitions: 3, keyed });
+        const whole = traffic({ events: 900, keys: 4, firstTs: 1_000_000 });
+        // k0 is spread over partitions by hand, several of its events under one seq; k1 in one of them is alone.
+        await bench.publish(
+          topic,
+          whole.map((item, i) => (item.key === "k0" ? { ...item, partition: i % 3 } : item)),
+        );
+        const { host, counts } = bench.counting();
+        const windows: ExportOptions[] = [
+          {},
+          { from: { ts: 1_200_000 }, untilTs: 1_700_000 },
+          { from: { floors: [100, 0, 200] } },
+          { partition: 1 },
+          { limit: 33 },
+          { filter: ({ seq }) => seq % 2 === 0 },
+        ];
+        const walked = new Map<string, number>();
+        for (const key of ["k0", "k1", "nobody"]) {
+          for (const window of windows) {
+            const { filter = () => true } = window;
+            const expected = await exported(topic, {
+              ...window,
+              filter: (event) => event.key === key && filter(event),
+            });
+            const lines: string[] = [];
+            for await (const line of exportEvents(host, topic, { ...window, key })) lines.push(line);
+            expect(lines).toEqual(expected);
+            walked.set(key, lines.length);
+          }
+        }
+        expect(walked.get("k0")).toBeGreaterThan(50);
+        expect((counts["log.read"] ?? 0) > 0).toBe(!keyed);
+      },
+    );
 
     it("names the line that is wrong; what stands before it is in, what follows is not", async () => {
       const topic = await bench.topic();
