@@ -1,4 +1,5 @@
 /** What changed between two JSON Schemas, field by field, in words. Pure. */
+import { type Limit, limitsOf, typeWords } from "./schema-words.js";
 
 export interface FieldChange {
   readonly kind: "added" | "removed" | "changed";
@@ -8,15 +9,18 @@ export interface FieldChange {
 
 interface Field {
   readonly type: string;
-  readonly required: boolean;
-  readonly rest: string;
+  /** Undefined where nobody asks: of the whole, and of the items of a list. */
+  readonly required: boolean | undefined;
+  readonly limits: ReadonlyMap<string, Limit>;
 }
 
 type Json = Readonly<Record<string, unknown>>;
 
+const WHOLE = "the payload";
+
 export function fieldChanges(older: unknown, newer: unknown): FieldChange[] {
-  const before = new Map<string, Field>();
-  const after = new Map<string, Field>();
+  const before = new Map([[WHOLE, fieldOf(older, undefined)]]);
+  const after = new Map([[WHOLE, fieldOf(newer, undefined)]]);
   collect(older, "", before);
   collect(newer, "", after);
   const paths = [...new Set([...after.keys(), ...before.keys()])];
@@ -25,8 +29,9 @@ export function fieldChanges(older: unknown, newer: unknown): FieldChange[] {
     if (old === undefined && now !== undefined) return [{ kind: "added", path, words: describe(now) }];
     if (now === undefined && old !== undefined)
       return [{ kind: "removed", path, words: `was ${describe(old)}` }];
-    if (old === undefined || now === undefined || same(old, now)) return [];
-    return [{ kind: "changed", path, words: difference(old, now) }];
+    if (old === undefined || now === undefined) return [];
+    const words = difference(old, now);
+    return words === "" ? [] : [{ kind: "changed", path, words }];
   });
 }
 
@@ -42,40 +47,36 @@ function collect(schema: unknown, path: string, fields: Map<string, Field>): voi
     fields.set(at, fieldOf(member, required?.includes(name) ?? false));
     collect(member, at, fields);
   }
-  if (items !== undefined) collect(items, `${path}[]`, fields);
+  if (items === undefined) return;
+  fields.set(`${path}[]`, fieldOf(items, undefined));
+  collect(items, `${path}[]`, fields);
 }
 
-function fieldOf(member: unknown, required: boolean): Field {
-  const {
-    type,
-    properties: _p,
-    required: _r,
-    items: _i,
-    additionalProperties: _a,
-    ...rest
-  } = Object(member) as Json;
-  const options = (rest.enum ?? undefined) as readonly unknown[] | undefined;
-  const name = options !== undefined ? options.map((one) => JSON.stringify(one)).join(" | ") : typeName(type);
-  const { enum: _e, ...others } = rest;
-  return { type: name, required, rest: Object.keys(others).length === 0 ? "" : JSON.stringify(others) };
+function fieldOf(schema: unknown, required: boolean | undefined): Field {
+  return { type: typeWords(schema), required, limits: limitsOf(schema) };
 }
 
-function typeName(type: unknown): string {
-  return type === undefined ? "any" : [type].flat().join(" or ");
-}
-
-function describe({ type, required, rest }: Field): string {
-  return `${type}, ${required ? "required" : "optional"}${rest === "" ? "" : ` ${rest}`}`;
+function describe({ type, required, limits }: Field): string {
+  const presence = required === undefined ? [] : [required ? "required" : "optional"];
+  const words = [...limits].map(([keyword, limit]) => limit.words ?? `with ${keyword}`);
+  return [type, ...presence, ...words].join(", ");
 }
 
 function difference(old: Field, now: Field): string {
-  const parts = [];
+  const parts: string[] = [];
   if (old.type !== now.type) parts.push(`${old.type} became ${now.type}`);
   if (old.required !== now.required) parts.push(now.required ? "is now required" : "is now optional");
-  if (old.rest !== now.rest) parts.push(`${old.rest || "no limits"} became ${now.rest || "no limits"}`);
+  for (const keyword of new Set([...old.limits.keys(), ...now.limits.keys()])) {
+    const words = limitChange(keyword, old.limits.get(keyword), now.limits.get(keyword));
+    if (words !== undefined) parts.push(words);
+  }
   return parts.join("; ");
 }
 
-function same(a: Field, b: Field): boolean {
-  return a.type === b.type && a.required === b.required && a.rest === b.rest;
+function limitChange(keyword: string, old: Limit | undefined, now: Limit | undefined): string | undefined {
+  if (old?.text === now?.text) return undefined;
+  if (old === undefined) return `now ${now?.words ?? `with ${keyword}`}`;
+  if (now === undefined) return `no longer ${old.words ?? `with ${keyword}`}`;
+  if (old.words === null || now.words === null || old.words === now.words) return `its ${keyword} changed`;
+  return `${old.words} became ${now.words}`;
 }
