@@ -155,6 +155,27 @@ describe("little room", () => {
     expect(await back.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)).toBe(0);
   });
 
+  it("320 px wide no dialog is scrolled sideways, whatever the numbers", async () => {
+    const figures = {
+      settled: 1_234_567_890,
+      deadLettered: 98_765,
+      removed: 0,
+      inFlight: 12,
+      pending: 4_567_890,
+    };
+    const partitions = [0, 1].map((partition) => ({ partition, ...figures, holes: [] }));
+    const page = await at("/ui/groups/mailer?topic=orders.placed", 320);
+    await page.route("**/verify?*", (route) => route.fulfill({ json: { ok: true, partitions } }));
+    await page.getByRole("button", { name: "Verify" }).click();
+    await sees(page, "settled 1,234,567,890, dead letters 98,765, in flight 12, pending 4,567,890");
+    const beyond = await page
+      .locator("dialog, dialog *")
+      .evaluateAll((boxes) =>
+        boxes.filter(({ clientWidth }) => clientWidth > 0).map((box) => box.scrollWidth - box.clientWidth),
+      );
+    expect(Math.max(...beyond)).toBe(0);
+  });
+
   it("at 400 % rows can be seen and opened, and of a dialog all that is asked", async () => {
     const page = await at("/ui/topics/orders.placed", 320);
     await page.setViewportSize({ width: 320, height: 256 });
@@ -182,6 +203,39 @@ describe("little room", () => {
     await page.close();
     await hub.close();
     await bus.close();
+  });
+});
+
+/** Without a secure context a page has no clipboard to write to. */
+const NO_CLIPBOARD = "Object.defineProperty(navigator, 'clipboard', { value: undefined })";
+
+describe("what is said while a dialog is open", () => {
+  it("stands in front of it, in a part that is read out, can be dismissed, and outlives it", async () => {
+    const page = await at("/ui/trace");
+    await page.addInitScript(NO_CLIPBOARD);
+    await page.goto(`${scene.shop.hub.url}/ui/groups/mailer?topic=orders.placed`);
+    await page.getByRole("button", { name: "Verify" }).click();
+    const dialog = page.getByRole("dialog");
+    const copy = dialog.getByRole("button", { name: "Copy as CLI command" });
+    await copy.click();
+    const said = page.getByRole("status").getByText("promethean verify mailer --topic orders.placed");
+    // The browser clicks only what lies in front, and finds by its role only what a screen reader finds.
+    await said.click();
+    await dialog.getByRole("button", { name: "Dismiss" }).click();
+    await expect.poll(() => said.count(), SOON).toBe(0);
+    await copy.click();
+    await said.waitFor();
+    await page.keyboard.press("Escape");
+    await expect.poll(() => dialog.count(), SOON).toBe(0);
+    await said.click();
+    await page.keyboard.press("Control+k");
+    await dialog.getByRole("status").getByText("promethean verify").click();
+    // What the dialog's button copied was really copied.
+    await dialog.getByRole("combobox").focus();
+    await page.keyboard.press("Control+v");
+    await expect
+      .poll(() => dialog.getByRole("combobox").inputValue(), SOON)
+      .toBe("promethean verify mailer --topic orders.placed");
   });
 });
 

@@ -15,6 +15,7 @@ import { useLive } from "../data/live.js";
 import type { GroupLag, Items, TopicRow, ViewInfo } from "../data/shapes.js";
 import { visible } from "../ui/format.js";
 import { useModal } from "../ui/modal.js";
+import { DialogToasts } from "../ui/toast.js";
 import { PAGES } from "./pages.js";
 import { go, to } from "./router.js";
 import { reach } from "./session.js";
@@ -102,6 +103,7 @@ export function Palette() {
           </p>
         )}
       </div>
+      <DialogToasts />
     </dialog>
   );
 }

@@ -10,10 +10,11 @@ async function copy(text: string): Promise<void> {
   try {
     await navigator.clipboard.writeText(text);
   } catch {
-    // Without a secure context there is no clipboard to write to: let the browser do it from a field.
+    // Without a secure context there is no clipboard to write to: let the browser do it from a field, inside the dialog if one
+    // is open, since nothing else can be selected then.
     const field = document.createElement("textarea");
     field.value = text;
-    document.body.append(field);
+    (document.activeElement?.closest("dialog") ?? document.body).append(field);
     field.select();
     document.execCommand("copy");
     field.remove();

@@ -5,7 +5,7 @@ import { problemFrom } from "../data/problem.js";
 import { Button, type ButtonKind } from "./button.js";
 import { useModal } from "./modal.js";
 import { sentence } from "./states.js";
-import { toast } from "./toast.js";
+import { DialogToasts, toast } from "./toast.js";
 
 interface DialogProps {
   readonly title: string;
@@ -37,6 +37,7 @@ export function Dialog({ title, onClose, children, footer, wide }: DialogProps) 
           </div>
         )}
       </div>
+      <DialogToasts />
     </dialog>
   );
 }

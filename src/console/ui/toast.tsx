@@ -1,6 +1,10 @@
-/** What was done, or could not be, in a corner for a few seconds; read out by screen readers. */
+/**
+ * What was done, or could not be, in a corner for a few seconds; read out by screen readers. While a dialog is open, the browser
+ * shows, reads out and lets press only what is inside: so each dialog has a corner of its own, and the newest one counts.
+ */
 import { signal } from "@preact/signals";
 import { CircleAlert, CircleCheck, X } from "lucide-preact";
+import { useEffect, useId } from "preact/hooks";
 
 interface Toast {
   readonly number: number;
@@ -10,6 +14,8 @@ interface Toast {
 }
 
 const shown = signal<readonly Toast[]>([]);
+/** Corners of open dialogs, the newest last. */
+const corners = signal<readonly string[]>([]);
 let last = 0;
 const GOOD_MS = 4_000;
 const BAD_MS = 10_000;
@@ -25,13 +31,29 @@ function dismiss(number: number): void {
 }
 
 export function Toasts() {
+  return <Corner isUsed={corners.value.length === 0} />;
+}
+
+export function DialogToasts() {
+  const id = useId();
+  useEffect(() => {
+    corners.value = [...corners.value, id];
+    return () => {
+      corners.value = corners.value.filter((one) => one !== id);
+    };
+  }, []);
+  return <Corner isUsed={corners.value.at(-1) === id} />;
+}
+
+function Corner({ isUsed }: { readonly isUsed: boolean }) {
+  const toasts = isUsed ? shown.value : [];
   return (
     <div
       role="status"
       aria-live="polite"
       class="print:hidden pointer-events-none fixed right-4 bottom-4 z-50 flex w-[min(24rem,calc(100vw-2rem))] flex-col gap-2 max-sm:bottom-18"
     >
-      {shown.value.map(({ number, tone, title, detail }) => (
+      {toasts.map(({ number, tone, title, detail }) => (
         <div
           key={number}
           class="card slide-in pointer-events-auto flex items-start gap-2.5 border-line-strong p-3"

@@ -7,10 +7,16 @@ import { Button } from "../../ui/button.js";
 import { CopyCommand } from "../../ui/copy.js";
 import { Dialog } from "../../ui/dialog.js";
 import { count, shellWord } from "../../ui/format.js";
+import { isPhone } from "../../ui/screen.js";
 import { Loaded } from "../../ui/states.js";
 
-const COLUMNS = ["settled", "deadLettered", "removed", "inFlight", "pending"] as const;
-const HEADS = ["Settled", "Dead letters", "Removed", "In flight", "Pending"];
+const COLUMNS = [
+  ["settled", "Settled"],
+  ["deadLettered", "Dead letters"],
+  ["removed", "Removed"],
+  ["inFlight", "In flight"],
+  ["pending", "Pending"],
+] as const;
 
 export function VerifyDialog(props: {
   readonly group: string;
@@ -54,32 +60,7 @@ function Result({ verified: { ok, partitions } }: { readonly verified: Verified 
           ? "Every event is accounted for."
           : `${holes.length === 1 ? "1 stretch is" : `${count(holes.length)} stretches are`} not accounted for.`}
       </p>
-      <table class="w-full text-right">
-        <thead class="text-xs text-soft">
-          <tr class="border-b border-line">
-            <th scope="col" class="h-8 text-left font-medium">
-              Partition
-            </th>
-            {HEADS.map((head) => (
-              <th key={head} scope="col" class="pl-2 font-medium">
-                {head}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {partitions.map((one) => (
-            <tr key={one.partition} class="border-b border-line">
-              <td class="h-8 text-left">{one.partition}</td>
-              {COLUMNS.map((name) => (
-                <td key={name} class={`pl-2 ${one[name] === 0 ? "text-faint" : ""}`}>
-                  {count(one[name])}
-                </td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      {isPhone.value ? <List partitions={partitions} /> : <Figures partitions={partitions} />}
       {holes.length > 0 && (
         <ul class="mt-3 text-bad">
           {holes.map(({ partition, from, to, why }) => (
@@ -90,5 +71,54 @@ function Result({ verified: { ok, partitions } }: { readonly verified: Verified 
         </ul>
       )}
     </>
+  );
+}
+
+function Figures({ partitions }: Pick<Verified, "partitions">) {
+  return (
+    <table class="w-full text-right">
+      <thead class="text-xs text-soft">
+        <tr class="border-b border-line">
+          <th scope="col" class="h-8 text-left font-medium">
+            Partition
+          </th>
+          {COLUMNS.map(([name, head]) => (
+            <th key={name} scope="col" class="pl-2 font-medium">
+              {head}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {partitions.map((one) => (
+          <tr key={one.partition} class="border-b border-line">
+            <td class="h-8 text-left">{one.partition}</td>
+            {COLUMNS.map(([name]) => (
+              <td key={name} class={`pl-2 ${one[name] === 0 ? "text-faint" : ""}`}>
+                {count(one[name])}
+              </td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+/** Where there is no room for columns: of each partition what there is any of. */
+function List({ partitions }: Pick<Verified, "partitions">) {
+  return (
+    <ul class="divide-y divide-line border-y border-line">
+      {partitions.map((one) => (
+        <li key={one.partition} class="py-2">
+          <span class="font-medium">Partition {one.partition}</span>
+          <span class="block text-soft">
+            {COLUMNS.filter(([name]) => one[name] > 0)
+              .map(([name, head]) => `${head.toLowerCase()} ${count(one[name])}`)
+              .join(", ") || "no events"}
+          </span>
+        </li>
+      ))}
+    </ul>
   );
 }
