@@ -4,7 +4,7 @@ import { jsonBody } from "../model/json.js";
 import { memoryStore } from "../stores/memory/index.js";
 import { scanKey } from "./key-scan.js";
 
-const LIMITS = { maxBytes: 1_100_000, maxDepth: 1 };
+const LIMITS = { maxPayloadBytes: 1_100_000, maxPayloadDepth: 1 };
 
 async function keyed(events: number, size: number) {
   const store = memoryStore();
