@@ -149,7 +149,8 @@ export class MongoLog implements LayoutLog {
     const end = tail.seq + 1;
     if (tail.maxTs < ts) return end;
     const sorted = { sort: { seq: 1 }, projection: TIMES } as const;
-    const first = await firstReaching(ts, end, {
+    const first = await firstReaching<EventDocument>(ts, end, {
+      timeOf: ({ maxTs }) => maxTs,
       at: (seqs) => events.find({ ...place, seq: { $in: [...seqs] } }, sorted).toArray(),
       from: (seq) => events.findOne({ ...place, seq: { $gte: seq } }, sorted),
     });

@@ -1,6 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { firstReaching, type Mark, type Marks } from "./time-search.js";
+import { firstReaching, type Marks } from "./time-search.js";
+
+interface Mark {
+  readonly seq: number;
+  readonly maxTs: number;
+}
 
 /** Marks of these seqs, and a count of the questions. */
 class Log implements Marks<Mark> {
@@ -9,6 +14,10 @@ class Log implements Marks<Mark> {
 
   constructor(marks: readonly Mark[]) {
     this.marks = marks;
+  }
+
+  timeOf({ maxTs }: Mark): number {
+    return maxTs;
   }
 
   async at(seqs: readonly number[]): Promise<readonly Mark[]> {

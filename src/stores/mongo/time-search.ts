@@ -1,17 +1,13 @@
 /**
- * Where in a partition the highest ts so far reaches a time. It only grows with the seq, so this is a search among places in
- * order. A question costs a round trip however many places it names, so each names many of them.
+ * Where in a partition a time is reached that only grows with the seq: the highest ts so far, or when the server took an append
+ * in hand. So this is a search among places in order. A question costs a round trip however many places it names, so each
+ * names many of them.
  */
 import type { Seq } from "../../model/event.js";
 
-/** What stands at a place. */
-export interface Mark {
-  readonly seq: Seq;
-  /** Highest ts up to here. */
-  readonly maxTs: number;
-}
-
-export interface Marks<M extends Mark> {
+export interface Marks<M extends { readonly seq: Seq }> {
+  /** The time that is reached at a mark. */
+  timeOf(mark: M): number;
   /** Those that are present of these, by seq. */
   at(seqs: readonly Seq[]): Promise<readonly M[]>;
   /** The first one from here on. */
@@ -21,9 +17,9 @@ export interface Marks<M extends Mark> {
 /** Places that a question names: among a million, five questions do. All that are named are fetched, so not too many. */
 const PLACES = 16;
 
-/** The first mark below `end` that reaches `ts`; undefined if there is none. */
-export async function firstReaching<M extends Mark>(
-  ts: number,
+/** The first mark below `end` that reaches the time; undefined if there is none. */
+export async function firstReaching<M extends { readonly seq: Seq }>(
+  time: number,
   end: Seq,
   marks: Marks<M>,
 ): Promise<M | undefined> {
@@ -35,7 +31,7 @@ export async function firstReaching<M extends Mark>(
     const width = high - low;
     const asked = placesIn(low, high);
     for (const mark of await marks.at(asked)) {
-      if (mark.maxTs < ts) low = mark.seq + 1;
+      if (marks.timeOf(mark) < time) low = mark.seq + 1;
       else {
         high = mark.seq;
         found = mark;
@@ -47,7 +43,7 @@ export async function firstReaching<M extends Mark>(
     // Of those that were named most are removed: halved in any case.
     const middle = Math.floor((low + high) / 2);
     const mark = await marks.from(middle);
-    if (mark !== null && mark.maxTs < ts) low = mark.seq + 1;
+    if (mark !== null && marks.timeOf(mark) < time) low = mark.seq + 1;
     else {
       high = middle;
       found = mark ?? undefined;

@@ -219,6 +219,33 @@ describe("a log with many removed events in between", () => {
   });
 });
 
+it("P2: a removal tells which places it may free without a look at all that were taken only now", async () => {
+  const append = async (from: number, count: number): Promise<void> => {
+    const all = Array.from({ length: count }, (_, n) => draft({ id: `e${from + n}`, payload: n }));
+    for (let n = 0; n < count; n += 5) await store.log.append("prices", 0, all.slice(n, n + 5));
+  };
+  const documents = async () =>
+    (await database.client.db(database.name).collection("events").find({ partition: 0 }).toArray()).map(
+      ({ seq }) => seq,
+    );
+  await append(1, 100);
+  await passTime(database.client, database.name, 20);
+  await append(101, 2 * MANY);
+  const remove = async () => {
+    expect(await store.log.remove("prices", 0, [98, 99, 102, 103, MANY, MANY + 1])).toBe(6);
+  };
+  expect(await mostExamined("events", remove)).toBeLessThan(FEW);
+  // Each run became a range in the place of its first event.
+  const left = await documents();
+  expect([98, 99, 102, 103, MANY, MANY + 1].filter((seq) => left.includes(seq))).toEqual([
+    98,
+    102,
+    103,
+    MANY,
+    MANY + 1,
+  ]);
+});
+
 describe("many cursors", () => {
   const partitions = Array.from({ length: MANY }, (_, partition) => partition);
   const ref = { topic: "orders", group: "billing" };
