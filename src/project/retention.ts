@@ -77,7 +77,7 @@ export interface RetentionStats {
   readonly reports: number;
   /** Events that groups lost unread. */
   readonly lost: number;
-  /** Partitions held back in the last round. */
+  /** Partitions held back in the last round that went through all topics. */
   readonly held: number;
 }
 
@@ -120,6 +120,8 @@ class Retention {
   readonly #cutsSoon: AgeCuts;
   readonly #outcomes: AllLetterOutcomes;
   readonly #audit: AuditRetention | undefined;
+  /** Partitions held back in this round. */
+  #holding = 0;
 
   constructor(host: Host, options: RetentionRun) {
     checkHost(host);
@@ -145,13 +147,14 @@ class Retention {
   /** A topic that fails does not keep the others from their turn. */
   async round(signal: AbortSignal): Promise<boolean> {
     const failures = new FirstFailure();
-    this.#counts.held = 0;
+    this.#holding = 0;
     for (const topic of await this.#topics()) {
       if (signal.aborted) break;
       await failures.note(this.#workOn(topic, signal));
     }
     if (this.#audit !== undefined) await failures.note(this.#audit.round(signal));
     this.#counts.rounds++;
+    if (!signal.aborted) this.#counts.held = this.#holding;
     failures.throwIfAny();
     return false;
   }
@@ -216,7 +219,7 @@ class Retention {
     const all = await cursorsAt(store, topic.name, head.partition, clock.now());
     const cursors = all.filter((cursor) => !isResting(cursor));
     const cut = this.#options.holdForGroups ? Math.min(wished, slowestFloor(cursors)) : wished;
-    if (cut < wished) this.#counts.held++;
+    if (cut < wished) this.#holding++;
     for (const cursor of cursors) await this.#look(topic, head, cursor, { wished, cut, soon });
     if (cut < head.low) return 0;
     const outcomes = this.#outcomes.of(topic.name);

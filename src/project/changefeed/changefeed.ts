@@ -180,11 +180,11 @@ class Changefeed {
         await this.#point.sign();
       },
     });
-    this.stats.lastReconciliation = counts;
-    if (!first) this.stats.reconciliations++;
     const { collection } = this.#options;
     const details = { collection, reason, run, ...counts, published: !silent };
     await this.#audit(first ? "changefeed.started" : "changefeed.reconciled", details);
+    this.stats.lastReconciliation = counts;
+    if (!first) this.stats.reconciliations++;
     await this.#point.move({ phase: "following", run, start: { at } });
   }
 
