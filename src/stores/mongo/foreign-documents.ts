@@ -1,10 +1,12 @@
 /**
- * Whether the collections that a store is about to take for its own are somebody else's. Names such as `members` or `topics`
- * are common, and indexes would do harm there: one of them has the server delete documents whose time is over.
+ * Whether the collections that a store is about to take for its own are somebody else's, or spread over several shards. Names such
+ * as `members` or `topics` are common, and indexes would do harm there: one of them has the server delete documents whose
+ * time is over. Ids are unique (P3), and seqs without gaps (P2), only within one shard.
  */
 import type { Document } from "mongodb";
 import { BusError } from "../../model/errors.js";
 import type { Collections } from "./collections.js";
+import { isMongo } from "./driver-kinds.js";
 
 /** What every document of a collection of ours has. */
 const OURS = {
@@ -20,10 +22,11 @@ const OURS = {
   audit: { _id: { $type: "number" }, action: { $type: "string" } },
 } as const satisfies Partial<Record<keyof Collections, Document>>;
 
+const NAMES = Object.keys(OURS) as (keyof typeof OURS)[];
+
 /** Looks at one document of each, in one question. */
 export async function refuseForeign(collections: Collections): Promise<void> {
-  const names = Object.keys(OURS) as (keyof typeof OURS)[];
-  const looks = names.map((name) => ({
+  const looks = NAMES.map((name) => ({
     $unionWith: { coll: collections[name].collectionName, pipeline: foreignIn(name, collections) },
   }));
   const nothing: Document[] = [{ $limit: 1 }, { $match: { $expr: false } }];
@@ -33,6 +36,27 @@ export async function refuseForeign(collections: Collections): Promise<void> {
   throw new BusError(
     "STORE_INCOMPATIBLE",
     `the database "${collections.db.databaseName}" has documents of others in ${foreign}: use another database, or a prefix`,
+  );
+}
+
+/** Asks a router. A server that will not tell, or not this client, is believed. */
+export async function refuseSharded(collections: Collections): Promise<void> {
+  const isSharded = async (name: string): Promise<boolean> => {
+    try {
+      return (await collections.db.command({ collStats: name })).sharded === true;
+    } catch (error) {
+      if (isMongo(error, "MongoServerError")) return false;
+      throw error;
+    }
+  };
+  const names = NAMES.map((name) => collections[name].collectionName);
+  const answers = await Promise.all(names.map(isSharded));
+  const sharded = names.filter((_, i) => answers[i]).map((name) => `"${name}"`);
+  if (sharded.length === 0) return;
+  throw new BusError(
+    "STORE_INCOMPATIBLE",
+    `in the database "${collections.db.databaseName}", ${sharded.join(", ")} must not be sharded: ids are unique, and seqs ` +
+      "without gaps, on one shard only. The database may be on a sharded cluster, its collections stay whole",
   );
 }
 

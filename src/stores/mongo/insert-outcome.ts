@@ -62,7 +62,10 @@ function answered(reply: Document, count: number): Inserted {
     return { count: 0, stop: "unknown", error: new MongoWriteConcernError(reply as WriteConcernReply) };
   }
   const [first] = (reply.writeErrors ?? []) as { index: number; code: number; errmsg: string }[];
-  return first === undefined ? { count, stop: "none" } : stoppedAt(first, new MongoServerError(first));
+  if (first === undefined) return { count, stop: "none" };
+  const error = new MongoServerError(first);
+  // A router tells so of a shard that it heard no end of: what stands before may be in as well, and was not counted.
+  return mayHaveHappened(error) ? { count: 0, stop: "unknown", error } : stoppedAt(first, error);
 }
 
 function stoppedBy(error: unknown): Inserted {

@@ -1,18 +1,23 @@
 /**
  * Who is told what when something changed. Changes of this process are told at once; those of others come by one change
- * stream over the store's collections, or, where that cannot be had, by looking now and then whether anything is new.
+ * stream over the store's collections, or, where that cannot be had, by looking now and then whether anything is new; on a
+ * sharded cluster by both, since its streams may be seconds behind (poller.ts).
  *
  * The stream (or the looking) runs only while somebody listens. Of an append it sees the last event only: what a writer
  * that crashed in the middle left behind is found by whoever reads next.
  */
 import type { Document } from "mongodb";
 import { callSafely } from "../../model/call-safely.js";
+import type { Seq } from "../../model/event.js";
 import type { GroupRef } from "../../ports/groups.js";
 import type { Signal } from "../../ports/store.js";
 import { ChangeLoop } from "./change-loop.js";
 import { ChangedGroups } from "./changed-groups.js";
 import type { Connection } from "./connection.js";
-import { Poller } from "./poller.js";
+import { nameOf, type Place } from "./event-lookup.js";
+import { type End, Poller } from "./poller.js";
+
+const MAX_TOLD = 10_000;
 
 type Listener = (signal: Signal) => void;
 
@@ -22,6 +27,7 @@ export class Signals {
   #source: Source | undefined;
   /** Sources that were stopped and are not done yet. */
   readonly #ending = new Set<Promise<void>>();
+  readonly #told = new ToldEnds();
 
   constructor(connection: Connection) {
     this.#connection = connection;
@@ -31,13 +37,14 @@ export class Signals {
     // A wrapper per call: the same function may listen twice, and each stop ends its own.
     const own = (signal: Signal): void => listener(signal);
     this.#listeners.add(own);
-    this.#source ??= new Source(this.#connection, (signal) => this.send(signal));
+    this.#source ??= new Source(this.#connection, this.send, this.#told);
     return () => {
       if (this.#listeners.delete(own) && this.#listeners.size === 0) this.#stopSource();
     };
   }
 
   readonly send = (signal: Signal): void => {
+    if (this.#connection.sharded && signal.type === "appended") this.#told.note(signal);
     for (const listener of [...this.#listeners]) callSafely(() => listener(signal));
   };
 
@@ -60,28 +67,47 @@ export class Signals {
   }
 }
 
-/** Where signals of other processes come from: a change stream first, polling if there is none. */
+/** How far into each partition listeners were told; only on sharded clusters. */
+class ToldEnds {
+  readonly #heads = new Map<string, Seq>();
+
+  note({ topic, partition, head }: Place & { readonly head: Seq }): void {
+    if (this.#heads.size >= MAX_TOLD) this.#heads.clear();
+    const name = nameOf({ topic, partition });
+    this.#heads.set(name, Math.max(head, this.#heads.get(name) ?? 0));
+  }
+
+  has(end: End): boolean {
+    return (this.#heads.get(nameOf(end)) ?? 0) >= end.seq;
+  }
+}
+
+/** Where signals of other processes come from: a change stream, polling if there is none, or both. */
 class Source {
   readonly #connection: Connection;
   readonly #send: Listener;
   readonly #groups = new ChangedGroups();
-  #current: ChangeLoop | Poller;
+  readonly #stream: ChangeLoop | undefined;
+  #poller: Poller | undefined;
 
-  constructor(connection: Connection, send: Listener) {
+  constructor(connection: Connection, send: Listener, told: ToldEnds) {
     this.#connection = connection;
     this.#send = send;
-    this.#current = connection.replicaSet ? this.#stream() : this.#poller();
+    this.#stream = connection.replicaSet ? this.#follow() : undefined;
+    if (this.#stream === undefined) this.#poller = this.#poll();
+    else if (connection.sharded) this.#poller = this.#poll((end) => told.has(end));
   }
 
-  stop(): Promise<void> {
-    return this.#current.stop();
+  async stop(): Promise<void> {
+    await Promise.all([this.#stream?.stop(), this.#poller?.stop()]);
   }
 
-  #poller(): Poller {
-    return new Poller(this.#connection, () => this.#send({ type: "any" }));
+  #poll(isTold?: (end: End) => boolean): Poller {
+    const onNews = (): void => this.#send({ type: "any" });
+    return new Poller(this.#connection, { onNews, ...(isTold && { isTold }) });
   }
 
-  #stream(): ChangeLoop {
+  #follow(): ChangeLoop {
     const { db, collections } = this.#connection;
     const { events, batches, topics, changes } = collections;
     const pipeline = [
@@ -114,7 +140,7 @@ class Source {
       onGap: () => this.#send({ type: "any" }),
       onUnavailable: (reason) => {
         this.#connection.warn(`MongoDB gives no change stream (${reason}): new events are found by polling`);
-        this.#current = this.#poller();
+        this.#poller ??= this.#poll();
       },
     });
   }

@@ -5,6 +5,7 @@ import type { Capabilities, Signal, Store } from "../../ports/store.js";
 import { ensureIndexes } from "./collections.js";
 import { Connection, type ConnectionOptions } from "./connection.js";
 import { MongoDocuments } from "./documents.js";
+import { refuseSharded } from "./foreign-documents.js";
 import { GroupChangeLog } from "./group-changes.js";
 import { MongoGroups } from "./groups.js";
 import { LogByLayout } from "./log-by-layout.js";
@@ -99,6 +100,7 @@ class MongoStore implements Store {
     try {
       await gate.read(async () => {
         await this.#connection.open();
+        if (this.#connection.sharded) await refuseSharded(collections);
         await ensureIndexes(db, { prefix: collections.prefix });
         await this.outbox.prepare();
       });

@@ -10,6 +10,8 @@ import { dropDatabase, sharedServerUrl } from "./shared-server.js";
 
 export interface MongoFixtureOptions {
   readonly serverUrl?: () => Promise<string>;
+  /** Of the kind of server, if it is not the usual one. */
+  readonly server?: string;
   /** Of every topic that is defined. */
   readonly layout?: TopicLayout;
   /** The address by which the store of a database signs in; it is asked for once for each. Default: the server's. */
@@ -18,13 +20,14 @@ export interface MongoFixtureOptions {
 
 export function mongoFixture({
   serverUrl = sharedServerUrl,
+  server,
   layout,
   userUrl,
 }: MongoFixtureOptions = {}): StoreFixture {
   const databases = new Databases(serverUrl);
   afterAll(() => databases.close());
   return {
-    name: layout === undefined ? "mongo" : `mongo, ${layout}`,
+    name: ["mongo", server, layout].filter((part) => part !== undefined).join(", "),
     async create() {
       const db = databases.take();
       const url = await (userUrl?.(db) ?? serverUrl());

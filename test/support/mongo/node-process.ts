@@ -1,5 +1,5 @@
 /**
- * One mongod, kept by a small shell that holds the other end of a pipe to us. When this process ends, however it ends,
+ * One mongod (or mongos, the router of a sharded cluster), kept by a small shell that holds the other end of a pipe to us. When this process ends, however it ends,
  * the pipe closes and the shell kills its mongod: no server outlives the run that started it.
  *
  * The shell also keeps a dead mongod's pid from being given to somebody else until we have let go of it, so that a
@@ -28,19 +28,21 @@ wait $pid
 case "$word" in keep) ;; remove) rm -rf "$dir" ;; *) rm -rf "$all" ;; esac
 `;
 
-let mongodPath: Promise<string> | undefined;
+type Program = "mongod" | "mongos";
+const paths = new Map<Program, Promise<string>>();
 
-/** Path of a mongod that runs here; rejects with what to install if there is none. */
-export function findMongod(): Promise<string> {
-  mongodPath ??= run(process.execPath, [finder(), "path"], {
-    timeout: 600_000,
-  }).then(
+/** Path of one that runs here; rejects with what to install if there is none. */
+function find(program: Program): Promise<string> {
+  const known = paths.get(program);
+  if (known !== undefined) return known;
+  const path = run(process.execPath, [finder(), "path", program], { timeout: 600_000 }).then(
     ({ stdout }) => stdout.trim(),
     (error: { stderr?: string; message: string }) => {
       throw new Error(error.stderr?.trim() || error.message);
     },
   );
-  return mongodPath;
+  paths.set(program, path);
+  return path;
 }
 
 /** The script that knows, above this file or what was compiled from it. */
@@ -83,6 +85,10 @@ export interface NodeOptions {
   readonly port: number;
   /** Name of the replica set; absent: a standalone server. */
   readonly replSet?: string;
+  /** What it is to a sharded cluster. */
+  readonly role?: "configsvr" | "shardsvr";
+  /** Address of a cluster's configuration: this is its router, and keeps nothing itself. */
+  readonly routes?: string;
   readonly cacheGb?: number;
   /** Size of the log that change streams read. A server that is given one also trims it every second. */
   readonly oplogMb?: number;
@@ -117,7 +123,8 @@ export class NodeProcess {
   async start(): Promise<void> {
     const { dir } = this.#options;
     await mkdir(join(dir, "data"), { recursive: true });
-    const command = [await findMongod(), ...this.#arguments()];
+    const isRouter = this.#options.routes !== undefined;
+    const command = [await find(isRouter ? "mongos" : "mongod"), ...this.#arguments()];
     const keeper = spawn("sh", ["-c", KEEPER, "mongod-keeper", dirname(dir), dir, ...command], {
       stdio: ["pipe", "pipe", "ignore"],
       // A group of its own: Ctrl-C in the terminal must not stop servers under tests that are still cleaning up.
@@ -158,21 +165,28 @@ export class NodeProcess {
   }
 
   #arguments(): string[] {
-    const { dir, port, replSet, cacheGb = 0.25, oplogMb, keyFile } = this.#options;
-    // The last one: how soon a node stops waiting for a frozen one that it copies from.
-    const parameters = [
-      "enableTestCommands=1",
-      "diagnosticDataCollectionEnabled=false",
-      "oplogNetworkTimeoutBufferSeconds=1",
-    ];
+    const { dir, port, routes, keyFile } = this.#options;
+    const own = routes === undefined ? this.#ofServer() : ["--configdb", routes];
     return [
-      ...["--dbpath", join(dir, "data"), "--logpath", join(dir, "mongod.log"), "--logappend"],
+      ...["--logpath", join(dir, "mongod.log"), "--logappend"],
       ...["--port", String(port), "--bind_ip", "127.0.0.1", "--nounixsocket"],
+      ...own,
+      ...(keyFile === undefined ? [] : ["--auth", "--keyFile", keyFile]),
+      ...["--setParameter", "enableTestCommands=1"],
+    ];
+  }
+
+  #ofServer(): string[] {
+    const { dir, replSet, role, cacheGb = 0.25, oplogMb } = this.#options;
+    // The last one: how soon a node stops waiting for a frozen one that it copies from.
+    const parameters = ["diagnosticDataCollectionEnabled=false", "oplogNetworkTimeoutBufferSeconds=1"];
+    return [
+      ...["--dbpath", join(dir, "data")],
       // A database is only dropped once the journal has the end of its collections, which nothing but time leads to.
       ...["--journalCommitInterval", "10"],
       ...["--wiredTigerCacheSizeGB", String(cacheGb)],
       ...(replSet === undefined ? [] : ["--replSet", replSet, "--oplogSize", String(oplogMb ?? 512)]),
-      ...(keyFile === undefined ? [] : ["--auth", "--keyFile", keyFile]),
+      ...(role === undefined ? [] : [`--${role}`]),
       ...(oplogMb === undefined ? [] : ["--syncdelay", "1"]),
       ...parameters.flatMap((parameter) => ["--setParameter", parameter]),
     ];

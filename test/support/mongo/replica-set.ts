@@ -15,17 +15,21 @@ export interface ReplicaSetOptions {
   readonly electionTimeoutMs?: number;
   /** Nodes and clients reach nodes by wires that can be broken. */
   readonly wired?: boolean;
+  readonly name?: string;
+  /** What it is to a sharded cluster. */
+  readonly role?: "configsvr" | "shardsvr";
 }
 
 const START_DEADLINE_MS = 40_000;
 
 export class ReplicaSet {
-  readonly name = "rs0";
+  readonly name: string;
   readonly nodes: readonly NodeProcess[];
   readonly #dir: string;
   readonly #wires: Wires | null;
 
-  private constructor(dir: string, nodes: readonly NodeProcess[], wires: Wires | null) {
+  private constructor(name: string, dir: string, nodes: readonly NodeProcess[], wires: Wires | null) {
+    this.name = name;
     this.#dir = dir;
     this.nodes = nodes;
     this.#wires = wires;
@@ -35,17 +39,17 @@ export class ReplicaSet {
   static async start(options: ReplicaSetOptions = {}): Promise<ReplicaSet> {
     const dir = await mkdtemp(join(tmpdir(), "promethean-mongo-"));
     const nodes: NodeProcess[] = [];
+    const { name = "rs0", role, oplogMb } = options;
     for (let i = 0; i < (options.nodes ?? 1); i++) {
       const port = await freePort();
       const cacheGb = options.cacheGb ?? 0.25;
-      const { oplogMb } = options;
-      const place = { dir: join(dir, `node${i}`), port, replSet: "rs0" };
+      const place = { dir: join(dir, `node${i}`), port, replSet: name, ...(role && { role }) };
       nodes.push(new NodeProcess({ ...place, cacheGb, ...(oplogMb !== undefined && { oplogMb }) }));
     }
-    const set = new ReplicaSet(dir, nodes, options.wired ? await Wires.before(nodes) : null);
+    const set = new ReplicaSet(name, dir, nodes, options.wired ? await Wires.before(nodes) : null);
     try {
       await Promise.all(nodes.map((node) => node.start()));
-      await set.#initiate(options.electionTimeoutMs ?? 1_500);
+      await set.#initiate(options.electionTimeoutMs ?? 1_500, role === "configsvr");
       await set.whole();
       return set;
     } catch (error) {
@@ -55,7 +59,16 @@ export class ReplicaSet {
   }
 
   get url(): string {
-    return `mongodb://${this.nodes.map((node) => this.#addressOf(node)).join(",")}/?replicaSet=${this.name}`;
+    return `mongodb://${this.#addresses}/?replicaSet=${this.name}`;
+  }
+
+  /** As the other parts of a sharded cluster are told of it. */
+  get seeds(): string {
+    return `${this.name}/${this.#addresses}`;
+  }
+
+  get #addresses(): string {
+    return this.nodes.map((node) => this.#addressOf(node)).join(",");
   }
 
   /** Of a set that was started with them. */
@@ -116,10 +129,11 @@ export class ReplicaSet {
     return this.#wires?.addressOf(node) ?? node.address;
   }
 
-  async #initiate(electionTimeoutMillis: number): Promise<void> {
+  async #initiate(electionTimeoutMillis: number, configsvr: boolean): Promise<void> {
     const first = this.nodes[0] as NodeProcess;
     const config = {
       _id: this.name,
+      ...(configsvr && { configsvr }),
       settings: {
         electionTimeoutMillis,
         heartbeatIntervalMillis: Math.min(500, Math.floor(electionTimeoutMillis / 3)),
