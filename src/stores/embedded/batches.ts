@@ -18,6 +18,9 @@ export const posOf = (part: string, seq: string): string =>
 /** The partition number and the seq in a `pos`. */
 export const partIn = (pos: string): string => `${pos} >> 40`;
 export const seqIn = (pos: string): string => `${pos} & ${SEQS - 1}`;
+/** That a row is one of a partition. */
+export const ofPart = (part: string): string =>
+  `pos > ${posOf(part, "0")} AND pos < ${posOf(`${part} + 1`, "0")}`;
 export const FIRST_SEQ = seqIn("pos");
 export const PART = partIn("pos");
 

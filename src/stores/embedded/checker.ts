@@ -3,7 +3,7 @@
  * its checksum, and every event against the indexes that must lead to it. Runs in a reading thread, a stretch at a time.
  */
 import type { Seq } from "../../model/event.js";
-import { Batches, FIRST_SEQ, posOf } from "./batches.js";
+import { Batches, FIRST_SEQ, ofPart } from "./batches.js";
 import { damageIn, EntryChecker, type LoadedBatch } from "./entry-checker.js";
 import type { Connection } from "./sqlite.js";
 import { KEYS_READY, Topics } from "./topics.js";
@@ -101,7 +101,7 @@ export class Checker {
       .sql(
         `SELECT coalesce(max(last_seq), 0), coalesce(sum(count), 0), coalesce(sum(bytes), 0),
            coalesce(sum(last_seq < (${FIRST_SEQ})), 0) FROM batch
-         WHERE pos > ${posOf("?1", "0")} AND pos < ${posOf("?1 + 1", "0")}`,
+         WHERE ${ofPart("?1")}`,
       )
       .get<[head: number, events: number, bytes: number, reversed: number]>(part);
     if (said === undefined || found === undefined) return [`partition number ${part} has no state`];

@@ -4,6 +4,7 @@ import type { Seq, StoredEvent } from "../../model/event.js";
 import type { Page, ReadOptions } from "../../ports/log.js";
 import { type Batch, BatchCursor } from "../batch-codec.js";
 import type { Batches, BatchHead } from "./batches.js";
+import { isDense, type PartitionState, readDamage } from "./partitions.js";
 import type { Connection } from "./sqlite.js";
 
 /** Batches looked at in one query: few at first, more when they turn out to be small. */
@@ -52,17 +53,16 @@ class PageBuilder {
   readonly #maxBytes: number;
   /** From here on every seq must be there: nothing but the oldest was ever removed. Infinity: anything may be missing. */
   readonly #denseFrom: Seq;
+  /** Known to be lost, whatever else may be missing. */
+  readonly #damage: PartitionState["damage"];
   #bytes = 0;
 
-  constructor(
-    from: PartitionRef,
-    { after, limit, maxBytes = MAX_PAGE_BYTES }: ReadOptions,
-    { head, low, events }: Extent,
-  ) {
+  constructor(from: PartitionRef, { after, limit, maxBytes = MAX_PAGE_BYTES }: ReadOptions, extent: Extent) {
     this.#from = from;
     this.#limit = limit;
     this.#maxBytes = maxBytes;
-    this.#denseFrom = events === head - low + 1 ? low : Number.POSITIVE_INFINITY;
+    this.#denseFrom = isDense(extent) ? extent.low : Number.POSITIVE_INFINITY;
+    this.#damage = extent.damage;
     this.through = after;
   }
 
@@ -93,13 +93,19 @@ class PageBuilder {
 
   /** Whether something is missing before `seq` that was never removed: its row is damaged beyond being found. */
   isGap(seq: Seq): boolean {
-    return seq > Math.max(this.through + 1, this.#denseFrom);
+    const lostThrough = this.#damage?.[1] ?? 0;
+    const isLost = this.through < lostThrough && seq > lostThrough;
+    return isLost || seq > Math.max(this.through + 1, this.#denseFrom);
+  }
+
+  get #firstMissing(): Seq {
+    const from = Math.min(this.#damage?.[0] ?? this.#denseFrom, this.#denseFrom);
+    return Math.max(this.through + 1, from);
   }
 
   /** What is missing is damage like any other: see #open. */
   endAtGap(batches: Batches, last: Seq): Page {
-    if (this.events.length === 0)
-      throw batches.missing(this.#from.part, Math.max(this.through + 1, this.#denseFrom), last);
+    if (this.events.length === 0) throw batches.missing(this.#from.part, this.#firstMissing, last);
     return this.done(this.through);
   }
 
@@ -144,18 +150,15 @@ export function seqAt(connection: Connection, batches: Batches, part: number, ts
   return head + 1;
 }
 
-interface Extent {
-  readonly head: Seq;
-  readonly low: Seq;
-  readonly events: number;
-}
+type Extent = Readonly<Pick<PartitionState, "head" | "low" | "events" | "damage">>;
 
 function extentOf(connection: Connection, part: number): Extent {
   const row = connection
-    .sql("SELECT head, low, events FROM part WHERE id = ?")
-    .get<[head: number, low: number, events: number]>(part);
+    .sql("SELECT head, low, events, damage FROM part WHERE id = ?")
+    .get<[head: number, low: number, events: number, damage: string | null]>(part);
   // It was made together with its topic: without it nobody can say whether the log is empty (P14).
   if (row === undefined)
     throw new BusError("STORE_DAMAGED", `${connection.path}: partition number ${part} has no state`);
-  return { head: row[0], low: row[1], events: row[2] };
+  const [head, low, events, damage] = row;
+  return { head, low, events, damage: readDamage(damage) };
 }

@@ -7,10 +7,10 @@
  */
 import type { Seq } from "../../model/event.js";
 import { type Batch, BatchCursor, checksum, pack } from "../batch-codec.js";
-import { type Batches, type BatchHead, isPiece, posOf } from "./batches.js";
+import { type Batches, type BatchHead, isPiece, ofPart, posOf } from "./batches.js";
 import type { IdWriter } from "./id-writer.js";
 import type { KeyIndexWriter } from "./key-index-writer.js";
-import type { PartitionState, Partitions } from "./partitions.js";
+import { isDense, type PartitionState, type Partitions } from "./partitions.js";
 import type { Slice } from "./protocol.js";
 import type { SheetFiler } from "./sheet-filer.js";
 import type { Connection } from "./sqlite.js";
@@ -44,6 +44,7 @@ export class LogRemover {
     this.#fileThrough(part, last);
     const heads = batches.above(part, 0, TRIM_BATCHES).filter((head) => head.firstSeq <= last);
     const before = state.events;
+    const wasDense = isDense(state);
     const done = heads.length < TRIM_BATCHES;
     const reached = done ? last : Math.min(last, heads.at(-1)?.lastSeq ?? last);
     // First: entries of ids below it need not be taken away.
@@ -52,10 +53,34 @@ export class LogRemover {
       if (head.lastSeq <= last) this.#drop(topic, state, head);
       else this.#rewrite(topic, state, head, (seq) => seq > last);
     }
-    if (state.damage !== null && state.damage[1] <= reached) state.damage = null;
+    this.#giveUp(state, reached, wasDense);
     this.#mendTimes(state, 0);
     partitions.save(state);
     return { removed: before - state.events, done };
+  }
+
+  /** What was lost through a seq counts no longer: no batch was there to be dropped and taken off (P14). */
+  #giveUp(state: PartitionState, through: Seq, wasDense: boolean): void {
+    const isMarked = state.damage !== null && state.damage[1] <= through;
+    if (isMarked) state.damage = null;
+    const most = state.head - state.low + 1;
+    if (state.events <= most && (wasDense || !isMarked)) return;
+    const { events, bytes } = this.#found(state.part);
+    // Should more be lost further on, its absence shows by what ought to be there.
+    state.events = wasDense ? most : events;
+    state.bytes = bytes;
+  }
+
+  #found(part: number): Pick<PartitionState, "events" | "bytes"> {
+    const { connection, batches } = this.#parts;
+    let [events, bytes] = connection
+      .sql(`SELECT coalesce(sum(count), 0), coalesce(sum(bytes), 0) FROM batch WHERE ${ofPart("?1")}`)
+      .get<[events: number, bytes: number]>(part) ?? [0, 0];
+    for (const piece of batches.sheets.of(part)) {
+      events += piece.count;
+      bytes += piece.bytes;
+    }
+    return { events, bytes };
   }
 
   remove({
@@ -73,16 +98,22 @@ export class LogRemover {
     const unwanted = new Set(seqs);
     this.#fileThrough(part, state.head);
     const before = state.events;
+    const wasDense = isDense(state);
     let covered = 0;
     for (const seq of [...unwanted].sort((a, b) => a - b)) {
-      const head = seq <= covered ? undefined : batches.holding(part, seq);
-      if (head === undefined) continue;
+      if (seq <= covered) continue;
+      const head = batches.holding(part, seq);
+      if (head === undefined) {
+        if (wasDense && seq >= state.low && seq <= state.head) throw batches.missing(part, seq, seq);
+        continue;
+      }
       covered = head.lastSeq;
       this.#rewrite(topic, state, head, (candidate) => !unwanted.has(candidate));
       this.#mendTimes(state, head.firstSeq);
     }
     if (before === state.events) return 0;
-    if (unwanted.has(state.low)) state.low = this.#lowest(state);
+    if (wasDense) while (state.low <= state.head && unwanted.has(state.low)) state.low++;
+    else if (unwanted.has(state.low)) state.low = this.#lowest(state);
     partitions.save(state);
     return before - state.events;
   }

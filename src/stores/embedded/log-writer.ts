@@ -14,7 +14,7 @@ import type { FoundDuplicate } from "./found-duplicates.js";
 import type { IdWriter } from "./id-writer.js";
 import type { KeyIndexWriter } from "./key-index-writer.js";
 import type { LeaseWriter } from "./lease-writer.js";
-import type { PartitionState, Partitions } from "./partitions.js";
+import { isDense, type PartitionState, type Partitions } from "./partitions.js";
 import type { AppendAnswer, AppendRequest, Duplicate } from "./protocol.js";
 import { SEQS } from "./schema.js";
 import type { Connection } from "./sqlite.js";
@@ -114,10 +114,6 @@ export class LogWriter {
       return { index, event: { topic, partition, seq, ids, data } };
     });
   }
-}
-
-function isDense({ head, low, events }: PartitionState): boolean {
-  return events === head - low + 1;
 }
 
 /** The batches without the drafts that are duplicates. */

@@ -18,6 +18,11 @@ export interface PartitionState {
   damage: readonly [Seq, Seq] | null;
 }
 
+/** Whether all from its low to its head must be there: nothing but the oldest was ever removed. */
+export function isDense({ head, low, events }: Pick<PartitionState, "head" | "low" | "events">): boolean {
+  return events === head - low + 1;
+}
+
 type Columns = [
   head: number,
   low: number,
@@ -79,8 +84,12 @@ export class Partitions {
       .get<Columns>(part);
     if (row === undefined) throw new BusError("STORE_DAMAGED", `partition number ${part} has no state`);
     const [head, low, events, bytes, runTs, damage] = row;
-    return { part, head, low, events, bytes, runTs, damage: damage === null ? null : JSON.parse(damage) };
+    return { part, head, low, events, bytes, runTs, damage: readDamage(damage) };
   }
+}
+
+export function readDamage(stored: string | null): PartitionState["damage"] {
+  return stored === null ? null : JSON.parse(stored);
 }
 
 function columnsOf(states: readonly PartitionState[], from: number, to: number): SqlValue[] {

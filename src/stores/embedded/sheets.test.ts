@@ -191,6 +191,13 @@ describe("small batches of many partitions in one commit", () => {
     oneEach(place, 1, 4);
     place.call(1, "trim", { topic: "t", partition: 0, through: 2 });
     expect(place.read(0).map(({ seq }) => seq)).toEqual([3, 4]);
+    for (let p = 1; p < PARTITIONS; p++) place.call(0, "trim", { topic: "t", partition: p, through: 2 });
+    expect(place.problems()).toEqual(["the directory of sheet 2 is damaged"]);
+    // Its partitions may have sheets again, and miss what is lost of them.
+    oneEach(place, 0, 5);
+    place.connection.exec("UPDATE sheet SET directory = x'0123' WHERE id > 0");
+    place.reopen(0);
+    expect(() => place.read(0)).toThrow(/events 5 to 5 of partition 0 of "t" are damaged/);
     place.close();
   });
 });

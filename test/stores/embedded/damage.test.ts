@@ -122,6 +122,55 @@ describe("a batch that cannot be found any more", () => {
     expect(error.details).toMatchObject({ firstSeq: 21, lastSeq: 30 });
   });
 
+  it("P14: given up by a trim it counts no longer, and the next one that is lost is noticed", async () => {
+    const store = await without("DELETE FROM batch WHERE last_seq = 20");
+    expect(await store.log.trim(TOPIC, 0, 20)).toBe(20);
+    await append(store, drafts(10));
+    const [whole] = await store.log.heads(TOPIC);
+    expect((await readAll(store)).map(({ seq }) => seq)).toEqual(
+      Array.from({ length: 20 }, (_, n) => n + 21),
+    );
+    expect(whole).toMatchObject({ head: 40, low: 21, events: 20 });
+    expect((await store.check()).problems).toEqual([]);
+    await store.close();
+    spoil("DELETE FROM batch WHERE last_seq = 40");
+    const again = await work.open();
+    const error = await failsWith("STORE_DAMAGED", again.log.read(TOPIC, 0, { after: 30, limit: 100 }));
+    expect(error.details).toMatchObject({ firstSeq: 31, lastSeq: 40 });
+  });
+
+  it("P14: given up with one of two, the other is still missed; with both, nothing is left to count", async () => {
+    const store = await without("DELETE FROM batch WHERE last_seq IN (10, 30)");
+    expect(await store.log.trim(TOPIC, 0, 12)).toBe(12);
+    const { events } = await store.log.read(TOPIC, 0, { after: 0, limit: 100 });
+    expect(events.map(({ seq }) => seq)).toEqual([13, 14, 15, 16, 17, 18, 19, 20]);
+    await failsWith("STORE_DAMAGED", store.log.read(TOPIC, 0, { after: 20, limit: 100 }));
+    expect(await store.log.trim(TOPIC, 0, 30)).toBe(18);
+    expect(await store.log.heads(TOPIC)).toMatchObject([{ head: 30, low: 31, events: 0, bytes: 0 }, {}]);
+    expect((await store.check()).problems).toEqual([]);
+  });
+
+  it("P14: where others were removed since it is still missed, until it is given up and counts no longer", async () => {
+    const store = await without("DELETE FROM batch WHERE last_seq = 10");
+    await failsWith("STORE_DAMAGED", store.log.read(TOPIC, 0, { after: 0, limit: 100 }));
+    expect(await store.log.remove(TOPIC, 0, [15, 22])).toBe(2);
+    const error = await failsWith("STORE_DAMAGED", store.log.read(TOPIC, 0, { after: 0, limit: 100 }));
+    expect(error.details).toMatchObject({ firstSeq: 1, lastSeq: 10 });
+    expect(await store.log.trim(TOPIC, 0, 10)).toBe(10);
+    expect(await store.log.heads(TOPIC)).toMatchObject([{ head: 30, low: 11, events: 18 }, {}]);
+    expect((await store.check()).problems).toEqual([]);
+    expect(await readAll(store)).toHaveLength(18);
+  });
+
+  it("P14: it is not passed over because what stood before it was removed", async () => {
+    const store = await without("DELETE FROM batch WHERE last_seq = 20");
+    const first = Array.from({ length: 10 }, (_, n) => n + 1);
+    await failsWith("STORE_DAMAGED", store.log.remove(TOPIC, 0, [...first, 11]));
+    expect(await store.log.remove(TOPIC, 0, first)).toBe(10);
+    const error = await failsWith("STORE_DAMAGED", store.log.read(TOPIC, 0, { after: 0, limit: 100 }));
+    expect(error.details).toMatchObject({ firstSeq: 11, lastSeq: 20 });
+  });
+
   it("P14: a partition whose state is gone is not taken for an empty one", async () => {
     const store = await without("DELETE FROM part WHERE id = 1");
     await failsWith("STORE_DAMAGED", store.log.read(TOPIC, 0, { after: 0, limit: 100 }));
