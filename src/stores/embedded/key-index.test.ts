@@ -123,6 +123,11 @@ describe("a damaged index by key", () => {
     place.connection.exec("DELETE FROM key_state");
     place.reopen(0);
     expect(() => append(0, "b")).toThrow("the index of keys is damaged");
+    // Among others, what is refused leaves nothing behind, and takes no seq.
+    const refused = [place.append(0, [draft(1)]), place.append(0, [draft(2)]), place.append(1, [draft(3)])];
+    const { replies } = place.engine(0).run(refused);
+    expect(replies).toMatchObject(refused.map(() => ({ error: { code: "STORE_DAMAGED" } })));
+    expect([place.read(0).length, place.count("batch")]).toEqual([1, 1]);
     expect(() => history("a")).toThrow("the index of keys is damaged");
     place.call(0, "defineTopic", { config: { name: "other", partitions: 1 }, ifAbsent: true });
     const { argument } = place.append(0, [draft(1)]);

@@ -58,10 +58,11 @@ export class LogWriter {
     this.#requireSeqs(request, state, batches);
     for (const { ids, data, count, maxTs } of batches) {
       const batch = { ids, data, firstSeq: state.head + 1 };
+      // First: without the index's state it refuses, and nothing of the batch may be there then.
+      if (topic.keys !== KEYS_NONE) keys.addBatch(topic.id, part, batch);
       // Entries by key lead to the first seq of a row, so keyed batches are rows from the beginning; so are those of a
       // partition with holes: see sheets.
       this.#add(state, batch, count, maxTs, topic.keys === KEYS_NONE && isDense(state));
-      if (topic.keys !== KEYS_NONE) keys.addBatch(topic.id, part, batch);
     }
     if (batches.length > 0) partitions.save(state);
     return duplicates.length === 0 ? { firstSeq } : { firstSeq, duplicates };
