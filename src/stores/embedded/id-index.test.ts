@@ -47,6 +47,26 @@ function flipABitOfEachChunk(): void {
   }
 }
 
+/** What has just looked at the index, if a run with chunks was being made then. */
+function readerOfARunBeingMade(): IdIndex | undefined {
+  const index = new IdIndex(place.connection);
+  place.connection.snapshot(() => index.refresh());
+  const runs = [...index.runs.all()];
+  return runs.some(({ through, chunks }) => through !== undefined && chunks > 0) ? index : undefined;
+}
+
+function isBeingMade(run: number): boolean {
+  const row = place.connection.sql("SELECT through_hash FROM id_run WHERE id = ?").get(run);
+  return row !== undefined && row[0] !== null;
+}
+
+function firstChunkOf(run: number): number | undefined {
+  const row = place.connection
+    .sql("SELECT min(number) FROM id_chunk WHERE run = ?")
+    .get<[number | null]>(run);
+  return row?.[0] ?? undefined;
+}
+
 function found(id: string): number | undefined {
   return place.connection.snapshot(() => locate(place, id)?.seq);
 }
@@ -65,6 +85,26 @@ describe("the index of ids", () => {
     for (let n = 0; n < 600; n++) expect(found(`order-${n}`)).toBe(n + 1);
     expect(Math.max(...sizes)).toBeLessThan(30);
     expect(place.connection.sql("SELECT max(count) FROM id_run").get()?.[0]).toBeGreaterThan(300);
+  });
+
+  it("P3: each id is found by one who looked when a run was being made, and not until it was being merged itself", () => {
+    let early: IdIndex | undefined;
+    for (let count = 8; ; count += 8) {
+      append(ids(8, count - 8));
+      place.engine(0).file();
+      early ??= readerOfARunBeingMade();
+      const made = [...(early?.runs.all() ?? [])].find(({ through }) => through !== undefined);
+      if (early === undefined || made === undefined || isBeingMade(made.id)) continue;
+      const first = firstChunkOf(made.id);
+      // Chunks that it knew have gone, and some that it did not.
+      if (first !== undefined && first > made.chunks + 1) {
+        const sources = { ...place, index: early };
+        const seqs = ids(count).map((id) => place.connection.snapshot(() => locate(sources, id)?.seq));
+        expect(seqs).toEqual(ids(count).map((_, n) => n + 1));
+        return;
+      }
+      if (first === undefined) early = undefined;
+    }
   });
 
   it("takes no more room than the events that are left need, whether they were cut or taken out", () => {

@@ -107,18 +107,30 @@ export class Run {
 
   /** Learns of chunks that were added since. */
   refresh(): void {
+    const next = this.#firstNumber + this.chunks;
     const rows = this.#connection
       .sql(
-        `SELECT number, first_hash, first_seq FROM ${this.#tables.chunk} WHERE run = ? AND number > ? ORDER BY number`,
+        `SELECT number, first_hash, first_seq FROM ${this.#tables.chunk} WHERE run = ? AND number >= ? ORDER BY number`,
       )
-      .all<[number: number, hash: number, seq: number]>(this.id, this.#firstNumber + this.chunks - 1);
-    if (this.chunks === 0) this.#firstNumber = rows[0]?.[0] ?? 0;
+      .all<[number: number, hash: number, seq: number]>(this.id, next);
     const [first] = rows;
-    if (first !== undefined) this.#filter?.forget(first[1]);
+    if (first === undefined) return;
+    // Those in between have come and gone: it was completed since, and is being merged itself.
+    if (first[0] !== next) this.#beginAt(first[0]);
+    this.#filter?.forget(first[1]);
     for (const [, hash, seq] of rows) {
       this.#hashes.push(hash);
       this.#seqs.push(seq);
     }
+  }
+
+  /** Chunks before this one are not there, or not any more. */
+  #beginAt(number: number): void {
+    this.#hashes.length = 0;
+    this.#seqs.length = 0;
+    this.#firstNumber = number;
+    this.#filter = undefined;
+    this.#loadedChunk = -1;
   }
 
   /** Before that, its entries have gone to the output; */
