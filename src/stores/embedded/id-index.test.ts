@@ -137,6 +137,22 @@ describe("the index of ids", () => {
     expect(place.problems()).toEqual([]);
   });
 
+  it("what was to be cut, and was not, does not count as dead: nothing is put in order for it", () => {
+    append(ids(60));
+    putInOrder();
+    const runs = (): unknown => place.connection.sql("SELECT id, count FROM id_run").all();
+    const before = runs();
+    // It stays: once another connection has written, all is looked at anew.
+    place.connection.exec(
+      "CREATE TRIGGER no BEFORE INSERT ON part WHEN NEW.low > 1 BEGIN SELECT RAISE(ABORT, 'no'); END",
+    );
+    const trim = place.request("trim", { topic: "t", partition: 0, through: 50 });
+    expect(place.engine(0).run([trim]).replies).toMatchObject([{ error: {} }]);
+    append(ids(1, 60));
+    putInOrder();
+    expect(runs()).toEqual(before);
+  });
+
   it("P3: of a group whose one removal was undone, the others know all ids", () => {
     append(ids(3));
     place.connection.exec(

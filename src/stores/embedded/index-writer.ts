@@ -20,7 +20,10 @@ export class IndexWriter<I extends HashedIndex<NotedEntries>> {
   /** The last note that is certain to stay, and whether runs have been changed since. */
   #settledThrough = 0;
   #hasChangedRuns = false;
-  /** Whether entries were taken back since: undone, what is known would go on saying so, and the next run would lack them. */
+  /**
+   * Whether entries were taken back or counted as dead since. Undone, what is known would go on saying so: the next run would lack
+   * them, or all runs would be made anew to be rid of them.
+   */
   #hasTakenBack = false;
   /** False if nothing was added since the last look: most groups add nothing, and need not pay for one. */
   #mayBeDue = true;
@@ -66,14 +69,14 @@ export class IndexWriter<I extends HashedIndex<NotedEntries>> {
   /** So many entries lead nowhere, as `isGone` will say of them. */
   countDead(entries: number): void {
     this.#newlyDead += entries;
+    this.#hasTakenBack = true;
   }
 
   /** Takes note that it stands there no longer. */
   remove(hash: number, part: number, seq: number): void {
     this.#gathered.push(hash, part, -seq);
-    this.#hasTakenBack = true;
     // Both of them.
-    this.#newlyDead += 2;
+    this.countDead(2);
   }
 
   /** Writes what was gathered. */
