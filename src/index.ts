@@ -87,7 +87,6 @@ export {
   type RebuildOptions,
   type RebuildResult,
   rebuildView,
-  rollbackView,
 } from "./project/rebuild.js";
 export { type RedriveOptions, type RedriveResult, redrive } from "./project/redrive.js";
 export { type Copied, type CopyOptions, replay } from "./project/replay.js";
@@ -109,6 +108,7 @@ export type { FindOptions, View, ViewPage, ViewRecord } from "./project/view.js"
 export type { ViewSource } from "./project/view-definitions.js";
 export type { ViewConditions, ViewField } from "./project/view-fields.js";
 export { type RemovedView, type RemoveViewOptions, removeView } from "./project/view-removal.js";
+export { type RollbackOptions, type RolledBackView, rollbackView } from "./project/view-rollback.js";
 export { type Warmed, type WarmOptions, warmView } from "./project/warm.js";
 export * from "./schema/index.js";
 export { memoryStore } from "./stores/memory/index.js";

@@ -43,10 +43,12 @@ export function redacted(text: string): string {
     .replace(/(AWS_SESSION_TOKEN:|tlsCertificateKeyFilePassword=|proxyPassword=)[^&,]*/gi, "$1***");
 }
 
+/** A file without a byte would become a store when it is opened. */
 async function demandFile(path: string): Promise<void> {
   const there = await stat(path).catch(() => undefined);
-  if (there === undefined) {
-    throw failure("NOT_FOUND", `there is no store ${path}`, {
+  const isEmpty = there?.isFile() && there.size === 0;
+  if (there === undefined || isEmpty) {
+    throw failure("NOT_FOUND", `there is no store ${path}${isEmpty ? ": the file is empty" : ""}`, {
       hint: "check the path; `promethean up` makes a new store, as does `promethean serve --store <file>`",
     });
   }

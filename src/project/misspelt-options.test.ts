@@ -21,6 +21,7 @@ import { replay } from "./replay.js";
 import { retainNow, startRetention } from "./retention.js";
 import { history } from "./time-travel.js";
 import { startTransactionalProjector } from "./transactional.js";
+import { rollbackView } from "./view-rollback.js";
 import { warmView } from "./warm.js";
 
 let bus: Bus;
@@ -63,6 +64,7 @@ it.each<[string, () => unknown]>([
   ],
   ["warmView", () => warmView(bus, { topic: "orders", view: "o", ...misspelt })],
   ["rebuildView", () => rebuildView(bus, "o", misspelt)],
+  ["rollbackView", () => rollbackView(bus, "o", misspelt)],
   ["the source of a view", () => rebuildView(bus, "o", { source: { topic: "orders", ...misspelt } })],
   [
     "the projector of a view",

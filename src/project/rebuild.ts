@@ -8,7 +8,6 @@
 import { pause } from "../model/clock.js";
 import { BusError } from "../model/errors.js";
 import type { Stop } from "../model/event-bus.js";
-import type { JsonObject } from "../model/json.js";
 import { checkOptionNames, namesOf } from "../model/known-options.js";
 import type { Handle } from "../model/task.js";
 import type { PartitionHead } from "../ports/log.js";
@@ -18,6 +17,7 @@ import { removeGroup } from "./group-pause.js";
 import { checkHost, type Host } from "./host.js";
 import { checkChoice, checkObject, checkRange } from "./option-checks.js";
 import { type Projection, type ProjectorSource, projectionOf } from "./projection.js";
+import { checkFree } from "./rebuild-preview.js";
 import { finiteTask } from "./running-task.js";
 import { TRANSACTIONAL_OPTIONS } from "./transactional.js";
 import { checkViewName } from "./view.js";
@@ -138,40 +138,6 @@ function checkOptions<T>(options: RebuildOptions<T>): void {
   checkOptionNames("the projector of a view", options.projector ?? {}, TRANSACTIONAL_OPTIONS);
   checkChoice("from", options.from, ["log", "snapshot"]);
   checkRange("samples", options.samples, 0);
-}
-
-/** What stands under the names of the next build is somebody else's, and must not be written to, moved on or removed. */
-async function checkFree({ store, clock }: Host, projection: Projection): Promise<void> {
-  const { name, topic } = projection;
-  const build = buildName(name, (await readPointer(store.registry, name)).number + 1);
-  const tables = (await projection.views()).map((view) => view + suffixOf(build, name));
-  const table = (await store.documents.views()).find(({ view }) => tables.includes(view))?.view;
-  const group = projection.group(build);
-  const state = await store.groups.state({ topic, group }, { nowMs: clock.now() });
-  if (table === undefined && state === null) return;
-  const taken = table === undefined ? `the group ${group} of ${topic}` : `the view ${table}`;
-  throw new BusError("WRITE_CONFLICT", `${taken} is there already, and its name is needed for a rebuild`, {
-    retryable: false,
-  });
-}
-
-/** Makes the view that counted before count again. */
-export async function rollbackView(
-  host: Host,
-  view: string,
-  actor = "bus",
-): Promise<{ from: string; to: string }> {
-  checkHost(host);
-  checkViewName(view);
-  const { registry } = host.store;
-  const pointer = await readPointer(registry, view);
-  if (pointer.previous === null)
-    throw new BusError("NOT_FOUND", `the view ${view} has nothing to go back to`);
-  const { number, replayed } = pointer;
-  const to = { current: pointer.previous, previous: pointer.current, number, replayed };
-  await movePointer(registry, view, pointer, to);
-  await audit(host, actor, "view.rollback", view, { from: pointer.current, to: to.current });
-  return { from: pointer.current, to: to.current };
 }
 
 /** Where the topic ended at a time. */
@@ -320,7 +286,9 @@ class Rebuild {
     });
     for (const [view, { samples: _, ...counts }] of compared) {
       const details = { from: this.#tableOf(view, current), to: this.#tableOf(view, build), ...counts };
-      await audit(this.#host, this.#options.actor ?? "bus", "view.rebuild", view, details);
+      const { actor = "bus" } = this.#options;
+      const atMs = this.#host.clock.now();
+      await registry.audit({ atMs, actor, action: "view.rebuild", target: view, details });
     }
     await this.#removeOlder();
   }
@@ -383,14 +351,4 @@ async function untilDone(move: () => Promise<void>): Promise<void> {
       if (!BusError.is(error, "WRITE_CONFLICT") || tries >= MAX_TRIES) throw error;
     }
   }
-}
-
-async function audit(
-  host: Host,
-  actor: string,
-  action: string,
-  target: string,
-  details: JsonObject,
-): Promise<void> {
-  await host.store.registry.audit({ atMs: host.clock.now(), actor, action, target, details });
 }

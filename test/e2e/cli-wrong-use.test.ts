@@ -1,4 +1,5 @@
 /** The command line, used wrongly: one clear error, an exit code that means something, and nothing on stdout. */
+import { readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { run } from "../support/cli.js";
@@ -40,6 +41,10 @@ describe("promethean, used wrongly", () => {
     [["topics", "--store", "ftp://x"], 2, "is no store"],
     [["topics", "--context", "none"], 3, 'no context "none"'],
     [["cursor", "set", "mailer", "earliest", "--topic", "orders.placed"], 2, "add --yes"],
+    [["view", "rebuild", "totals"], 2, "totals will be made anew from 4 events of orders.placed"],
+    [["view", "rebuild", "nothing"], 3, "no projector makes a view nothing"],
+    [["view", "rollback", "totals"], 3, "the view totals has nothing to go back to"],
+    [["view", "rollback", "totals", "--dry-run"], 3, "the view totals has nothing to go back to"],
     [["dlq", "redrive", "orders.placed"], 2, "add --yes"],
     [["dlq", "discard", "orders.placed", "--reason", "x"], 2, "add --yes"],
     [["replay", "orders.placed", "orders.again"], 2, "add --yes"],
@@ -63,6 +68,20 @@ describe("promethean, used wrongly", () => {
     expect(ended.err).toContain(words);
     expect(ended).toMatchObject({ code, out: "" });
     expect(ended.err).not.toMatch(/^\s+at /m);
+  });
+
+  it("makes no store of an empty file that it was to look at", async () => {
+    const path = join(scene().folder, "looked-at.db");
+    writeFileSync(path, "");
+    for (const args of [["topics"], ["lag"], ["publish", "a", "1"], ["backup", "copy.db"]]) {
+      const ended = await cli(...args, "--store", "looked-at.db");
+      expect(ended).toMatchObject({ code: 3, out: "" });
+      expect(ended.err).toContain(`there is no store ${path}: the file is empty`);
+    }
+    expect(readdirSync(scene().folder).filter((name) => name.startsWith("looked-at"))).toEqual([
+      "looked-at.db",
+    ]);
+    expect(statSync(path).size).toBe(0);
   });
 
   it("says where to go when there is nothing to talk to", async () => {

@@ -381,7 +381,14 @@ describe("promethean view", () => {
   it("rebuilds a view beside the old one, and takes it back", async () => {
     const done = await json("view", "rebuild", "totals", "--yes");
     expect(done).toMatchObject({ view: "totals", switched: true, same: 4, changed: 0 });
-    expect((await cli("view", "rollback", "totals", "--yes")).code).toBe(0);
+    const back = { view: "totals", from: "totals__2", to: "totals", others: [] };
+    const would = "totals as before the last rebuild would be in use again.";
+    const { code, err } = await cli("view", "rollback", "totals");
+    expect({ code, err }).toMatchObject({ code: 2, err: expect.stringContaining(would) as string });
+    const looked = await cli("view", "rollback", "totals", "--dry-run");
+    expect(looked).toEqual({ code: 0, out: `${would} Nothing was changed.\n`, err: "" });
+    expect(await json("view", "rollback", "totals", "--dry-run")).toEqual({ ...back, rolledBack: false });
+    expect(await json("view", "rollback", "totals", "--yes")).toEqual({ ...back, rolledBack: true });
     const past = await cli("view", "at", "totals", "2020-01-01T00:00:00Z", "--json");
     expect(JSON.parse(past.out)).toEqual([]);
   });

@@ -3,8 +3,10 @@ import type { Command } from "commander";
 import type { Job } from "../../hub/jobs.js";
 import type { ViewInfo } from "../../ports/documents.js";
 import type { RebuildResult } from "../../project/rebuild.js";
+import type { RebuildPreview } from "../../project/rebuild-preview.js";
 import type { ViewPage, ViewRecord } from "../../project/view.js";
 import type { RemovedView } from "../../project/view-removal.js";
+import type { RolledBackView } from "../../project/view-rollback.js";
 import { gatherPairs, time, wholeNumber } from "../arguments.js";
 import { demandConsent } from "../consent.js";
 import { finishedWithBar } from "../jobs.js";
@@ -143,12 +145,11 @@ interface RebuildOptions extends ConsentOptions {
 async function rebuild(session: Session<RebuildOptions>, view: string): Promise<void> {
   const { out, options, signal } = session;
   const backend = await session.connect();
-  if (!options.dryRun)
-    await demandConsent(`The view ${view} will be made anew and put in place of the old one. Go on?`, {
-      yes: options.yes ?? false,
-      signal,
-    });
   const path = `/views/${encodeURIComponent(view)}/rebuild`;
+  session.soFar = "nothing was rebuilt";
+  const preview = await backend.post<RebuildPreview>(path, { dryRun: true });
+  if (!options.dryRun)
+    await demandConsent(`${planOf(preview)} Go on?`, { yes: options.yes ?? false, signal });
   session.soFar = `the same command begins it again`;
   const wish = options.dryRun ? { switch: false } : options.force ? { switch: true } : {};
   const { job } = await backend.post<{ job: Job }>(path, wish);
@@ -156,8 +157,13 @@ async function rebuild(session: Session<RebuildOptions>, view: string): Promise<
   out.value(result, words(result) + (options.dryRun ? "" : reasonOf(result)));
 }
 
+function planOf({ view, others, topic, events }: RebuildPreview): string {
+  return `${view}${along(others)} will be made anew from ${counted(events, "event")} of ${topic}, and put in place of the old one.`;
+}
+
 function rollbackCommand(): Command {
   const command = newCommand("rollback", "Puts the view that a rebuild replaced back into its place.", [
+    "promethean view rollback totals --dry-run",
     "promethean view rollback totals --yes",
   ]).argument("<view>", "the view");
   return withConsent(withConnection(command)).action(perform<ConsentOptions, [string]>(rollback));
@@ -166,11 +172,16 @@ function rollbackCommand(): Command {
 async function rollback(session: Session<ConsentOptions>, view: string): Promise<void> {
   const { out, options, signal } = session;
   const backend = await session.connect();
-  const would = `The view ${view} as it was before the last rebuild would be in use again.`;
-  if (options.dryRun) return out.value({ view, dryRun: true }, would);
+  const path = `/views/${encodeURIComponent(view)}/rollback`;
+  session.soFar = "nothing was changed";
+  const preview = await backend.post<RolledBackView>(path, { dryRun: true });
+  const whole = `${view}${along(preview.others)}`;
+  const would = `${whole} as before the last rebuild would be in use again.`;
+  if (options.dryRun) return out.value(preview, `${would} Nothing was changed.`);
   await demandConsent(`${would} Go on?`, { yes: options.yes ?? false, signal });
-  const done = await backend.post<object>(`/views/${encodeURIComponent(view)}/rollback`, {});
-  out.value(done, `The ${view} of before is in use.`);
+  session.soFar = undefined;
+  const done = await backend.post<RolledBackView>(path, { dryRun: false });
+  out.value(done, `${whole} as before the last rebuild is in use again.`);
 }
 
 function rmCommand(): Command {
@@ -193,8 +204,12 @@ function remove(session: Session<ConsentOptions>, view: string): Promise<void> {
 function lossOf({ view, others, documents, feeds }: RemovedView): string {
   if (feeds !== undefined)
     return `${view}: ${counted(documents, "digest")}, by which the change feed ${feeds.join(", ")} knows what it has published. Its next start will scan the collection and publish all that is there anew; what was deleted meanwhile it will not tell.`;
-  const along = others.length === 0 ? "" : `, with ${others.join(", ")} of the same projector`;
-  return `${view}${along}: ${counted(documents, "document")}, in all builds.`;
+  return `${view}${along(others)}: ${counted(documents, "document")}, in all builds.`;
+}
+
+/** Views that one projector keeps go together. */
+function along(others: readonly string[]): string {
+  return others.length === 0 ? "" : `, with ${others.join(", ")} of the same projector`;
 }
 
 /** Why it was not put in place. */

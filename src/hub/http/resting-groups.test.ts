@@ -2,8 +2,9 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type HubFixture, hubFixture } from "../../../test/support/hub-fixture.js";
 import { startChangelogProjector } from "../../project/changelog.js";
-import { rebuildView, rollbackView } from "../../project/rebuild.js";
+import { rebuildView } from "../../project/rebuild.js";
 import { startTransactionalProjector } from "../../project/transactional.js";
+import { rollbackView } from "../../project/view-rollback.js";
 
 let f: HubFixture;
 beforeEach(async () => {

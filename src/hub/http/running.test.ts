@@ -243,6 +243,34 @@ describe("running a hub over HTTP", () => {
     expect((await f.post("/views/nothing/rebuild", {})).status).toBe(404);
   });
 
+  it("says what a rebuild and the way back would mean, or that they cannot be done, and changes nothing", async () => {
+    const look = async (verb: string, view = "latest", as_?: RequestInit): Promise<unknown> => {
+      const response = await f.post(`/views/${view}/${verb}`, { dryRun: true }, as_);
+      return [response.status, await response.json()];
+    };
+    const names = async (): Promise<string[]> =>
+      (await f.bus.store.documents.views()).map(({ view }) => view);
+    for (let n = 0; n < 20; n++) await f.bus.publish("orders", { n }, { key: `k${n % 4}` });
+    await startChangelogProjector(f.bus, { topic: "orders", view: "latest" });
+    await expect.poll(async () => (await f.get("/snap/latest/k3")).status).toBe(200);
+    expect(await look("rebuild", "nothing")).toMatchObject([404, { code: "NOT_FOUND" }]);
+    expect(await look("rollback")).toMatchObject([404, { detail: expect.stringContaining("go back to") }]);
+    expect(await look("rebuild", "latest", as("reader"))).toMatchObject([403, {}]);
+    expect(await look("rollback", "latest", as("reader"))).toMatchObject([403, {}]);
+    const plan = { view: "latest", topic: "orders", events: 20, from: "latest", to: "latest__2", others: [] };
+    expect(await look("rebuild")).toEqual([200, plan]);
+    expect(await look("rebuild")).toEqual([200, plan]);
+    expect([await names(), (await json<{ items: Job[] }>("/jobs")).items]).toEqual([["latest"], []]);
+    await f.bus.store.documents.define("latest__2", []);
+    expect(await look("rebuild")).toMatchObject([409, { detail: expect.stringContaining("latest__2") }]);
+    await f.bus.store.documents.drop("latest__2");
+    const { job } = (await (await f.post("/views/latest/rebuild", {})).json()) as { job: Job };
+    await ended(job.id);
+    const back = { view: "latest", from: "latest__2", to: "latest", others: [] };
+    expect(await look("rollback")).toEqual([200, { ...back, rolledBack: false }]);
+    expect(await (await f.post("/views/latest/rollback", {})).json()).toEqual({ ...back, rolledBack: true });
+  });
+
   it("tells rates, lag and handler times, at once and as a stream", async () => {
     await f.bus.subscribe("orders", "mailer", () => undefined, { from: "earliest" });
     for (let n = 0; n < 50; n++) await f.bus.publish("orders", n);

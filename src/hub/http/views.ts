@@ -5,10 +5,12 @@ import type { JsonObject } from "../../model/json.js";
 import { isDeadLetterTopic } from "../../model/topic.js";
 import type { ViewInfo } from "../../ports/documents.js";
 import { viewAt } from "../../project/past-view.js";
-import { type RebuildHandle, rebuildView, rollbackView } from "../../project/rebuild.js";
+import { type RebuildHandle, rebuildView } from "../../project/rebuild.js";
+import { previewRebuild } from "../../project/rebuild-preview.js";
 import { checkViewName, type ViewPage, type ViewRecord } from "../../project/view.js";
 import { viewOfBuild } from "../../project/view-pointer.js";
 import { removeView } from "../../project/view-removal.js";
+import { rollbackView } from "../../project/view-rollback.js";
 import type { HubContext } from "../context.js";
 import type { JobWork } from "../jobs.js";
 import { HubError } from "../problem.js";
@@ -103,17 +105,20 @@ export function rebuildRoutes(app: HubApp, hub: HubContext): void {
       method: "post",
       path: "/views/{view}/rebuild",
       tag: "views",
-      summary: "Makes a view anew from its log, compares, and switches over; a job",
+      summary:
+        "Makes a view anew from its log, compares, and switches over, a job; or says what that would take (dryRun)",
       rights: `ops:rebuild and ${RIGHTS}`,
       params,
       body: z.strictObject({
         switch: z.boolean().optional(),
         samples: z.number().int().min(0).max(100).optional(),
+        dryRun: z.boolean().optional(),
       }),
     },
     async (c, { params: { view }, body }) => {
       demand(c, "ops", "rebuild");
       await views.demand(c, view);
+      if (body.dryRun) return c.json(await previewRebuild(hub.bus, view));
       const actor = c.get("caller").subject;
       const handle = await rebuildView(hub.bus, view, {
         actor,
@@ -137,15 +142,15 @@ export function rebuildRoutes(app: HubApp, hub: HubContext): void {
       method: "post",
       path: "/views/{view}/rollback",
       tag: "views",
-      summary: "Makes the view that counted before count again",
+      summary: "Makes the view that counted before count again, or says what that would mean (dryRun)",
       rights: `ops:rebuild and ${RIGHTS}`,
       params,
-      body: z.strictObject({}),
+      body: z.strictObject({ dryRun: z.boolean().optional() }),
     },
-    async (c, { params: { view } }) => {
+    async (c, { params: { view }, body: { dryRun = false } }) => {
       demand(c, "ops", "rebuild");
       await views.demand(c, view);
-      return c.json({ view, ...(await rollbackView(hub.bus, view, c.get("caller").subject)) });
+      return c.json(await rollbackView(hub.bus, view, { dryRun, actor: c.get("caller").subject }));
     },
   );
   addRoute(

@@ -8,13 +8,14 @@ import type { Host } from "../../../src/project/host.js";
 import { importEvents } from "../../../src/project/import-events.js";
 import { runOutboxDrainer } from "../../../src/project/outbox-drainer.js";
 import { viewAt } from "../../../src/project/past-view.js";
-import { rebuildView, rollbackView } from "../../../src/project/rebuild.js";
+import { rebuildView } from "../../../src/project/rebuild.js";
 import { redrive } from "../../../src/project/redrive.js";
 import { replay } from "../../../src/project/replay.js";
 import { retainNow, startRetention } from "../../../src/project/retention.js";
 import { history, stateAt } from "../../../src/project/time-travel.js";
 import { startTransactionalProjector } from "../../../src/project/transactional.js";
 import { verifyGroup } from "../../../src/project/verify.js";
+import { rollbackView } from "../../../src/project/view-rollback.js";
 import { warmView } from "../../../src/project/warm.js";
 import type { ProjectBench } from "./bench.js";
 

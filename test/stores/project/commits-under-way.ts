@@ -5,8 +5,9 @@ import { BusError } from "../../../src/model/errors.js";
 import { nextTurn } from "../../../src/model/next-turn.js";
 import type { Handle } from "../../../src/model/task.js";
 import type { CursorWrite } from "../../../src/ports/groups.js";
-import { rebuildView, rollbackView } from "../../../src/project/rebuild.js";
+import { rebuildView } from "../../../src/project/rebuild.js";
 import { startTransactionalProjector, type TransactionalStats } from "../../../src/project/transactional.js";
+import { rollbackView } from "../../../src/project/view-rollback.js";
 import { interceptStore, type Proceed } from "../../../src/testing/store-calls.js";
 import type { ProjectBench } from "./bench.js";
 

@@ -2,8 +2,10 @@
 import { describe, expect, it } from "vitest";
 import { startChangelogProjector } from "../../../src/project/changelog.js";
 import { compactNow } from "../../../src/project/compactor.js";
-import { rebuildView, rollbackView } from "../../../src/project/rebuild.js";
+import { rebuildView } from "../../../src/project/rebuild.js";
+import { previewRebuild } from "../../../src/project/rebuild-preview.js";
 import { startTransactionalProjector } from "../../../src/project/transactional.js";
+import { rollbackView } from "../../../src/project/view-rollback.js";
 import { interceptStore } from "../../../src/testing/store-calls.js";
 import type { ProjectBench } from "./bench.js";
 import { describeEffects } from "./rebuild-effects.js";
@@ -228,6 +230,10 @@ export function describeRebuild(bench: ProjectBench): void {
       await bench.drained(topic, "totals");
       const told = effects.length;
       factor = 10;
+      expect(await previewRebuild(bus, sums)).toEqual({
+        ...{ view: sums, topic, events: 60 },
+        ...{ from: sums, to: `${sums}__2`, others: [seen] },
+      });
       const rebuild = await rebuildView(bus, sums);
       expect(await rebuild.result).toMatchObject({
         view: sums,
@@ -249,7 +255,10 @@ export function describeRebuild(bench: ProjectBench): void {
       await bench.publish(topic, items(3));
       await expect.poll(() => sum(seen), { timeout: 30_000 }).toBe(63);
       expect(await sum(sums)).toBe(17_730);
-      expect(await rollbackView(bus, seen)).toMatchObject({ from: `${seen}__2`, to: seen });
+      const back = { view: seen, from: `${seen}__2`, to: seen, others: [sums] };
+      expect(await rollbackView(bus, seen, { dryRun: true })).toEqual({ ...back, rolledBack: false });
+      expect(await sum(sums)).toBe(17_730);
+      expect(await rollbackView(bus, seen)).toEqual({ ...back, rolledBack: true });
       await expect.poll(() => sum(sums), { timeout: 30_000 }).toBe(1_800);
       await expect.poll(() => sum(seen), { timeout: 30_000 }).toBe(63);
       await projector.stop();
