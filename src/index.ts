@@ -1,18 +1,28 @@
 /** Promethean: a durable event bus with projections. */
 
+export type {
+  Admin,
+  BlockedPartition,
+  GroupLag,
+  HeldKeyReport,
+  PartitionLag,
+  WhyReport,
+} from "./bus/admin.js";
 export { Bus } from "./bus/bus.js";
 export { createBus } from "./bus/create-bus.js";
+export type { RemovedGroup } from "./bus/group-removal.js";
 export type { BusOptions } from "./bus/options.js";
 export { outboxEntry } from "./bus/outbox-entry.js";
+export type { RemovalProgress, RemovedTopic, RemoveTopicOptions } from "./bus/topic-removal.js";
 export { withTracing } from "./bus/tracing.js";
 export { type Assignment, PartitionCoordinator } from "./consume/coordinator.js";
 export type { Middleware, PublishRequest } from "./consume/middleware.js";
 export { type PartitionOptions, subscribePartitioned, withPartitioning } from "./consume/partitioned.js";
 export { InMemoryCursorStore, InMemoryEventBus, InMemoryEventStore } from "./in-memory.js";
-export { type Clock, systemClock } from "./model/clock.js";
+export { type CancelTimer, type Clock, systemClock } from "./model/clock.js";
 export type { DeadLetter } from "./model/dead-letter.js";
-export { BusError, type ErrorCode, Fatal } from "./model/errors.js";
-export type { EventRecord, Seq } from "./model/event.js";
+export { BusError, type BusErrorOptions, type ErrorCode, Fatal } from "./model/errors.js";
+export { type EventDraft, type EventMeta, type EventRecord, type Seq, StoredEvent } from "./model/event.js";
 export type {
   Ack,
   BatchContext,
@@ -34,13 +44,16 @@ export type {
   Stop,
   SubscribeOptions,
 } from "./model/event-bus.js";
+export { JsonBody, type JsonObject, type JsonValue } from "./model/json.js";
 export { DEFAULT_LIMITS, type Limits } from "./model/limits.js";
-export type { Meter } from "./model/meter.js";
+export type { Meter, ValidationOutcome } from "./model/meter.js";
 export { jumpHash } from "./model/partition.js";
 export type { RetryPolicy } from "./model/retry.js";
-export type { Handle, TaskReport, TaskState } from "./model/task.js";
+export type { Handle, TaskReport, TaskState, TaskStats } from "./model/task.js";
 export {
   defineTopic,
+  type PayloadSchema,
+  type SchemaIssue,
   type TopicConfig,
   type TopicDefinition,
   type TopicLayout,
@@ -48,10 +61,59 @@ export {
   type TopicRef,
 } from "./model/topic.js";
 export type { Trouble } from "./model/trouble.js";
+export type {
+  DocumentPage,
+  DocumentQuery,
+  Documents,
+  DocumentWrite,
+  FieldCondition,
+  FieldValue,
+  Unit,
+  ViewDocument,
+  ViewIndex,
+  ViewInfo,
+  WriteResult,
+} from "./ports/documents.js";
 export type { CursorStore, EventStore, ScanParams } from "./ports/event-store.js";
-export type { OutboxEntry } from "./ports/outbox.js";
-export type { Capabilities, Store } from "./ports/store.js";
-export { type ChangelogOptions, startChangelogProjector } from "./project/changelog.js";
+export {
+  type Attempt,
+  type Claim,
+  type Cursor,
+  type CursorWrite,
+  type Epoch,
+  type Fence,
+  type GroupChanges,
+  type GroupPartition,
+  type GroupRef,
+  type GroupState,
+  type Groups,
+  type HeldKey,
+  type Lease,
+  type Session,
+  START_CURSOR,
+  type Timed,
+} from "./ports/groups.js";
+export type {
+  AppendResult,
+  HistoryOptions,
+  Log,
+  Page,
+  PartitionHead,
+  ReadOptions,
+} from "./ports/log.js";
+export type {
+  ClaimOptions,
+  OutboxClaim,
+  OutboxEntry,
+  OutboxFailure,
+  OutboxRow,
+  OutboxStats,
+  OutboxStatus,
+  OutboxStore,
+} from "./ports/outbox.js";
+export type { AuditEntry, Registry, SchemaEntry, Token } from "./ports/registry.js";
+export type { Capabilities, Signal, Store } from "./ports/store.js";
+export { type ChangelogOptions, type ChangelogStats, startChangelogProjector } from "./project/changelog.js";
 export {
   type CompactionOptions,
   type CompactorOptions,
@@ -60,38 +122,52 @@ export {
   startCompactor,
 } from "./project/compactor.js";
 export {
+  type DiscardOptions,
   deadLetters,
   discardDeadLetters,
   type Letter,
   type LetterQuery,
+  type LetterStatus,
   type LetterSummary,
   summarizeDeadLetters,
 } from "./project/dead-letters.js";
 export { type ExportOptions, exportEvents } from "./project/export-events.js";
-export type { MovedGroup, MoveGroupOptions } from "./project/group-move.js";
+export type { MovedGroup, MovedPartition, MoveGroupOptions } from "./project/group-move.js";
 export {
   type Imported,
   type ImportOptions,
   importEvents,
   type NdjsonSource,
 } from "./project/import-events.js";
-export { type OutboxDrainerOptions, runOutboxDrainer } from "./project/outbox-drainer.js";
-export { type PastView, viewAt } from "./project/past-view.js";
+export {
+  type OutboxDrainerOptions,
+  type OutboxDrainerStats,
+  runOutboxDrainer,
+} from "./project/outbox-drainer.js";
+export { type PastFindOptions, type PastPage, type PastView, viewAt } from "./project/past-view.js";
 export { type HeartbeatSourceOptions, startHeartbeatSource } from "./project/process/heartbeat-source.js";
 export { startHostSummary } from "./project/process/host-summary.js";
 export { startProcessChangelog } from "./project/process/process-changelog.js";
 export { type ProcessProjectorOptions, startProcessProjector } from "./project/process/process-projector.js";
 export type { Heartbeat, ProcessState } from "./project/process/process-topics.js";
+export type { ProjectorSource } from "./project/projection.js";
 export {
   type RebuildHandle,
   type RebuildOptions,
+  type RebuildProgress,
   type RebuildResult,
   rebuildView,
 } from "./project/rebuild.js";
-export { type RedriveOptions, type RedriveResult, redrive } from "./project/redrive.js";
+export {
+  type DocumentDifference,
+  type RedriveOptions,
+  type RedriveResult,
+  redrive,
+} from "./project/redrive.js";
 export { type Copied, type CopyOptions, replay } from "./project/replay.js";
 export {
   type RetentionOptions,
+  type RetentionRun,
   type RetentionStats,
   retainNow,
   startRetention,
@@ -101,10 +177,15 @@ export type { SnapshotEntry } from "./project/snapshot.js";
 export { history, type KeyHistoryOptions, stateAt } from "./project/time-travel.js";
 export type { Position } from "./project/topic-position.js";
 export type { Transaction, TransactionView } from "./project/transaction.js";
-export { startTransactionalProjector, type TransactionalOptions } from "./project/transactional.js";
+export {
+  startTransactionalProjector,
+  type TransactionalOptions,
+  type TransactionalStats,
+} from "./project/transactional.js";
 export type { TransactionContext } from "./project/transactional-context.js";
-export { type VerifiedGroup, verifyGroup } from "./project/verify.js";
+export { type Hole, type VerifiedGroup, type VerifiedPartition, verifyGroup } from "./project/verify.js";
 export type { FindOptions, View, ViewPage, ViewRecord } from "./project/view.js";
+export type { ViewDifference } from "./project/view-comparison.js";
 export type { ViewSource } from "./project/view-definitions.js";
 export type { ViewConditions, ViewField } from "./project/view-fields.js";
 export { type RemovedView, type RemoveViewOptions, removeView } from "./project/view-removal.js";

@@ -14,8 +14,13 @@ import type {
 import { freeEndedSockets } from "./stores/mongo/ended-sockets.js";
 import type { MongoEventStore } from "./stores/mongo/index.js";
 
-export type { ChangefeedOptions, ChangefeedStats } from "./project/changefeed/changefeed-options.js";
+export type {
+  ChangefeedOptions,
+  ChangefeedStats,
+  FeedDatabase,
+} from "./project/changefeed/changefeed-options.js";
 export type { CollectionChange } from "./project/changefeed/collection-change.js";
+export type { ReconciliationCounts } from "./project/changefeed/reconciliation.js";
 export * from "./stores/mongo/index.js";
 
 /**

@@ -15,6 +15,7 @@ import { partitionPositions } from "./cursors.js";
 import { countUnsettled, type RemovedGroup, refuseFeeder } from "./group-removal.js";
 import { type RemovedTopic, type RemoveTopicOptions, removeTopic } from "./topic-removal.js";
 
+/** How far a group is behind in one partition. */
 export interface PartitionLag {
   readonly partition: number;
   readonly floor: number;
@@ -30,6 +31,7 @@ export interface PartitionLag {
   readonly damage?: string;
 }
 
+/** How far a group is behind on a topic, and who its members are. */
 export interface GroupLag extends GroupRef {
   /** Who paused it, and when. */
   readonly paused?: { readonly by: string; readonly sinceMs: number };
@@ -41,6 +43,7 @@ export interface GroupLag extends GroupRef {
   readonly partitions: readonly PartitionLag[];
 }
 
+/** What holds a partition of a group up. */
 export interface BlockedPartition extends Blocked {
   readonly partition: number;
 }
@@ -54,6 +57,7 @@ export interface HeldKeyReport {
   readonly ageSeconds: number;
 }
 
+/** Why a group stands where it stands. */
 export interface WhyReport extends GroupLag {
   readonly blocked: readonly BlockedPartition[];
   /** The deepest first. */
@@ -62,6 +66,7 @@ export interface WhyReport extends GroupLag {
   readonly sentence: string;
 }
 
+/** What those who run a bus ask and do: where groups stand and why, pauses, moves, removals. */
 export class Admin {
   readonly #core: BusCore;
 

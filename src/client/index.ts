@@ -36,3 +36,5 @@ export type { ClientOptions, ClientSubscribeOptions, ClientTrouble } from "./cli
 export type { Status } from "./connection.js";
 export type { ClientContext, ClientHandler } from "./deliveries.js";
 export type { Published } from "./requests.js";
+export type { SocketLike, SocketMaker } from "./socket.js";
+export type { StatusListener } from "./status-listeners.js";

@@ -15,6 +15,7 @@ export interface SocketLike {
   onerror: ((event: unknown) => void) | null;
 }
 
+/** Opens a WebSocket. */
 export type SocketMaker = (url: string) => SocketLike;
 
 export const OPEN = 1;

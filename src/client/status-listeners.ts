@@ -3,6 +3,7 @@ import { BusError, describeThrown } from "../model/errors.js";
 import type { ClientTrouble } from "./client-options.js";
 import type { Status } from "./connection.js";
 
+/** Is told how the line is, and of the error that ended it. */
 export type StatusListener = (status: Status, error?: BusError) => void;
 
 export class StatusListeners {

@@ -11,6 +11,7 @@ import { BusError } from "../model/errors.js";
 import { baseTopic, matchesTopic } from "../model/topic.js";
 import { MAX_NAME_CHARS } from "./limits.js";
 
+/** What a rule is about; `ops` stands for all that operators do. */
 export type Verb = "publish" | "subscribe" | "read" | "group" | "ops";
 
 /** What a token may do, or may not: a denial wins, and what nothing allows is denied. */

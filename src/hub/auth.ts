@@ -6,6 +6,7 @@ import type { JWK } from "jose";
 import type { Acl } from "./acl.js";
 import { HubError } from "./problem.js";
 
+/** A secret that JWTs are signed with. */
 export type Secret = string | Uint8Array;
 
 /** How a hub checks JWTs: by a secret, by public keys, or by keys fetched from an address. */

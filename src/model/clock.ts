@@ -4,6 +4,7 @@
  */
 import { IdSource } from "./ids.js";
 
+/** Cancels a timer; once it has fired, or twice, it does nothing. */
 export type CancelTimer = () => void;
 
 /** Where a bus has its time, its timers, its chances and its ids from. Tests hand in a ManualClock. */

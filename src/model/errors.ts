@@ -46,6 +46,7 @@ const RETRYABLE: ReadonlySet<ErrorCode> = new Set([
   "RATE_LIMITED",
 ]);
 
+/** What an error is given besides its code and its message. */
 export interface BusErrorOptions {
   readonly cause?: unknown;
   /** Overrides what the code implies. */

@@ -8,7 +8,10 @@ import { BusError } from "./errors.js";
 import { copyJson } from "./json-copy.js";
 import type { Limits } from "./limits.js";
 
+/** What JSON can say. */
 export type JsonValue = null | boolean | number | string | readonly JsonValue[] | JsonObject;
+
+/** An object of JSON. */
 export interface JsonObject {
   readonly [name: string]: JsonValue;
 }
@@ -16,6 +19,7 @@ export interface JsonObject {
 /** A Buffer, as far as it is needed: browsers, to whose compilers that type is unknown, are shown these declarations, too. */
 type SlicedBytes = Uint8Array & { toString(encoding?: "utf8", from?: number, to?: number): string };
 
+/** A payload as a store keeps it: made of a value, a text or bytes, and asked for as any of them. */
 export class JsonBody {
   #text: string | undefined;
   #value: unknown;

@@ -58,6 +58,7 @@ export interface PayloadSchema<Read, T = Read> {
   readonly "~standard"?: { readonly types?: { readonly input: T } | undefined };
 }
 
+/** What a validator finds wrong with a payload, and where. */
 export interface SchemaIssue {
   readonly path: readonly PropertyKey[];
   readonly message: string;

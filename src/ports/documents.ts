@@ -8,6 +8,7 @@
 import type { JsonObject } from "../model/json.js";
 import type { CursorWrite } from "./groups.js";
 
+/** A document of a view, with its version. */
 export interface ViewDocument {
   readonly key: string;
   readonly version: number;
@@ -16,6 +17,7 @@ export interface ViewDocument {
   readonly fields: JsonObject;
 }
 
+/** An index of a view. */
 export interface ViewIndex {
   /** Field paths with direction, in order: `{ host: 1, name: 1 }`; a dot enters a nested object. */
   readonly keys: Readonly<Record<string, 1 | -1>>;
@@ -40,11 +42,13 @@ export type DocumentWrite =
   /** Adds to top-level fields, whose names are data; absent documents, and fields that are no number, start at 0. */
   | (WriteBase & { readonly op: "increment"; readonly by: Readonly<Record<string, number>> });
 
+/** How many writes counted, and how many came too late. */
 export interface WriteResult {
   readonly applied: number;
   readonly stale: number;
 }
 
+/** What a field is compared with. */
 export type FieldValue = string | number | boolean | null;
 
 /**
@@ -63,6 +67,7 @@ export interface FieldCondition {
   readonly exists?: boolean;
 }
 
+/** Which documents of a view are wanted, in which order. */
 export interface DocumentQuery {
   /** By field path (a dot enters an object, never an array); a bare value means `eq`. `_key` is the document's key. */
   readonly where?: Readonly<Record<string, FieldValue | FieldCondition>>;
@@ -76,6 +81,7 @@ export interface DocumentQuery {
   readonly after?: string;
 }
 
+/** Some documents of a query, and where to go on. */
 export interface DocumentPage {
   readonly documents: readonly ViewDocument[];
   /** Where to go on, or null at the end. Opaque. Documents that keep their place are neither shown twice nor missed. */
@@ -93,6 +99,7 @@ export interface Unit {
   readonly within?: (native: unknown) => Promise<Unit["writes"]>;
 }
 
+/** A view as it is listed. */
 export interface ViewInfo {
   readonly view: string;
   readonly documents: number;

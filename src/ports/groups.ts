@@ -11,6 +11,7 @@ import type { Seq } from "../model/event.js";
 /** Grows by one with each grant of a partition to an owner. 0: never granted. */
 export type Epoch = number;
 
+/** A group on a topic. */
 export interface GroupRef {
   readonly topic: string;
   readonly group: string;
@@ -21,6 +22,7 @@ export function groupKey(ref: GroupRef): string {
   return `${ref.topic}\n${ref.group}`;
 }
 
+/** A group in one partition. */
 export interface GroupPartition extends GroupRef {
   readonly partition: number;
 }
@@ -89,6 +91,7 @@ export interface CursorWrite {
   readonly expectedFloor?: Seq;
 }
 
+/** Where a group stands that has not begun: before the first event. */
 export const START_CURSOR: Cursor = { floor: 0, settled: [], attempts: [], mark: 0, unclean: 0 };
 
 /** One bus instance, alive as long as it beats. */
@@ -101,6 +104,7 @@ export interface Session {
   readonly processStart: string;
 }
 
+/** A lease that was granted, and where to go on. */
 export interface Claim {
   readonly epoch: Epoch;
   readonly cursor: Cursor;
@@ -108,6 +112,7 @@ export interface Claim {
   readonly clean: boolean;
 }
 
+/** A partition of a group: who has it, and where the group stands there. */
 export interface Lease {
   readonly partition: number;
   readonly epoch: Epoch;
@@ -118,6 +123,7 @@ export interface Lease {
   readonly cursor: Cursor;
 }
 
+/** Members, leases and cursors of a group. */
 export interface GroupState extends GroupRef {
   /** Members with a living session that joined this group, sorted. */
   readonly members: readonly string[];
@@ -132,11 +138,13 @@ export interface GroupChanges {
   readonly groups: readonly GroupRef[];
 }
 
+/** What the time is. */
 export interface Timed {
   /** The caller's clock. A driver with a clock of its own (a server's) uses that instead. */
   readonly nowMs: number;
 }
 
+/** Sessions of members, leases with epochs, and cursors, which only the holder of the newest epoch may move (P7). */
 export interface Groups {
   /** Begins a session that lasts `ttlMs` unless renewed. */
   open(session: Session, o: Timed & { ttlMs: number }): Promise<void>;

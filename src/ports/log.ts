@@ -8,6 +8,7 @@ import type { BusError } from "../model/errors.js";
 import type { EventDraft, Seq, StoredEvent } from "../model/event.js";
 import type { Fence } from "./groups.js";
 
+/** What became of the drafts of an append. */
 export interface AppendResult {
   /**
    * For each draft, in order, the event as it stands in the log: the new one, or the first one under that id. Shorter
@@ -19,6 +20,7 @@ export interface AppendResult {
   readonly error?: BusError;
 }
 
+/** From where, and how much. */
 export interface ReadOptions {
   /** Events with seq greater than this. */
   readonly after: Seq;
@@ -27,6 +29,7 @@ export interface ReadOptions {
   readonly maxBytes?: number;
 }
 
+/** Some events of a partition, and how far they reach. */
 export interface Page {
   /** In seq order. */
   readonly events: readonly StoredEvent[];
@@ -37,6 +40,7 @@ export interface Page {
   readonly through: Seq;
 }
 
+/** Where a partition begins and ends, and how much is in it. */
 export interface PartitionHead {
   readonly partition: number;
   /** Newest committed seq; 0 if none ever was. Trimming does not lower it. */
@@ -48,6 +52,7 @@ export interface PartitionHead {
   readonly bytes: number;
 }
 
+/** Which events of a key are wanted. */
 export interface HistoryOptions {
   readonly after?: Seq;
   /** Only events whose seq is at most this. */
@@ -57,6 +62,7 @@ export interface HistoryOptions {
   readonly newestFirst?: boolean;
 }
 
+/** Events by partition and seq, by id, and by key. */
 export interface Log {
   /**
    * Adds drafts in their order at the end of one partition, all or a prefix, durably before it returns (P1). The

@@ -26,6 +26,7 @@ export interface OutboxEntry {
   readonly sid?: string;
 }
 
+/** An entry that whoever claimed it is to publish. */
 export interface OutboxClaim extends OutboxEntry {
   /** Settles this claim and no other (P6). */
   readonly token: string;
@@ -35,6 +36,7 @@ export interface OutboxClaim extends OutboxEntry {
   readonly error?: string;
 }
 
+/** How many entries stand where. */
 export interface OutboxStats {
   readonly pending: number;
   readonly claimed: number;
@@ -44,8 +46,10 @@ export interface OutboxStats {
   readonly oldestMs: number | null;
 }
 
+/** Waiting, in the hands of a drainer, published, or given up. */
 export type OutboxStatus = "pending" | "claimed" | "sent" | "dead";
 
+/** An entry as it is listed. */
 export interface OutboxRow extends OutboxEntry {
   readonly status: OutboxStatus;
   readonly failures: number;
@@ -53,6 +57,7 @@ export interface OutboxRow extends OutboxEntry {
   readonly addedMs: number;
 }
 
+/** Who claims entries, and for how long. */
 export interface ClaimOptions {
   readonly owner: string;
   readonly leaseMs: number;
@@ -60,6 +65,7 @@ export interface ClaimOptions {
   readonly nowMs: number;
 }
 
+/** Why an entry could not be published, and when it may be tried again. */
 export interface OutboxFailure {
   /** One line of 500 characters is kept. */
   readonly error: string;
@@ -72,6 +78,7 @@ export interface OutboxFailure {
   readonly counts?: boolean;
 }
 
+/** Events of business transactions on their way to the log, claimed by token (P6, P10). */
 export interface OutboxStore {
   /**
    * Adds an entry; the same id again is harmless, with another topic, key or payload it is an ID_CONFLICT. What

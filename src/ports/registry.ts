@@ -3,6 +3,7 @@ import type { Seq } from "../model/event.js";
 import type { JsonValue } from "../model/json.js";
 import type { TopicConfig } from "../model/topic.js";
 
+/** A version of a topic's schema. */
 export interface SchemaEntry {
   readonly topic: string;
   readonly version: number;
@@ -12,12 +13,14 @@ export interface SchemaEntry {
   readonly createdMs: number;
 }
 
+/** A named value that is written only by whoever knows its revision. */
 export interface Token {
   readonly value: JsonValue;
   /** Grows by one with each write; 0 stands for "absent". */
   readonly revision: number;
 }
 
+/** Who did what to what, and when. */
 export interface AuditEntry {
   /** Assigned by the store, growing. */
   readonly number: number;
@@ -28,6 +31,7 @@ export interface AuditEntry {
   readonly details?: JsonValue;
 }
 
+/** Topics, schemas, tokens and the audit; what can be raced for is compare-and-set. */
 export interface Registry {
   /**
    * Creates the topic, or puts this in place of what may change (all but `partitions`: TOPIC_CONFLICT). Of two that

@@ -64,6 +64,7 @@ export const CHANGELOG_OPTIONS = namesOf<ChangelogOptions>({
   keepTombstonesMs: true,
 });
 
+/** What a changelog projector has done: events taken in, writes that counted and that came too late. */
 export interface ChangelogStats {
   readonly [name: string]: number;
   readonly events: number;

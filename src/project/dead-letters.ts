@@ -16,6 +16,7 @@ import { letterAt, lettersBehind, lettersUnder, newestLetters, outcomesView } fr
 import { LetterTally } from "./letter-tally.js";
 import { checkFunctions } from "./option-checks.js";
 
+/** Waiting for somebody, published again, or discarded for good. */
 export type LetterStatus = "open" | "redriven" | "discarded";
 
 /** A dead letter with its place, its status and the class of its error. */
@@ -59,7 +60,11 @@ export interface LetterSummary {
   readonly byKey: Readonly<Record<string, number>>;
 }
 
-type DiscardOptions = Omit<LetterQuery, "newestFirst"> & { readonly reason: string; readonly actor?: string };
+/** Which letters are discarded, and why. */
+export type DiscardOptions = Omit<LetterQuery, "newestFirst"> & {
+  readonly reason: string;
+  readonly actor?: string;
+};
 
 const CHOICE = { group: true, key: true, errorClass: true, ids: true, filter: true, status: true } as const;
 const QUERY_OPTIONS = namesOf<LetterQuery>({ ...CHOICE, newestFirst: true });

@@ -27,6 +27,7 @@ export interface MoveGroupOptions {
   readonly actor?: string;
 }
 
+/** What moving a group means in one partition. */
 export interface MovedPartition {
   readonly partition: number;
   readonly from: Seq;

@@ -45,6 +45,7 @@ const OPTIONS = namesOf<OutboxDrainerOptions>({
   keepSentMs: true,
 });
 
+/** What a drainer has done with the entries of an outbox. */
 export interface OutboxDrainerStats {
   readonly [name: string]: number;
   readonly sent: number;

@@ -23,6 +23,7 @@ import { checkViewName, toRecord, type ViewRecord } from "./view.js";
 import { type ViewSource, viewSource } from "./view-definitions.js";
 import { checkKey } from "./view-query.js";
 
+/** Which documents of a view as it was. */
 export interface PastFindOptions<D> {
   /** Default 50, at most 1,000. */
   readonly limit?: number;
@@ -33,6 +34,7 @@ export interface PastFindOptions<D> {
 
 const FIND_OPTIONS = namesOf<PastFindOptions<unknown>>({ limit: true, after: true, filter: true });
 
+/** Some documents of a view as it was, and where to go on. */
 export interface PastPage<D> {
   readonly items: readonly ViewRecord<D>[];
   readonly next: string | null;

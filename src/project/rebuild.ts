@@ -70,6 +70,7 @@ export interface RebuildResult extends Comparison {
   })[];
 }
 
+/** How far a rebuild is. */
 export interface RebuildProgress {
   readonly [name: string]: unknown;
   readonly phase: "building" | "comparing" | "done";

@@ -56,6 +56,7 @@ export interface RedriveOptions extends Omit<LetterQuery, "status" | "newestFirs
   readonly onProgress?: (progress: { readonly redriven: number; readonly passedOver: number }) => void;
 }
 
+/** A document that a redrive would change, as it is and as it would be. */
 export interface DocumentDifference {
   readonly view: string;
   readonly key: string;

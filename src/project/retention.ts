@@ -37,6 +37,7 @@ export interface UnreadEvents {
   readonly through: Seq;
 }
 
+/** Which topics, and what is spared. */
 export interface RetentionRun {
   readonly topic?: TopicRef;
   /** Default: every topic with a retention. */

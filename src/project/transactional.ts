@@ -52,6 +52,7 @@ export const TRANSACTIONAL_OPTIONS = namesOf<TransactionalOptions>({
   handler: true,
 });
 
+/** What a transactional projector has done: events taken in, commits, commits that were tried again. */
 export interface TransactionalStats {
   readonly [name: string]: number;
   readonly events: number;

@@ -13,12 +13,14 @@ import { type Stretch, scanPages } from "./log-scan.js";
 import { checkName } from "./option-checks.js";
 import { knownTopic } from "./time-travel.js";
 
+/** Seqs of which nobody can say what became of them. */
 export interface Hole {
   readonly from: Seq;
   readonly to: Seq;
   readonly why: string;
 }
 
+/** What became of the events of a partition up to the floor of a group. */
 export interface VerifiedPartition {
   readonly partition: number;
   readonly floor: Seq;

@@ -3,6 +3,7 @@ import { BusError } from "../model/errors.js";
 import { canonicalText, type JsonObject } from "../model/json.js";
 import type { Documents, ViewDocument } from "../ports/documents.js";
 
+/** A document in which two builds of a view differ. */
 export interface ViewDifference {
   readonly key: string;
   readonly before: JsonObject | null;

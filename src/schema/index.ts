@@ -23,10 +23,11 @@ export type { Place } from "./lint/project.js";
 export { githubAnnotations, reportText as lintReportText } from "./lint/report-text.js";
 export { type HubReader, hubTarget, storeTarget } from "./lint/targets.js";
 export { toJsonSchema } from "./normalize.js";
+export type { CheckedPayload, PayloadCheck } from "./payload-check.js";
 export type { TopicSchema } from "./registration.js";
 export { SchemaRegistry } from "./registry.js";
 export { type OpenSchemasOptions, openSchemas, type SchemaHost } from "./schema-following.js";
-export type { JsonSchema, SchemaInput } from "./schema-input.js";
+export type { JsonSchema, JsonSchemaObject, SchemaInput } from "./schema-input.js";
 export {
   type ReaderStatus,
   type SchemaStatusOptions,

@@ -21,10 +21,12 @@ import { ANY, type Node } from "./tree.js";
 import { issueViolations, type Parse, parserOf, type Violation } from "./validator.js";
 import { changesValue, hasRivals } from "./zod-view.js";
 
+/** A payload that fits, as it is stored and as it is read; or what is wrong with it. */
 export type CheckedPayload =
   | { readonly fits: true; readonly stored: unknown; readonly value: unknown }
   | { readonly fits: false; readonly violations: readonly Violation[] };
 
+/** Holds a payload against a schema. */
 export type PayloadCheck = (payload: unknown) => CheckedPayload;
 
 /** `tree`, `parse`: the schema's, if they are at hand. Everything that can be made once is made here. */

@@ -2,6 +2,7 @@
 import type { z } from "zod";
 import { BusError } from "../model/errors.js";
 
+/** A JSON Schema that is an object of keywords. */
 export interface JsonSchemaObject {
   readonly [keyword: string]: unknown;
 }

@@ -5,6 +5,7 @@
  */
 import type { Signal, Store } from "../ports/store.js";
 
+/** A part of a store. */
 export type StorePart = "log" | "groups" | "documents" | "outbox" | "registry";
 
 /** What faults are dealt out by. `read` and `state` change nothing; the others may. */
@@ -38,6 +39,7 @@ export type StoreCall = {
   [P in StorePart]: { [M in MethodOf<P>]: CallOf<P, M> }[MethodOf<P>];
 }[StorePart];
 
+/** A call's name: part and method. */
 export type CallName = StoreCall["name"];
 
 const KINDS: { readonly [P in StorePart]: { readonly [M in MethodOf<P>]: CallKind } } = {

@@ -19,6 +19,7 @@ import {
 import { exactText } from "./extended-json.js";
 import type { PublishedStates } from "./published-states.js";
 
+/** What the scan of a collection found: documents looked at, and those that were published. */
 export interface ReconciliationCounts {
   scanned: number;
   added: number;

@@ -1,3 +1,4 @@
+export type { SqlValue } from "./sqlite.js";
 export { type SqliteHandle, SqliteOutbox } from "./sqlite-outbox.js";
 export {
   type CheckReport,

@@ -14,6 +14,7 @@
 import { pathToFileURL } from "node:url";
 import Database from "libsql";
 
+/** What a column of SQLite holds. */
 export type SqlValue = number | string | Uint8Array | null;
 export type Row = readonly SqlValue[];
 

@@ -1,3 +1,4 @@
+export type { CallKind, CallName, StoreCall, StorePart } from "../store-calls.js";
 export {
   combinedFaults,
   type Fault,

@@ -15,6 +15,7 @@ export const TOTALS = "totals";
 /** Names of what a handler may do with an event. */
 export type Mood = "ok" | "brief" | "slow" | "throw" | "fatal" | "hang" | "extend" | "kill";
 
+/** A group of a simulated run. */
 export interface GroupPlan {
   readonly name: string;
   readonly work: "single" | "batch";
@@ -35,6 +36,7 @@ export interface GroupPlan {
   readonly poison: number;
 }
 
+/** What befalls the members of a simulated run, and how often. */
 export interface ChaosPlan {
   /** Mean time between two blows. */
   readonly everyMs: number;
