@@ -1,4 +1,4 @@
-/** Links between the documents lead somewhere. */
+/** Links between the documents lead somewhere, in the repository and in the package. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -10,7 +10,17 @@ const documents = [
   ...readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(".md"))
     .map((name) => join("docs", name)),
+  "bench/README.md",
+  "ops/README.md",
 ];
+const { files } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { files: string[] };
+
+/** As npm decides: what `files` names, README.md and LICENSE. */
+function isPacked(name: string): boolean {
+  const isIn = (path: string): boolean => name === path || name.startsWith(`${path}/`);
+  const left = files.flatMap((path) => (path.startsWith("!") ? [path.slice(1)] : []));
+  return ["README.md", "LICENSE", ...files].some(isIn) && !left.some(isIn);
+}
 
 /** Targets in this repository, without their anchors. */
 function targets(text: string): string[] {
@@ -68,12 +78,22 @@ describe("the documents", () => {
     expect(documents.flatMap(headingLinks).length).toBeGreaterThan(20);
   });
 
-  it("go with the package, as far as README.md leads to them", () => {
-    const { files } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { files: string[] };
-    const packed = ["LICENSE", ...files];
-    const left = targets(readFileSync(join(root, "README.md"), "utf8")).filter(
-      (target) => !packed.some((name) => target === name || target.startsWith(`${name}/`)),
+  it.each(documents)("%s names only files that are there", (name) => {
+    const text = readFileSync(join(root, name), "utf8");
+    const named = [...text.matchAll(/`((?:src|test|scripts|examples|bench)\/[\w./-]+)`/g)].map(
+      ([, path = ""]) => path,
     );
-    expect(new Set(left)).toEqual(new Set(["examples", "bench/README.md", "CONTRIBUTING.md"]));
+    expect(named.filter((path) => !existsSync(join(root, path)))).toEqual([]);
+  });
+
+  it("all go with the package", () => {
+    expect(documents.filter((name) => !isPacked(name))).toEqual([]);
+  });
+
+  it.each(documents)("%s links only to what goes with the package", (name) => {
+    const linked = targets(readFileSync(join(root, name), "utf8")).map((target) =>
+      join(dirname(name), target),
+    );
+    expect(linked.filter((path) => !isPacked(path.replace(/\/$/, "")))).toEqual([]);
   });
 });
