@@ -1,9 +1,19 @@
 /** What callers of an outbox hand in, checked and completed: for those who use its verbs by hand, as much as for drainers. */
 import { BusError, inBrief } from "../model/errors.js";
+import { checkOptionNames, namesOf } from "../model/known-options.js";
 import { DEFAULT_LIMITS } from "../model/limits.js";
 import type { ClaimOptions, OutboxEntry, OutboxFailure } from "./outbox.js";
 
 const LEASE_MS = 30_000;
+const ADD_OPTIONS: readonly string[] = ["nowMs"];
+const CLAIM_OPTIONS = namesOf<ClaimOptions>({ owner: true, leaseMs: true, nowMs: true });
+const FAILURE_OPTIONS = namesOf<OutboxFailure>({
+  error: true,
+  retryAfterMs: true,
+  nowMs: true,
+  dead: true,
+  counts: true,
+});
 
 /**
  * Refuses what is no entry at all, so that the caller's transaction fails with it. Whether the bus will take it (a name, a
@@ -26,18 +36,25 @@ export function checkEntry(entry: OutboxEntry): void {
     throw new BusError("INVALID_OPTION", "the key of an outbox entry must be a string");
 }
 
+/** With a misspelt `session`, an entry would be there although the caller's transaction never is. `more`: what a driver takes besides. */
+export function checkAddOptions(o: object, more: readonly string[] = []): void {
+  checkOptionNames("add of an outbox", o, [...ADD_OPTIONS, ...more]);
+}
+
 export function claimOptions(count: number, given: Partial<ClaimOptions> | undefined): ClaimOptions {
   if (!Number.isSafeInteger(count) || count < 1)
     throw new BusError(
       "INVALID_OPTION",
       "claimBatch takes how many entries to claim: a whole number above 0",
     );
+  checkOptionNames("claimBatch", given ?? {}, CLAIM_OPTIONS);
   const { owner = `process ${process.pid}`, leaseMs = LEASE_MS, nowMs = Date.now() } = given ?? {};
   return { owner, leaseMs, nowMs };
 }
 
 /** What went wrong, in words or in full; without a wait it may be tried again at once. */
 export function failureOf(given: string | OutboxFailure): Required<OutboxFailure> {
+  if (typeof given !== "string") checkOptionNames("markError", given, FAILURE_OPTIONS);
   const {
     error,
     retryAfterMs = 0,

@@ -82,7 +82,7 @@ export interface OutboxFailure {
 export interface OutboxStore {
   /**
    * Adds an entry; the same id again is harmless, with another topic, key or payload it is an ID_CONFLICT. What
-   * is no entry (no id, no payload) is refused at once.
+   * is no entry (no id, no payload), or names an option that the driver does not know, is refused at once.
    */
   add(entry: OutboxEntry, o?: { nowMs?: number }): Promise<void>;
   /** Up to `count` entries in order of addition, held for `leaseMs` (30,000 unless told). */

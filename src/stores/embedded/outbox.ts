@@ -10,7 +10,7 @@ import type {
   OutboxStatus,
   OutboxStore,
 } from "../../ports/outbox.js";
-import { checkEntry, claimOptions, failureOf } from "../../ports/outbox-arguments.js";
+import { checkAddOptions, checkEntry, claimOptions, failureOf } from "../../ports/outbox-arguments.js";
 import type { Access } from "./access.js";
 import { jsonCopy } from "./json-copy.js";
 import { OutboxTable } from "./outbox-table.js";
@@ -25,6 +25,7 @@ export class EmbeddedOutbox implements OutboxStore {
 
   async add(entry: OutboxEntry, o: { nowMs?: number } = {}): Promise<void> {
     checkEntry(entry);
+    checkAddOptions(o);
     const added = await this.#access.call("outboxAdd", {
       entry: jsonCopy(entry),
       nowMs: o.nowMs ?? Date.now(),
@@ -47,7 +48,7 @@ export class EmbeddedOutbox implements OutboxStore {
     return this.#access.call("outboxSent", { id, token, nowMs: o.nowMs ?? Date.now() });
   }
 
-  markError(id: string, token: string, o: string | OutboxFailure): Promise<boolean> {
+  async markError(id: string, token: string, o: string | OutboxFailure): Promise<boolean> {
     return this.#access.call("outboxError", { id, token, ...failureOf(o) });
   }
 

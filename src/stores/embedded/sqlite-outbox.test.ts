@@ -101,6 +101,12 @@ describe.each(await openers())("SqliteOutbox on a handle of %s", (_, open) => {
     expect(() => void outbox.add(entry("b", { payload: () => 1 }))).toThrow("no JSON form");
   });
 
+  it("P10: an option that it does not know is refused at once, such as the session of another outbox", () => {
+    expect(() => void outbox.add(entry("a"), { session: undefined } as object)).toThrow(
+      'knows no option "session"; it takes nowMs',
+    );
+  });
+
   it("is counted and listed by its indexes: the caller's event loop waits, however many entries are kept", async () => {
     const asked: string[] = [];
     const noting: SqliteHandle = {

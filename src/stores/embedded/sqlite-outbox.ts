@@ -14,7 +14,7 @@ import type {
   OutboxStatus,
   OutboxStore,
 } from "../../ports/outbox.js";
-import { checkEntry, claimOptions, failureOf } from "../../ports/outbox-arguments.js";
+import { checkAddOptions, checkEntry, claimOptions, failureOf } from "../../ports/outbox-arguments.js";
 import { OUTBOX_TABLE, OutboxTable } from "./outbox-table.js";
 import type { Row, SqlValue } from "./sqlite.js";
 
@@ -69,6 +69,7 @@ export class SqliteOutbox implements OutboxStore {
    */
   add(entry: OutboxEntry, o: { nowMs?: number } = {}): Promise<void> {
     checkEntry(entry);
+    checkAddOptions(o);
     this.#table.add(entry, o.nowMs ?? Date.now());
     this.#wake();
     return Promise.resolve();

@@ -16,7 +16,14 @@ import type {
   OutboxStatus,
   OutboxStore,
 } from "../../ports/outbox.js";
-import { checkEntry, claimOptions, failureOf, retryAtMs, SET_BACK_MS } from "../../ports/outbox-arguments.js";
+import {
+  checkAddOptions,
+  checkEntry,
+  claimOptions,
+  failureOf,
+  retryAtMs,
+  SET_BACK_MS,
+} from "../../ports/outbox-arguments.js";
 import type { Lifetime } from "./lifetime.js";
 
 interface Row {
@@ -51,6 +58,7 @@ export class MemoryOutbox implements OutboxStore {
   async add(entry: OutboxEntry, o: { nowMs?: number } = {}): Promise<void> {
     this.#lifetime.check();
     checkEntry(entry);
+    checkAddOptions(o);
     const copy = copyOf(entry);
     const known = this.#unsent.get(entry.id) ?? this.#sent.get(entry.id);
     if (known !== undefined) {

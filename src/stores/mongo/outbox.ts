@@ -7,6 +7,7 @@
 import type { ClientSession, Collection, Db, Document, Filter } from "mongodb";
 import { v7 } from "uuid";
 import { BusError } from "../../model/errors.js";
+import { checkOptionNames, namesOf } from "../../model/known-options.js";
 import type {
   ClaimOptions,
   OutboxClaim,
@@ -17,7 +18,7 @@ import type {
   OutboxStatus,
   OutboxStore,
 } from "../../ports/outbox.js";
-import { checkEntry, claimOptions, failureOf } from "../../ports/outbox-arguments.js";
+import { checkAddOptions, checkEntry, claimOptions, failureOf } from "../../ports/outbox-arguments.js";
 import { bsonText } from "./bson-json.js";
 import { ensureOutboxIndexes, type OutboxDocument } from "./collections.js";
 import { freeEndedSockets } from "./ended-sockets.js";
@@ -40,6 +41,8 @@ export interface MongoOutboxOptions {
   /** Default "outbox". */
   readonly collection?: string;
 }
+
+const OPTIONS = namesOf<MongoOutboxOptions>({ collection: true });
 
 /**
  * An outbox in a collection of the caller's database.
@@ -64,6 +67,7 @@ export class MongoOutbox implements OutboxStore {
   #prepared: Promise<void> | undefined;
 
   constructor(db: Db, options: MongoOutboxOptions = {}, gate = new Gate()) {
+    checkOptionNames("MongoOutbox", options, OPTIONS);
     this.#rows = db.collection(options.collection ?? "outbox", {
       readPreference: "primary",
       readConcern: { level: "majority" },
@@ -95,6 +99,7 @@ export class MongoOutbox implements OutboxStore {
   add(entry: OutboxEntry, o: { nowMs?: number; session?: ClientSession } = {}): Promise<void> {
     return this.#gate.writeWithin(o.session, async () => {
       checkEntry(entry);
+      checkAddOptions(o, ["session"]);
       const fields = entryFields(entry);
       const literals = Object.entries(fields).map(([name, value]) => [name, { $literal: value }]);
       const row = {
@@ -135,7 +140,7 @@ export class MongoOutbox implements OutboxStore {
     });
   }
 
-  markError(id: string, token: string, given: string | OutboxFailure): Promise<boolean> {
+  async markError(id: string, token: string, given: string | OutboxFailure): Promise<boolean> {
     const { dead: isDead, counts, error, retryAfterMs } = failureOf(given);
     const status = isDead ? "dead" : "pending";
     const dueMs = retryAfterMs > 0 ? inMs(retryAfterMs) : 0;

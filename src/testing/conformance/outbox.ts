@@ -61,6 +61,21 @@ function describeAdding(harness: Harness): void {
     expect(await outbox.stats()).toMatchObject({ pending: 0 });
   });
 
+  it("refuses an option that it does not know, and does nothing", async () => {
+    const { outbox } = harness.store;
+    const misspelt = { nowMS: T0 } as object;
+    await failsWith("INVALID_OPTION", outbox.add(entry({ id: "a" }), misspelt));
+    expect(await outbox.stats()).toMatchObject({ pending: 0 });
+    await outbox.add(entry({ id: "a" }), { nowMs: T0 });
+    await failsWith("INVALID_OPTION", outbox.claimBatch(1, misspelt));
+    const [a] = await outbox.claimBatch(1);
+    await failsWith(
+      "INVALID_OPTION",
+      outbox.markError("a", a?.token as string, { error: "no", ...misspelt }),
+    );
+    expect(await outbox.markSent("a", a?.token as string)).toBe(true);
+  });
+
   it("serves those who use its verbs by hand: times, owner and lease need not be said", async () => {
     const { outbox } = harness.store;
     for (const id of ["a", "b"]) await outbox.add(entry({ id }));

@@ -47,6 +47,22 @@ describe("adding in a transaction", () => {
     expect((await outbox.list({ status: "pending", limit: 9 })).map((row) => row.id)).toEqual(["kept"]);
   });
 
+  it("P10: nothing is added outside of the transaction because its name is misspelt: that ends it", async () => {
+    const orders = database.db.collection("misspelt");
+    for (const name of ["sesion", "Session"])
+      await expect(
+        database.client.withSession((session) =>
+          session.withTransaction(async () => {
+            await orders.insertOne({ n: 1 }, { session });
+            await outbox.add(entry("misspelt"), { [name]: session } as object);
+          }),
+        ),
+      ).rejects.toMatchObject({ code: "INVALID_OPTION", message: expect.stringContaining(`"${name}"`) });
+    expect(await orders.countDocuments()).toBe(0);
+    expect(await outbox.stats()).toMatchObject({ pending: 0 });
+    expect(() => new MongoOutbox(database.db, { colection: "o" } as object)).toThrow('no option "colection"');
+  });
+
   it("P10: entries of one transaction, and of transactions one after the other, keep their order", async () => {
     const clients = [database.client, new MongoClient(database.url)];
     const outboxes = clients.map((client) => new MongoOutbox(client.db(database.name)));
