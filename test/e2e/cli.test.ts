@@ -1,22 +1,14 @@
-/** The command line as programs and people use it: data on stdout, words on stderr, exit codes that mean something. */
-import { existsSync, statSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+/** The command line as programs and people use it: JSON, help, completion, a store without a hub, schemas, tokens and contexts. */
+import { statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { SignJWT } from "jose";
 import { describe, expect, it } from "vitest";
-import { run, shell, start } from "../support/cli.js";
+import { run, start } from "../support/cli.js";
 import { SECRET, sceneOfFile } from "../support/cli-scene.js";
 import { eventually } from "../support/eventually.js";
 import { newDatabaseAddress } from "../support/mongo/address.js";
 
-const { scene, cli } = sceneOfFile();
-const json = async (...args: string[]): Promise<unknown> => {
-  const { code, out, err } = await cli(...args, "--json");
-  expect({ code, err }).toEqual({ code: 0, err: "" });
-  return JSON.parse(out) as unknown;
-};
-const sh = (line: string) => shell(line, { env: scene().env, cwd: scene().folder, bin: scene().bin }).ended;
+const { scene, cli, json, sh } = sceneOfFile();
 
 describe("promethean --json", () => {
   it("gives every listing as one document", async () => {
@@ -57,152 +49,6 @@ describe("promethean --json", () => {
     const { code, out, err } = await cli("topics", "nope", "--json");
     expect({ code, out }).toEqual({ code: 3, out: "" });
     expect(JSON.parse(err)).toEqual({ error: { code: "NOT_FOUND", message: "there is no topic nope" } });
-  });
-});
-
-describe("promethean publish, subscribe, dlq", () => {
-  it("P3: publishes the same id once", async () => {
-    const args = ["publish", "cli.once", '{"n":1}', "--id", "one"];
-    expect(await json(...args)).toMatchObject({ seq: 1 });
-    expect(await json(...args)).toMatchObject({ seq: 1, duplicate: true });
-  });
-
-  it("publishes the lines of stdin, and names the one that is wrong", async () => {
-    const good = await run(["publish", "cli.lines", "-", "--key", "k"], {
-      env: scene().env,
-      input: '{"n":1}\n\n"two"\n',
-    });
-    expect(good).toMatchObject({ code: 0, out: "2 events published to cli.lines\n" });
-    const bad = await run(["publish", "cli.lines", "-"], { env: scene().env, input: "3\n4\n{oops\n5\n" });
-    expect(bad).toMatchObject({
-      code: 5,
-      out: "",
-      err: "promethean: line 3 is not JSON; 2 events published to cli.lines before it\n",
-    });
-    expect(await json("topics", "cli.lines")).toMatchObject({ events: 4 });
-  });
-
-  it("P8: a program that fails again and again leaves a dead letter, which is shown, redriven and settled", async () => {
-    await cli("publish", "cli.work", '{"n":13}', "--key", "k");
-    const failing = start(
-      [
-        "subscribe",
-        "cli.work",
-        "--group",
-        "g",
-        "--from",
-        "earliest",
-        "--max-attempts",
-        "1",
-        "--exec",
-        "echo broken >&2; exit 7",
-      ],
-      { env: scene().env },
-    );
-    await eventually(
-      async () => ((await json("dlq", "ls", "cli.work").catch(() => [])) as unknown[]).length === 1,
-      "a dead letter",
-    );
-    failing.child.kill("SIGINT");
-    expect((await failing.ended).code).toBe(130);
-    const [letter] = (await json("dlq", "ls", "cli.work")) as { id: string; error: { message: string } }[];
-    expect(letter?.error.message).toBe("broken (exit code 7)");
-    const shown = await cli("dlq", "show", "cli.work", letter?.id ?? "");
-    expect(shown.out).toContain('"n": 13');
-    expect((await cli("dlq", "redrive", "cli.work", "--yes")).out).toBe("1 letter redriven to cli.work.\n");
-    const again = await cli("subscribe", "cli.work", "--group", "g", "--limit", "1", "--exec", "cat");
-    expect(again.code).toBe(0);
-    expect(JSON.parse(again.out)).toMatchObject({ payload: { n: 13 }, headers: { "x-redrive-group": "g" } });
-    expect(await json("dlq", "ls", "cli.work")).toEqual([]);
-  });
-
-  it("tells a program about its event", async () => {
-    await cli("publish", "cli.env", "1", "--key", "k1");
-    const { out } = await cli(
-      "subscribe",
-      "cli.env",
-      "-g",
-      "g",
-      "--from",
-      "earliest",
-      "-n",
-      "1",
-      "-x",
-      'echo "$PROMETHEAN_EVENT_TOPIC $PROMETHEAN_EVENT_KEY $PROMETHEAN_EVENT_ATTEMPT"',
-    );
-    expect(out).toBe("cli.env k1 1\n");
-  });
-});
-
-describe("promethean tail", () => {
-  it("goes on after a hub that was away, and ends when its token is no longer good", async () => {
-    const answers = ["a place", 503, 200, 503, 200, 401];
-    const asked: unknown[] = [];
-    const hub = createServer((request, response) => {
-      asked.push(request.headers["last-event-id"]);
-      const status = answers.shift() ?? 500;
-      if (typeof status === "string") response.end(": t\nid: p\n\n");
-      else if (status === 200)
-        response.end(`id: c\ndata: {"topic":"t","partition":0,"seq":1,"ts":1,"payload":1}\n\n`);
-      else {
-        const code = status === 401 ? "UNAUTHENTICATED" : "CLOSED";
-        response.writeHead(status).end(JSON.stringify({ code, detail: "no" }));
-      }
-    });
-    await new Promise<void>((listening) => hub.listen(0, "127.0.0.1", listening));
-    const { port } = hub.address() as AddressInfo;
-    const ended = await cli("tail", "t", "--json", "--url", `http://127.0.0.1:${port}`);
-    expect(ended.code).toBe(4);
-    expect(ended.out.trim().split("\n")).toHaveLength(2);
-    expect(JSON.parse(ended.err)).toMatchObject({ error: { code: "UNAUTHENTICATED" } });
-    expect(asked).toEqual([undefined, "p", "p", "c", "c", "c"]);
-    hub.close();
-  });
-});
-
-describe("promethean export and import", () => {
-  it("P14: an export that was broken off is a failure", async () => {
-    const hub = createServer((request, response) => {
-      if (request.url?.startsWith("/topics")) response.end('{"events":2}');
-      else response.write('{"seq":1}\n', () => response.destroy());
-    });
-    await new Promise<void>((listening) => hub.listen(0, "127.0.0.1", listening));
-    const { port } = hub.address() as AddressInfo;
-    const ended = await cli("export", "t", "--url", `http://127.0.0.1:${port}`);
-    expect(ended).toMatchObject({ code: 1, err: expect.stringContaining("broke off") as string });
-    hub.close();
-  });
-
-  it("carry a topic through a pipe, from a hub into a file and back", async () => {
-    const there = await sh("promethean export orders.placed | promethean import --store copy.db --json");
-    // A store is not made by an import with a wrong path.
-    expect(there.code).toBe(3);
-    expect(existsSync(join(scene().folder, "copy.db"))).toBe(false);
-    const into = await sh(
-      "promethean export orders.placed | promethean import orders.copy --store bus.db --json",
-    );
-    expect(JSON.parse(into.out)).toMatchObject({ lines: 4, imported: 4, duplicates: 0, complete: true });
-    const again = await sh(
-      "promethean export orders.placed | promethean import orders.copy --store bus.db --json",
-    );
-    expect(JSON.parse(again.out)).toMatchObject({ imported: 0, duplicates: 4 });
-  });
-
-  it("P3: copy within one store under new ids, which stay the same", async () => {
-    const refused = await sh("promethean export orders.placed | promethean import orders.copied");
-    expect(refused.code).toBe(5);
-    expect(refused.err).toContain("--new-ids");
-    const copy = "promethean export orders.placed | promethean import orders.copied --new-ids --json";
-    expect(JSON.parse((await sh(copy)).out)).toMatchObject({ imported: 4, duplicates: 0 });
-    expect(JSON.parse((await sh(copy)).out)).toMatchObject({ imported: 0, duplicates: 4 });
-  });
-
-  it("end quietly when the reader has had enough", async () => {
-    const { code, out, err } = await sh("set +o pipefail; promethean export orders.placed | head -n 1");
-    expect({ code, err }).toEqual({ code: 0, err: "" });
-    expect(out.trim().split("\n")).toHaveLength(1);
-    const closed = await sh("promethean topics | true; echo $PIPESTATUS");
-    expect(closed).toMatchObject({ out: "0\n", err: "" });
   });
 });
 
@@ -273,75 +119,6 @@ describe("promethean, asked for what it does", () => {
   });
 });
 
-describe("promethean, before what cannot be taken back", () => {
-  /** In a terminal, with these keys pressed once the question is there. */
-  async function answered(keys: string): Promise<{ code: number | null; out: string }> {
-    const command = `promethean cursor set mailer earliest --topic orders.placed`;
-    const { env, folder: cwd, bin } = scene();
-    const asking = shell(`script --quiet --return --flush --command '${command}' /dev/null`, {
-      env: { ...env, TERM: "xterm" },
-      cwd,
-      bin,
-      open: true,
-    });
-    await eventually(() => asking.out.includes("[y/N]"), "the question", 60_000);
-    asking.child.stdin.write(keys);
-    return asking.ended;
-  }
-
-  it("asks, and takes no for an answer", async () => {
-    const no = await answered("n\n");
-    expect(no.out).toContain("4 settled events come again");
-    expect(no.out).toContain("nothing was changed");
-    expect(no.code).toBe(1);
-    expect((await answered("\x03")).code).toBe(130);
-    const end = await answered("\x04");
-    expect(end).toMatchObject({ code: 1, out: expect.stringContaining("nothing was changed") as string });
-    expect(await json("lag", "--group", "mailer")).toMatchObject({ lag: 0 });
-  });
-
-  it("does it once it may", async () => {
-    const yes = await answered("y\n");
-    expect(yes.code).toBe(0);
-    expect(yes.out).toContain("mailer was moved on orders.placed");
-    expect(await json("lag", "--group", "mailer")).toMatchObject({ lag: 4 });
-  });
-
-  it("removes a group for good, after telling what it has not settled", async () => {
-    const rm = ["cursor", "rm", "mailer", "--topic", "orders.placed"];
-    const preview = await cli(...rm, "--dry-run");
-    expect(preview.out).toBe("4 events have not been settled by mailer. Nothing was changed.\n");
-    expect((await cli(...rm)).code).toBe(2);
-    expect(await json(...rm, "--yes")).toEqual({
-      ...{ topic: "orders.placed", group: "mailer" },
-      ...{ removed: true, unsettled: 4 },
-    });
-    expect((await cli("lag", "--group", "mailer")).code).toBe(3);
-  });
-
-  it("removes a topic for good, after telling what is in it, unless somebody needs it", async () => {
-    const needed = await cli("topic", "rm", "orders.placed", "--yes");
-    expect([needed.code, needed.err]).toEqual([1, expect.stringContaining("remove the view first")]);
-    const wouldBe = await cli("topic", "rm", "orders.placed", "--dry-run");
-    expect([wouldBe.code, wouldBe.out]).toEqual([
-      0,
-      expect.stringMatching(
-        /^orders\.placed.*events.* would be refused: .*remove the view first.* Nothing was changed\.$/m,
-      ),
-    ]);
-    const rm = ["topic", "rm", "orders.old"];
-    const preview = await cli(...rm, "--dry-run");
-    expect(preview.out).toBe("orders.old: 1 event. Nothing was changed.\n");
-    expect((await cli(...rm)).code).toBe(2);
-    expect(await json(...rm, "--yes")).toEqual({
-      ...{ topic: "orders.old", removed: true, events: 1 },
-      ...{ deadLetters: 0, groups: [], others: [] },
-    });
-    expect((await cli("topics", "orders.old")).code).toBe(3);
-    expect((await cli(...rm, "--yes")).code).toBe(3);
-  });
-});
-
 describe("promethean --store mongodb://…", () => {
   it("works without a hub, as on a file", async () => {
     const database = await newDatabaseAddress();
@@ -374,33 +151,6 @@ describe("promethean schema", () => {
     expect(refused.code).toBe(5);
     expect(refused.err).toContain("payload.order");
     expect(await json("publish", "cli.checked", '{"order":1}', ...store)).toMatchObject({ seq: 1 });
-  });
-});
-
-describe("promethean view", () => {
-  it("rebuilds a view beside the old one, and takes it back", async () => {
-    const done = await json("view", "rebuild", "totals", "--yes");
-    expect(done).toMatchObject({ view: "totals", switched: true, same: 4, changed: 0 });
-    const back = { view: "totals", from: "totals__2", to: "totals", others: [] };
-    const would = "totals as before the last rebuild would be in use again.";
-    const { code, err } = await cli("view", "rollback", "totals");
-    expect({ code, err }).toMatchObject({ code: 2, err: expect.stringContaining(would) as string });
-    const looked = await cli("view", "rollback", "totals", "--dry-run");
-    expect(looked).toEqual({ code: 0, out: `${would} Nothing was changed.\n`, err: "" });
-    expect(await json("view", "rollback", "totals", "--dry-run")).toEqual({ ...back, rolledBack: false });
-    expect(await json("view", "rollback", "totals", "--yes")).toEqual({ ...back, rolledBack: true });
-    const past = await cli("view", "at", "totals", "2020-01-01T00:00:00Z", "--json");
-    expect(JSON.parse(past.out)).toEqual([]);
-  });
-
-  it("removes a view that no projector feeds any more, after telling what goes", async () => {
-    const inUse = await cli("view", "rm", "totals", "--yes");
-    expect(inUse).toMatchObject({ code: 1, err: expect.stringContaining("in use") as string });
-    expect((await cli("view", "rm", "old-totals", "--dry-run")).out).toBe(
-      "old-totals: 4 documents, in all builds. Nothing was changed.\n",
-    );
-    expect(await json("view", "rm", "old-totals", "--yes")).toMatchObject({ removed: true, documents: 4 });
-    expect((await cli("view", "rm", "old-totals", "--yes")).code).toBe(3);
   });
 });
 

@@ -2,13 +2,13 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll } from "vitest";
+import { afterAll, beforeAll, expect } from "vitest";
 import { createBus } from "../../src/bus/create-bus.js";
 import { Fatal } from "../../src/model/errors.js";
 import { startChangelogProjector } from "../../src/project/changelog.js";
 import { deadLetters } from "../../src/project/dead-letters.js";
 import { embeddedStore } from "../../src/stores/embedded/index.js";
-import { type Ended, ensureBuilt, makeBin, run } from "./cli.js";
+import { type Ended, ensureBuilt, makeBin, run, shell } from "./cli.js";
 import { eventually } from "./eventually.js";
 import { type HubFixture, hubFixture } from "./hub-fixture.js";
 
@@ -53,17 +53,33 @@ export async function cliScene(): Promise<Scene> {
   };
 }
 
+export interface SceneOfFile {
+  scene(): Scene;
+  cli(...args: string[]): Promise<Ended>;
+  /** What it answers with `--json`, and nothing else. */
+  json(...args: string[]): Promise<unknown>;
+  /** A line as one would type it. */
+  sh(line: string): Promise<Ended>;
+}
+
 /** One scene for all tests of a file, and the command line in it. */
-export function sceneOfFile(): { scene(): Scene; cli(...args: string[]): Promise<Ended> } {
+export function sceneOfFile(): SceneOfFile {
   let scene: Scene;
   beforeAll(async () => {
     ensureBuilt();
     scene = await cliScene();
   });
   afterAll(() => scene.close());
+  const cli = (...args: string[]): Promise<Ended> => run(args, { env: scene.env, cwd: scene.folder });
   return {
     scene: () => scene,
-    cli: (...args) => run(args, { env: scene.env, cwd: scene.folder }),
+    cli,
+    json: async (...args) => {
+      const { code, out, err } = await cli(...args, "--json");
+      expect({ code, err }).toEqual({ code: 0, err: "" });
+      return JSON.parse(out) as unknown;
+    },
+    sh: (line) => shell(line, { env: scene.env, cwd: scene.folder, bin: scene.bin }).ended,
   };
 }
 

@@ -7,7 +7,6 @@ const LONGEST = [
   "test/e2e/cli-examples.test.ts",
   "test/stores/project/kills/kills.test.ts",
   "test/faults/disk.test.ts",
-  "test/e2e/cli.test.ts",
 ];
 
 export class LongestFirst extends BaseSequencer {
