@@ -14,7 +14,7 @@ import { Chains, endOf, heldKeys } from "./held-letters.js";
 import { checkHost, type Host } from "./host.js";
 import { letterAt, lettersBehind, lettersUnder, newestLetters, outcomesView } from "./letter-reading.js";
 import { LetterTally } from "./letter-tally.js";
-import { checkFunctions } from "./option-checks.js";
+import { checkFunctions, checkList } from "./option-checks.js";
 
 /** Waiting for somebody, published again, or discarded for good. */
 export type LetterStatus = "open" | "redriven" | "discarded";
@@ -82,10 +82,15 @@ export async function* deadLetters(
 ): AsyncGenerator<Letter> {
   checkHost(host);
   checkOptionNames("deadLetters", query, QUERY_OPTIONS);
-  checkFunctions({ filter: query.filter });
+  checkChoice(query);
   const topic = topicName(of);
   await checkKnown(host, topic);
   yield* fitting(host, topic, query);
+}
+
+function checkChoice({ filter, ids }: LetterQuery): void {
+  checkFunctions({ filter });
+  checkList("ids", ids);
 }
 
 async function* fitting(host: Host, topic: string, query: LetterQuery): AsyncGenerator<Letter> {
@@ -123,6 +128,7 @@ export async function discardDeadLetters(host: Host, of: TopicRef, query: Discar
     throw new BusError("INVALID_OPTION", "discarding dead letters needs a reason");
   }
   checkOptionNames("discardDeadLetters", query, DISCARD_OPTIONS);
+  checkChoice(query);
   checkHost(host);
   await checkKnown(host, topic);
   let discarded = 0;

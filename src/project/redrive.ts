@@ -26,7 +26,15 @@ import {
 } from "./held-letters.js";
 import { checkHost, type Host } from "./host.js";
 import { letterAt, lettersBehind } from "./letter-reading.js";
-import { checkAnswer, checkCount, checkFunctions, checkObject, checkRange } from "./option-checks.js";
+import {
+  checkAnswer,
+  checkCount,
+  checkFunctions,
+  checkList,
+  checkObject,
+  checkRange,
+} from "./option-checks.js";
+import { pacer } from "./pacer.js";
 import { isSuperseded } from "./superseded.js";
 import { GatheredWrites, type Transaction } from "./transaction.js";
 import { ViewPointers } from "./view-pointer.js";
@@ -134,6 +142,7 @@ function checked(given: RedriveOptions): Redrive {
   const { rate, limit, transform, filter, handler, onProgress } = rest;
   checkRange("rate", rate, Number.MIN_VALUE);
   checkCount("limit", limit, 0);
+  checkList("ids", ids);
   checkFunctions({ transform, filter, handler, onProgress });
   return {
     ...rest,
@@ -163,13 +172,17 @@ class RedriveRun {
   readonly #back = new Map<string, BroughtBack>();
   /** Letters of held keys that are not to be redriven, by id: each is asked about once. */
   readonly #staying = new Set<string>();
+  /** To be called after each letter that went, before the next one goes. */
+  readonly #keepPace: (letters: number) => Promise<void>;
+  #hasToWait = false;
   #compacted = false;
 
   constructor(host: Host, options: Redrive) {
     this.#host = host;
     this.#options = options;
     this.#target = options.to ?? options.topic;
-    const { topic, allGroups } = options;
+    const { topic, allGroups, rate, signal = new AbortController().signal } = options;
+    this.#keepPace = pacer(host.clock, rate, signal);
     this.#comebacks = new Comebacks(host, { topic, target: this.#target, allGroups }, (letters) => {
       this.counts.redriven += letters;
       options.onProgress?.(this.counts);
@@ -183,7 +196,8 @@ class RedriveRun {
     const touched = new Set<string>();
     try {
       await this.#read(async (letter) => {
-        if (this.#isWanted(letter) && !this.#over) await this.#redriveOne(letter, null);
+        if (!this.#isWanted(letter) || this.#over || !(await this.#isTurn())) return;
+        await this.#redriveOne(letter, null);
       });
       for (const chain of this.#chains.all()) if (await this.#redriveChain(chain)) touched.add(nameOf(chain));
     } finally {
@@ -210,6 +224,13 @@ class RedriveRun {
   get #isEnded(): boolean {
     const { signal, limit = Number.POSITIVE_INFINITY } = this.#options;
     return signal?.aborted === true || this.counts.redriven >= limit;
+  }
+
+  /** Once the letter before has had its time. False if it was told to stop meanwhile. */
+  async #isTurn(): Promise<boolean> {
+    if (this.#hasToWait) await this.#keepPace(1);
+    this.#hasToWait = false;
+    return !this.#isEnded;
   }
 
   /** Letters that were not read yet: those of held keys join their chains, the others are for `take`. */
@@ -252,7 +273,7 @@ class RedriveRun {
   async #redriveChain(chain: Chain): Promise<boolean> {
     let any = false;
     for (const { letter: place, turn } of turnsOf(chain)) {
-      if (this.#over) break;
+      if (this.#over || !(await this.#isTurn())) break;
       const letter = await letterAt(this.#host, this.#options.topic, place);
       const turnHere = this.#target === this.#options.topic ? turn : null;
       const goes = letter !== null && this.#isWanted(letter) && (await this.#redriveOne(letter, turnHere));
@@ -268,7 +289,7 @@ class RedriveRun {
 
   /** False if it was passed over. A letter of no chain may wait for others to go with. */
   async #redriveOne(letter: Letter, turn: Redriven | null): Promise<boolean> {
-    const { transform, dryRun, rate, signal } = this.#options;
+    const { transform, dryRun, rate } = this.#options;
     const untouched = letter.incomplete ? null : letter.event;
     const changed = transform === undefined ? untouched : transform(letter.event, letter);
     checkAnswer("transform", changed);
@@ -288,7 +309,7 @@ class RedriveRun {
     const alone = turn !== null || rate !== undefined || this.#compacted;
     const published = alone || this.#comebacks.isFull ? await this.#comebacks.flush() : [];
     if (turn !== null) this.#remember(letter.origin.group, published.at(-1));
-    if (rate !== undefined) await pause(this.#host.clock, 1_000 / rate, signal);
+    this.#hasToWait = rate !== undefined;
     return true;
   }
 
