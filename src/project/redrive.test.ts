@@ -90,7 +90,7 @@ describe("a redrive", () => {
     expect(await open(bus)).toEqual(["b1"]);
   });
 
-  it("takes those that are named by id, and refuses ids that are no list", async () => {
+  it("takes those that are named by id, and refuses ids that are no list, and topics that are not there", async () => {
     const bus = await bench().bus();
     await lettersOf(bus, ["a1", "b1"]);
     const { value } = await deadLetters(bus, TOPIC).next();
@@ -99,7 +99,9 @@ describe("a redrive", () => {
         code: "INVALID_OPTION",
         message: "ids must be an array",
       });
-    expect(await redrive(bus, { topic: TOPIC, ids: [] })).toMatchObject({ redriven: 0 });
+    await expect(redrive(bus, { topic: "ordres" })).rejects.toMatchObject({ code: "NOT_FOUND" });
+    for (const none of [{ ids: [] }, { limit: 0 }])
+      expect(await redrive(bus, { topic: TOPIC, ...none })).toMatchObject({ redriven: 0 });
     expect(await redrive(bus, { topic: TOPIC, ids: [value?.id as string] })).toMatchObject({ redriven: 1 });
     expect(await open(bus)).toEqual(["b1"]);
   });
