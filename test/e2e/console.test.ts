@@ -96,6 +96,7 @@ describe("the pages", () => {
     await sees(page, '"shipped"');
     await page.goto(`${scene.shop.hub.url}/ui/views/orders`);
     await page.getByRole("button", { name: "Rebuild…" }).click();
+    await page.getByText(/Makes the view anew from \d+ events of/).waitFor();
     await page.getByRole("button", { name: "Rebuild orders and compare" }).click();
     await sees(page, "All 2 documents came out the same.");
     await page.getByRole("button", { name: "Done" }).click();

@@ -1,17 +1,25 @@
 /** Rebuilding a view beside the one in use: progress, the differences, and only then, if wanted, the switch. */
 import { useState } from "preact/hooks";
 import { call, seg } from "../../data/api.js";
+import { type DryRun, useDryRun } from "../../data/dry-run.js";
 import { refreshAll } from "../../data/live.js";
 import { problemFrom } from "../../data/problem.js";
 import type { Job } from "../../data/shapes.js";
 import { Button } from "../../ui/button.js";
 import { CopyCommand } from "../../ui/copy.js";
 import { ActionDialog } from "../../ui/dialog.js";
-import { count, duration, shellWord, visible } from "../../ui/format.js";
+import { count, duration, plural, shellWord, visible } from "../../ui/format.js";
 import { JsonView } from "../../ui/json-view.js";
 import { Progress } from "../../ui/progress.js";
+import { sentence } from "../../ui/states.js";
 import { toast } from "../../ui/toast.js";
 import { JobDialog } from "../jobs/job-dialog.js";
+
+interface RebuildPlan {
+  readonly topic: string;
+  readonly events: number;
+  readonly others: readonly string[];
+}
 
 interface RebuildResult {
   readonly switched: boolean;
@@ -25,17 +33,20 @@ interface RebuildResult {
 }
 
 export function RebuildDialog({ view, onClose }: { readonly view: string; readonly onClose: () => void }) {
+  const path = `/views/${seg(view)}/rebuild`;
+  const plan = useDryRun<RebuildPlan>(path, {});
   const [switchOver, setSwitchOver] = useState(false);
   const [job, setJob] = useState<string | null>(null);
   if (job !== null) return <Running id={job} view={view} onClose={onClose} />;
   const start = async (): Promise<void> => {
     const body = { ...(!switchOver && { switch: false }), samples: 10 };
-    setJob((await call<{ job: Job }>(`/views/${seg(view)}/rebuild`, { body })).job.id);
+    setJob((await call<{ job: Job }>(path, { body })).job.id);
   };
   return (
     <ActionDialog
       title={`Rebuild ${view}`}
       verb={switchOver ? `Rebuild ${view} and switch over` : `Rebuild ${view} and compare`}
+      ready={plan.data !== undefined}
       act={start}
       onClose={onClose}
       extra={
@@ -44,9 +55,7 @@ export function RebuildDialog({ view, onClose }: { readonly view: string; readon
         />
       }
     >
-      <p class="mb-3">
-        Makes the view anew from its log, beside the one in use, and compares the two. Readers notice nothing.
-      </p>
+      <Plan plan={plan} />
       <label class="flex items-start gap-2">
         <input
           type="checkbox"
@@ -60,6 +69,31 @@ export function RebuildDialog({ view, onClose }: { readonly view: string; readon
         </span>
       </label>
     </ActionDialog>
+  );
+}
+
+function Plan({ plan: { data, problem } }: { readonly plan: DryRun<RebuildPlan> }) {
+  if (problem !== undefined)
+    return (
+      <p role="alert" class="mb-3 text-bad">
+        {sentence(problem.message)}
+      </p>
+    );
+  if (data === undefined) return <p class="mb-3 text-faint">Looking what there is to take in …</p>;
+  const { topic, events, others } = data;
+  return (
+    <p class="mb-3">
+      Makes the view anew from <strong>{plural(events, "event")}</strong> of <code class="mono">{topic}</code>
+      , beside the one in use, and compares the two.
+      {others.length > 0 && (
+        <>
+          {" "}
+          With it {others.length === 1 ? "goes" : "go"} <code class="mono">{others.join(", ")}</code>, which
+          the same projector keeps.
+        </>
+      )}{" "}
+      Readers notice nothing.
+    </p>
   );
 }
 
