@@ -198,7 +198,7 @@ class Model {
       this.#entries = new Entries(before);
       for (const writer of writers) writer.flush();
       connection.exec("SAVEPOINT request");
-      for (const n of added) this.#add(SOME_HASHES[n] as number, n % PARTS, writers);
+      for (const [i, n] of added.entries()) this.#add(SOME_HASHES[n] as number, (n + i) % PARTS, writers);
       this.#remove(removed, writers);
       if (this.#flush(writers, isUndone))
         this.#expectFound(writers.map(({ index }) => index) as unknown as Reader);
@@ -272,6 +272,7 @@ class Model {
     const expected = this.#entries.byHash();
     SOME_HASHES.forEach((hash, n) => {
       const places = expected.get(hash) ?? [];
+      const middle = seqOf(places[places.length >> 1] ?? 0);
       const isThere = (place: number): boolean => this.#entries.hashes.get(place) === hash;
       const among = (found: Iterable<Place>): number[] =>
         Array.from(found, ({ part, seq }) => placeOf(part, seq)).filter(isThere);
@@ -279,9 +280,17 @@ class Model {
         marks[n] === 1 ? [...new Set(among(ids.places(hash)))].sort((a, b) => a - b) : [],
         among(keys.places(hash, 0, false)),
         among(keys.places(hash, Number.MAX_SAFE_INTEGER, true)).reverse(),
+        among(keys.places(hash, middle, false)),
+        among(keys.places(hash, middle, true)).reverse(),
       ];
       // What is asked so often is compared as text first.
-      const wanted = [places, places, places];
+      const wanted = [
+        places,
+        places,
+        places,
+        places.filter((place) => seqOf(place) >= middle),
+        places.filter((place) => seqOf(place) <= middle),
+      ];
       if (String(found) !== String(wanted)) expect(found).toEqual(wanted);
     });
   }

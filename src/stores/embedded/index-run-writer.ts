@@ -70,7 +70,6 @@ export class RunWriter {
       );
     this.count += length;
     this.#chunk.length = 0;
-    this.#sameFrom = 0;
   }
 
   /** Whether the same entry is there already, or one that it cancels: that one goes. */

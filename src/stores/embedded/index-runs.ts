@@ -129,7 +129,6 @@ export class Run {
     this.#hashes.length = 0;
     this.#seqs.length = 0;
     this.#firstNumber = number;
-    this.#filter = undefined;
     this.#loadedChunk = -1;
   }
 

@@ -86,6 +86,17 @@ function describeRemove(harness: Harness): void {
     expect((await log.heads(topic))[0]).toMatchObject({ head: 10, events: 7 });
   });
 
+  it("P11: what is not there any more is removed once, whichever way it went", async () => {
+    const { log } = harness.store;
+    const topic = await defineTopic(harness.store);
+    for (let i = 0; i < 4; i++) await log.append(topic, 0, drafts(2));
+    expect(await log.trim(topic, 0, 2)).toBe(2);
+    expect(await log.remove(topic, 0, [1, 2])).toBe(0);
+    expect(await log.remove(topic, 0, [2, 5, 6])).toBe(2);
+    expect(await log.remove(topic, 0, [1, 5, 6, 7])).toBe(1);
+    expect(seqs(await readAll(harness.store, topic))).toEqual([3, 4, 8]);
+  });
+
   it("P2: removing the newest event leaves the head, and its seq is never given again", async () => {
     const { log } = harness.store;
     const topic = await defineTopic(harness.store);

@@ -153,13 +153,15 @@ describe("a batch that cannot be found any more", () => {
   it("P14: where others were removed since it is still missed, until it is given up and counts no longer", async () => {
     const store = await without("DELETE FROM batch WHERE last_seq = 10");
     await failsWith("STORE_DAMAGED", store.log.read(TOPIC, 0, { after: 0, limit: 100 }));
-    expect(await store.log.remove(TOPIC, 0, [15, 22])).toBe(2);
+    // More than were lost: it does not show by their number.
+    const removed = Array.from({ length: 12 }, (_, n) => n + 13);
+    expect(await store.log.remove(TOPIC, 0, removed)).toBe(12);
     const error = await failsWith("STORE_DAMAGED", store.log.read(TOPIC, 0, { after: 0, limit: 100 }));
     expect(error.details).toMatchObject({ firstSeq: 1, lastSeq: 10 });
     expect(await store.log.trim(TOPIC, 0, 10)).toBe(10);
-    expect(await store.log.heads(TOPIC)).toMatchObject([{ head: 30, low: 11, events: 18 }, {}]);
+    expect(await store.log.heads(TOPIC)).toMatchObject([{ head: 30, low: 11, events: 8 }, {}]);
     expect((await store.check()).problems).toEqual([]);
-    expect(await readAll(store)).toHaveLength(18);
+    expect(await readAll(store)).toHaveLength(8);
   });
 
   it("P14: it is not passed over because what stood before it was removed", async () => {
