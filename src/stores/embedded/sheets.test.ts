@@ -177,6 +177,30 @@ describe("small batches of many partitions in one commit", () => {
     place.close();
   });
 
+  it("P3: ids are found that were filed after a round which was undone", () => {
+    const place = new SheetPlace();
+    for (let n = 0; n < 2; n++) oneEach(place, 0, n);
+    place.connection.exec("CREATE TRIGGER no BEFORE UPDATE ON filing BEGIN SELECT RAISE(ABORT, 'no'); END");
+    expect(() => place.engine(0).file()).toThrow("no");
+    place.connection.exec("DROP TRIGGER no");
+    expect([place.count("filed_id"), place.count("batch")]).toEqual([0, 0]);
+    place.engine(0).file();
+    expect([place.count("filed_id"), place.count("batch")]).toEqual([2 * PARTITIONS, PARTITIONS]);
+    expect(place.problems()).toEqual([]);
+    place.close();
+  });
+
+  it("P14: a partition with holes has rows only: what is lost of it would not be missed", () => {
+    const place = new SheetPlace();
+    for (let n = 0; n < 2; n++) oneEach(place, 0, n);
+    place.call(0, "remove", { topic: "t", partition: 3, seqs: [2] });
+    const rows = place.count("batch");
+    oneEach(place, 0, 2);
+    expect([place.count("sheet"), place.count("batch")]).toEqual([1, rows + 1]);
+    expect(place.read(3).map(({ seq }) => seq)).toEqual([1, 3]);
+    place.close();
+  });
+
   it("P14: a sheet with a damaged directory leaves a gap that is noticed, and is set aside", () => {
     const place = new SheetPlace();
     for (let n = 0; n < 3; n++) oneEach(place, 0, n);
