@@ -1,5 +1,6 @@
 /** The event: as people see it (EventRecord), as it goes into a store (EventDraft), as it comes out (StoredEvent). */
 import { JsonBody } from "./json.js";
+import { keepShape } from "./kept-shapes.js";
 
 /** Position in a partition: 1, 2, 3 … in commit order (P2). 0 stands for "before the first". */
 export type Seq = number;
@@ -150,7 +151,9 @@ export class StoredEvent {
 // got their time from one reading of the clock share its box, which is 16 bytes less for each event in the log, and as many on its way.
 for (const key of [undefined, ""]) {
   const draft = { id: "", ts: undefined as never, key, meta: undefined, body: JsonBody.ofText("0") };
-  void new StoredEvent("", 0, 0, draft).record;
+  const event = new StoredEvent("", 0, 0, draft);
+  keepShape(event);
+  keepShape(event.record);
 }
 
 /** What an event is counted as that has a body of this size. */

@@ -4,6 +4,7 @@ import { BusError } from "../model/errors.js";
 import type { EventDraft, EventMeta, StoredEvent } from "../model/event.js";
 import type { PublishOptions } from "../model/event-bus.js";
 import { boundedBody, JsonBody, type JsonLimits, jsonBody, jsonBodyOf } from "../model/json.js";
+import { keepShape } from "../model/kept-shapes.js";
 import type { Limits } from "../model/limits.js";
 import { REDRIVE_GROUP_HEADER } from "../model/topic.js";
 
@@ -98,8 +99,9 @@ export class Draft implements EventDraft {
 }
 
 // So that drafts share the box of their time, too (see model/event.ts).
-new Draft("", undefined as never, undefined, undefined, JsonBody.ofText("0"), true).addedMs =
-  undefined as never;
+const untimed = new Draft("", undefined as never, undefined, undefined, JsonBody.ofText("0"), true);
+untimed.addedMs = undefined as never;
+keepShape(untimed);
 
 /** Throws INVALID_OPTION that names the option and what it takes. */
 export function checkPublishOptions(options: PublishOptions, limits: Limits): void {
