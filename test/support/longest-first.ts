@@ -4,6 +4,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 const LONGEST = [
   "test/stores/crash/crash.test.ts",
   "test/stores/project/mongo.test.ts",
+  "test/stores/mongo/sharded.test.ts",
   "test/e2e/cli-examples.test.ts",
   "test/stores/project/kills/kills.test.ts",
   "test/faults/disk.test.ts",
