@@ -5,6 +5,17 @@ import { DEFAULT_LIMITS } from "../model/limits.js";
 import type { ClaimOptions, OutboxEntry, OutboxFailure } from "./outbox.js";
 
 const LEASE_MS = 30_000;
+const ENTRY = namesOf<OutboxEntry>({
+  id: true,
+  topic: true,
+  payload: true,
+  key: true,
+  headers: true,
+  ts: true,
+  tags: true,
+  caused_by: true,
+  sid: true,
+});
 const ADD_OPTIONS: readonly string[] = ["nowMs"];
 const CLAIM_OPTIONS = namesOf<ClaimOptions>({ owner: true, leaseMs: true, nowMs: true });
 const FAILURE_OPTIONS = namesOf<OutboxFailure>({
@@ -34,6 +45,8 @@ export function checkEntry(entry: OutboxEntry): void {
     throw new BusError("INVALID_PAYLOAD", "an outbox entry needs a payload; null is one, undefined is not");
   if (key !== undefined && typeof key !== "string")
     throw new BusError("INVALID_OPTION", "the key of an outbox entry must be a string");
+  // With a misspelt key, events would go out of order in silence.
+  checkOptionNames("an outbox entry", entry, ENTRY);
 }
 
 /** With a misspelt `session`, an entry would be there although the caller's transaction never is. `more`: what a driver takes besides. */

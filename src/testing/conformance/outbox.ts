@@ -65,6 +65,7 @@ function describeAdding(harness: Harness): void {
     const { outbox } = harness.store;
     const misspelt = { nowMS: T0 } as object;
     await failsWith("INVALID_OPTION", outbox.add(entry({ id: "a" }), misspelt));
+    await failsWith("INVALID_OPTION", outbox.add({ ...entry({ id: "a" }), kye: "k" } as OutboxEntry));
     expect(await outbox.stats()).toMatchObject({ pending: 0 });
     await outbox.add(entry({ id: "a" }), { nowMs: T0 });
     await failsWith("INVALID_OPTION", outbox.claimBatch(1, misspelt));
