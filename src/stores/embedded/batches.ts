@@ -18,9 +18,6 @@ export const posOf = (part: string, seq: string): string =>
 /** The partition number and the seq in a `pos`. */
 export const partIn = (pos: string): string => `${pos} >> 40`;
 export const seqIn = (pos: string): string => `${pos} & ${SEQS - 1}`;
-/** That a row is one of a partition. */
-export const ofPart = (part: string): string =>
-  `pos > ${posOf(part, "0")} AND pos < ${posOf(`${part} + 1`, "0")}`;
 export const FIRST_SEQ = seqIn("pos");
 export const PART = partIn("pos");
 
@@ -69,6 +66,15 @@ const CACHE_BYTES = 4 * 1_048_576;
 type BytesRow = [firstSeq: Seq, ids: Buffer, data: Buffer];
 type CachedBatch = Batch & { readonly crc: number };
 
+/** What the batches of a partition come to. */
+export interface Totals {
+  readonly head: Seq;
+  readonly events: number;
+  readonly bytes: number;
+  /** Batches that end before they begin: whoever goes through them by their ends does not meet those. */
+  readonly reversed: number;
+}
+
 export type OnDamage = (part: number, firstSeq: Seq, lastSeq: Seq, error: BusError) => void;
 
 export class Batches {
@@ -84,6 +90,23 @@ export class Batches {
     this.#topics = topics;
     this.#onDamage = onDamage;
     this.sheets = new Sheets(connection);
+  }
+
+  /** Goes through all of them. */
+  totals(part: number): Totals {
+    let [head, events, bytes, reversed] = this.#connection
+      .sql(
+        `SELECT coalesce(max(last_seq), 0), coalesce(sum(count), 0), coalesce(sum(bytes), 0),
+           coalesce(sum(last_seq < (${FIRST_SEQ})), 0) FROM batch
+         WHERE pos > ${posOf("?1", "0")} AND pos < ${posOf("?1 + 1", "0")}`,
+      )
+      .get<[head: number, events: number, bytes: number, reversed: number]>(part) ?? [0, 0, 0, 0];
+    for (const piece of this.sheets.of(part)) {
+      head = Math.max(head, piece.lastSeq);
+      events += piece.count;
+      bytes += piece.bytes;
+    }
+    return { head, events, bytes, reversed };
   }
 
   /** Heads of the batches with events above `after`, in order. */

@@ -3,7 +3,7 @@
  * its checksum, and every event against the indexes that must lead to it. Runs in a reading thread, a stretch at a time.
  */
 import type { Seq } from "../../model/event.js";
-import { Batches, FIRST_SEQ, ofPart } from "./batches.js";
+import { Batches } from "./batches.js";
 import { damageIn, EntryChecker, type LoadedBatch } from "./entry-checker.js";
 import type { Connection } from "./sqlite.js";
 import { KEYS_READY, Topics } from "./topics.js";
@@ -97,24 +97,10 @@ export class Checker {
     const said = this.#connection
       .sql("SELECT head, events, bytes, low FROM part WHERE id = ?")
       .get<[head: number, events: number, bytes: number, low: number]>(part);
-    const found = this.#connection
-      .sql(
-        `SELECT coalesce(max(last_seq), 0), coalesce(sum(count), 0), coalesce(sum(bytes), 0),
-           coalesce(sum(last_seq < (${FIRST_SEQ})), 0) FROM batch
-         WHERE ${ofPart("?1")}`,
-      )
-      .get<[head: number, events: number, bytes: number, reversed: number]>(part);
-    if (said === undefined || found === undefined) return [`partition number ${part} has no state`];
-    let [head, events, bytes] = found;
-    const [, , , reversed] = found;
-    for (const piece of this.#batches.sheets.of(part)) {
-      head = Math.max(head, piece.lastSeq);
-      events += piece.count;
-      bytes += piece.bytes;
-    }
+    if (said === undefined) return [`partition number ${part} has no state`];
+    const { head, events, bytes, reversed } = this.#batches.totals(part);
     const { topic, partition } = this.#topics.owner(part);
     const name = `partition ${partition} of "${topic}"`;
-    // Whoever goes through the batches by their ends does not meet those.
     const problems = reversed === 0 ? [] : [`${name} has ${reversed} batches that end before they begin`];
     // What stood at the end may have been removed since.
     if (said[0] < head || said[1] !== events || said[2] !== bytes)

@@ -7,7 +7,7 @@
  */
 import type { Seq } from "../../model/event.js";
 import { type Batch, BatchCursor, checksum, pack } from "../batch-codec.js";
-import { type Batches, type BatchHead, isPiece, ofPart, posOf } from "./batches.js";
+import { type Batches, type BatchHead, isPiece, posOf } from "./batches.js";
 import type { IdWriter } from "./id-writer.js";
 import type { KeyIndexWriter } from "./key-index-writer.js";
 import { isDense, type PartitionState, type Partitions } from "./partitions.js";
@@ -65,22 +65,10 @@ export class LogRemover {
     if (isMarked) state.damage = null;
     const most = state.head - state.low + 1;
     if (state.events <= most && (wasDense || !isMarked)) return;
-    const { events, bytes } = this.#found(state.part);
+    const { events, bytes } = this.#parts.batches.totals(state.part);
     // Should more be lost further on, its absence shows by what ought to be there.
     state.events = wasDense ? most : events;
     state.bytes = bytes;
-  }
-
-  #found(part: number): Pick<PartitionState, "events" | "bytes"> {
-    const { connection, batches } = this.#parts;
-    let [events, bytes] = connection
-      .sql(`SELECT coalesce(sum(count), 0), coalesce(sum(bytes), 0) FROM batch WHERE ${ofPart("?1")}`)
-      .get<[events: number, bytes: number]>(part) ?? [0, 0];
-    for (const piece of batches.sheets.of(part)) {
-      events += piece.count;
-      bytes += piece.bytes;
-    }
-    return { events, bytes };
   }
 
   remove({

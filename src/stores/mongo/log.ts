@@ -22,7 +22,7 @@ import { DOCUMENTS_AS_BYTES, placeIn, type Row, rowsIn } from "./raw-row.js";
 import { REPLY_BYTES, ReadsTogether } from "./reads-together.js";
 import { Removal } from "./removal.js";
 import { findAtOnce } from "./single-reply.js";
-import { firstReaching } from "./time-search.js";
+import { eventMarks, firstReaching } from "./time-search.js";
 
 const MAJORITY = { level: "majority" } as const;
 const IN_ORDER = { topic: 1, partition: 1, seq: 1 } as const;
@@ -148,17 +148,17 @@ export class MongoLog implements LayoutLog {
     const tail = await this.#appender.tail(place);
     const end = tail.seq + 1;
     if (tail.maxTs < ts) return end;
-    const sorted = { sort: { seq: 1 }, projection: TIMES } as const;
-    const first = await firstReaching<EventDocument>(ts, end, {
-      timeOf: ({ maxTs }) => maxTs,
-      at: (seqs) => events.find({ ...place, seq: { $in: [...seqs] } }, sorted).toArray(),
-      from: (seq) => events.findOne({ ...place, seq: { $gte: seq } }, sorted),
-    });
+    const find = { projection: TIMES };
+    const marks = eventMarks(events, place, { timeOf: ({ maxTs }) => maxTs, find });
+    const first = await firstReaching(ts, end, marks);
     if (first === undefined) return end;
     if (first.ts >= ts && first.to === undefined && first.gone === undefined) return first.seq;
     // The event that raised the maximum was removed since: then the first one after it counts.
     const present = { ts: { $gte: ts }, to: { $exists: false }, gone: { $exists: false } };
-    const found = await events.findOne({ ...place, seq: { $gte: first.seq }, ...present }, sorted);
+    const found = await events.findOne(
+      { ...place, seq: { $gte: first.seq }, ...present },
+      { ...find, sort: { seq: 1 } },
+    );
     return found?.seq ?? end;
   }
 

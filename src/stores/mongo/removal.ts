@@ -14,7 +14,7 @@ import type { EventDocument, RangePart } from "./collections.js";
 import type { Connection } from "./connection.js";
 import { mostRanges, type Place, type RemovedRange } from "./event-lookup.js";
 import { fewerParts, removeSeqs } from "./removed-ranges.js";
-import { firstReaching } from "./time-search.js";
+import { eventMarks, firstReaching } from "./time-search.js";
 import { freeBefore } from "./trust.js";
 
 /** What a range keeps of the event it began with: its place and the sums up to the range's end. */
@@ -117,17 +117,13 @@ export class Removal {
     const look = async (session: ClientSession): Promise<Seq> => {
       const { events } = this.#connection.collections;
       const options = { session, projection: { seq: 1, at: 1 } };
-      const nearest = { ...options, sort: { seq: 1 } } as const;
       const stamped = { ...place, at: { $exists: true } };
-      const end = await events.findOne({ ...stamped, seq: { $gte: to } }, nearest);
+      const stamps = eventMarks(events, stamped, { timeOf: ({ at }) => at?.t ?? 0, find: options });
+      const end = await stamps.from(to);
       if (session.operationTime === undefined) return 0;
       const before = freeBefore(session.operationTime);
       if (end?.at !== undefined && end.at.compare(before) < 0) return to;
-      const fresh = await firstReaching<EventDocument>(before.t, to + 1, {
-        timeOf: ({ at }) => at?.t ?? 0,
-        at: (seqs) => events.find({ ...stamped, seq: { $in: [...seqs] } }, nearest).toArray(),
-        from: (seq) => events.findOne({ ...stamped, seq: { $gte: seq } }, nearest),
-      });
+      const fresh = await firstReaching(before.t, to + 1, stamps);
       const last = await events.findOne(
         { ...stamped, seq: { $lt: fresh?.seq ?? to + 1 } },
         { ...options, sort: { seq: -1 } },

@@ -71,10 +71,10 @@ export class Signals {
 class ToldEnds {
   readonly #heads = new Map<string, Seq>();
 
-  note({ topic, partition, head }: Place & { readonly head: Seq }): void {
+  note(appended: Place & { readonly head: Seq }): void {
     if (this.#heads.size >= MAX_TOLD) this.#heads.clear();
-    const name = nameOf({ topic, partition });
-    this.#heads.set(name, Math.max(head, this.#heads.get(name) ?? 0));
+    const name = nameOf(appended);
+    this.#heads.set(name, Math.max(appended.head, this.#heads.get(name) ?? 0));
   }
 
   has(end: End): boolean {

@@ -3,7 +3,9 @@
  * in hand. So this is a search among places in order. A question costs a round trip however many places it names, so each
  * names many of them.
  */
+import type { Collection, Filter, FindOptions } from "mongodb";
 import type { Seq } from "../../model/event.js";
+import type { EventDocument } from "./collections.js";
 
 export interface Marks<M extends { readonly seq: Seq }> {
   /** The time that is reached at a mark. */
@@ -50,6 +52,20 @@ export async function firstReaching<M extends { readonly seq: Seq }>(
     }
   }
   return found;
+}
+
+/** Of those documents of a partition that fit. */
+export function eventMarks(
+  events: Collection<EventDocument>,
+  fitting: Filter<EventDocument>,
+  o: { readonly timeOf: (event: EventDocument) => number; readonly find: FindOptions },
+): Marks<EventDocument> {
+  const inOrder = { ...o.find, sort: { seq: 1 } } as const;
+  return {
+    timeOf: o.timeOf,
+    at: (seqs) => events.find({ ...fitting, seq: { $in: [...seqs] } }, inOrder).toArray(),
+    from: (seq) => events.findOne({ ...fitting, seq: { $gte: seq } }, inOrder),
+  };
 }
 
 /** All places from `low` to below `high`, or some at equal distances. */

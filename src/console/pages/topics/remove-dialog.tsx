@@ -5,10 +5,11 @@
 import { useState } from "preact/hooks";
 import { go, to } from "../../app/router.js";
 import { call, seg } from "../../data/api.js";
-import { type DryRun, useDryRun } from "../../data/dry-run.js";
+import { useDryRun } from "../../data/dry-run.js";
 import type { Job } from "../../data/shapes.js";
 import { CopyCommand } from "../../ui/copy.js";
 import { ActionDialog } from "../../ui/dialog.js";
+import { Foreseen } from "../../ui/foreseen.js";
 import { plural, shellWord } from "../../ui/format.js";
 import { Progress } from "../../ui/progress.js";
 import { sentence } from "../../ui/states.js";
@@ -41,7 +42,9 @@ export function RemoveDialog({ topic, onClose }: { readonly topic: string; reado
       onClose={onClose}
       extra={<CopyCommand command={`promethean topic rm ${shellWord(topic)} --dry-run`} />}
     >
-      <Preview topic={topic} preview={preview} />
+      <Foreseen dry={preview} looking="Looking what goes with it …">
+        {(data) => <Preview {...data} topic={topic} />}
+      </Foreseen>
     </ActionDialog>
   );
 }
@@ -70,16 +73,8 @@ function Gone({ progress }: { readonly progress: Job["progress"] }) {
   return <Progress done={events} total={total} label="Events taken away" />;
 }
 
-function Preview(props: { readonly topic: string; readonly preview: DryRun<RemovedTopic> }) {
-  const { data, problem } = props.preview;
-  if (problem !== undefined)
-    return (
-      <p role="alert" class="text-bad">
-        {sentence(problem.message)}
-      </p>
-    );
-  if (data === undefined) return <p class="text-faint">Looking what goes with it …</p>;
-  const { events, deadLetters, groups, others, obstacles = [] } = data;
+function Preview(props: RemovedTopic & { readonly topic: string }) {
+  const { events, deadLetters, groups, others, obstacles = [] } = props;
   return (
     <>
       <p>

@@ -1,17 +1,17 @@
 /** Rebuilding a view beside the one in use: progress, the differences, and only then, if wanted, the switch. */
 import { useState } from "preact/hooks";
 import { call, seg } from "../../data/api.js";
-import { type DryRun, useDryRun } from "../../data/dry-run.js";
+import { useDryRun } from "../../data/dry-run.js";
 import { refreshAll } from "../../data/live.js";
 import { problemFrom } from "../../data/problem.js";
 import type { Job } from "../../data/shapes.js";
 import { Button } from "../../ui/button.js";
 import { CopyCommand } from "../../ui/copy.js";
 import { ActionDialog } from "../../ui/dialog.js";
+import { Foreseen } from "../../ui/foreseen.js";
 import { count, duration, plural, shellWord, visible } from "../../ui/format.js";
 import { JsonView } from "../../ui/json-view.js";
 import { Progress } from "../../ui/progress.js";
-import { sentence } from "../../ui/states.js";
 import { toast } from "../../ui/toast.js";
 import { JobDialog } from "../jobs/job-dialog.js";
 
@@ -55,7 +55,11 @@ export function RebuildDialog({ view, onClose }: { readonly view: string; readon
         />
       }
     >
-      <Plan plan={plan} />
+      <div class="mb-3">
+        <Foreseen dry={plan} looking="Looking what there is to take in …">
+          {(data) => <Plan {...data} />}
+        </Foreseen>
+      </div>
       <label class="flex items-start gap-2">
         <input
           type="checkbox"
@@ -72,17 +76,9 @@ export function RebuildDialog({ view, onClose }: { readonly view: string; readon
   );
 }
 
-function Plan({ plan: { data, problem } }: { readonly plan: DryRun<RebuildPlan> }) {
-  if (problem !== undefined)
-    return (
-      <p role="alert" class="mb-3 text-bad">
-        {sentence(problem.message)}
-      </p>
-    );
-  if (data === undefined) return <p class="mb-3 text-faint">Looking what there is to take in …</p>;
-  const { topic, events, others } = data;
+function Plan({ topic, events, others }: RebuildPlan) {
   return (
-    <p class="mb-3">
+    <p>
       Makes the view anew from <strong>{plural(events, "event")}</strong> of <code class="mono">{topic}</code>
       , beside the one in use, and compares the two.
       {others.length > 0 && (
