@@ -5,7 +5,7 @@
  * of every shard, which one that does nothing else gives every ten seconds.
  */
 import type { Seq } from "../../model/event.js";
-import type { Connection } from "./connection.js";
+import type { Collections } from "./collections.js";
 import type { Place } from "./event-lookup.js";
 
 const SHORTEST_WAIT_MS = 15;
@@ -13,6 +13,11 @@ const LONGEST_WAIT_MS = 500;
 const GROWTH = 1.5;
 /** How long news may be under way by other means. */
 const GRACE_MS = 30;
+/**
+ * Of the newest entries of a collection, so many are looked at: what this process adds is told at once, and must not hide what others
+ * added before it.
+ */
+const LOOKED_AT = 64;
 
 /** Where a partition ends. */
 export interface End extends Place {
@@ -27,19 +32,20 @@ export interface PollerOptions {
 
 /** Something that differs whenever an event was added, a topic was defined, or a group changed. */
 interface Newest {
-  readonly ends: readonly (End | null)[];
+  /** Of each collection of events, the newest first. */
+  readonly ends: readonly (readonly End[])[];
   readonly rest: string;
 }
 
 export class Poller {
-  readonly #connection: Connection;
+  readonly #collections: Collections;
   readonly #options: PollerOptions;
   readonly #done: Promise<void>;
   #stopped = false;
   #wakeUp: () => void = () => undefined;
 
-  constructor(connection: Connection, options: PollerOptions) {
-    this.#connection = connection;
+  constructor(collections: Collections, options: PollerOptions) {
+    this.#collections = collections;
     this.#options = options;
     this.#done = this.#run();
   }
@@ -65,30 +71,29 @@ export class Poller {
   }
 
   async #look(): Promise<Newest> {
-    const { events, batches, topics, changes } = this.#connection.collections;
-    const last = { sort: { $natural: -1 as const } };
-    const place = { topic: 1, partition: 1 } as const;
-    const [event, batch, topic, change] = await Promise.all([
-      events.findOne({}, { ...last, projection: { ...place, seq: 1 } }),
-      batches.findOne({}, { ...last, projection: { ...place, last: 1 } }),
-      topics.findOne({}, { ...last, projection: { _id: 1 } }),
+    const { events, batches, topics, changes } = this.#collections;
+    const newestFirst = { sort: { $natural: -1 as const } };
+    const some = { ...newestFirst, limit: this.#options.isTold === undefined ? 1 : LOOKED_AT };
+    const place = { _id: 0, topic: 1, partition: 1 } as const;
+    const [added, addedBatches, topic, change] = await Promise.all([
+      events.find({}, { ...some, projection: { ...place, seq: 1 } }).toArray(),
+      batches.find({}, { ...some, projection: { ...place, last: 1 } }).toArray(),
+      topics.findOne({}, { ...newestFirst, projection: { _id: 1 } }),
       changes.findOne({}, { projection: { version: 1 } }),
     ]);
     return {
-      ends: [event && endAt(event, event.seq), batch && endAt(batch, batch.last)],
+      ends: [added.map((event) => endAt(event, event.seq)), addedBatches.map((b) => endAt(b, b.last))],
       rest: JSON.stringify([topic?._id, change?.version]),
     };
   }
 
   async #isNews(now: Newest, seen: Newest | undefined): Promise<boolean> {
     if (now.rest !== seen?.rest) return true;
-    const isNew = (end: End | null, i: number): boolean => !isSame(end, seen.ends[i]);
-    const { isTold } = this.#options;
-    if (isTold === undefined) return now.ends.some(isNew);
-    const isUntold = (end: End | null, i: number): boolean => isNew(end, i) && end !== null && !isTold(end);
-    if (!now.ends.some(isUntold)) return false;
-    await this.#wait(GRACE_MS);
-    return now.ends.some(isUntold);
+    const added = now.ends.flatMap((ends, i) => before(ends, seen.ends[i]?.[0]));
+    const isUntold = (end: End): boolean => !this.#options.isTold?.(end);
+    if (!added.some(isUntold)) return false;
+    if (this.#options.isTold !== undefined) await this.#wait(GRACE_MS);
+    return added.some(isUntold);
   }
 
   async #wait(ms: number): Promise<void> {
@@ -107,6 +112,12 @@ function endAt({ topic, partition }: Place, seq: Seq): End {
   return { topic, partition, seq };
 }
 
-function isSame(a: End | null | undefined, b: End | null | undefined): boolean {
-  return a?.topic === b?.topic && a?.partition === b?.partition && a?.seq === b?.seq;
+/** Those that stand before this one. */
+function before(ends: readonly End[], known: End | undefined): readonly End[] {
+  const at = known === undefined ? -1 : ends.findIndex((end) => isSame(end, known));
+  return at < 0 ? ends : ends.slice(0, at);
+}
+
+function isSame(a: End, b: End): boolean {
+  return a.topic === b.topic && a.partition === b.partition && a.seq === b.seq;
 }

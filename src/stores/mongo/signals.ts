@@ -104,7 +104,7 @@ class Source {
 
   #poll(isTold?: (end: End) => boolean): Poller {
     const onNews = (): void => this.#send({ type: "any" });
-    return new Poller(this.#connection, { onNews, ...(isTold && { isTold }) });
+    return new Poller(this.#connection.collections, { onNews, ...(isTold && { isTold }) });
   }
 
   #follow(): ChangeLoop {
