@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ACTIONS } from "../../src/console/app/rights.js";
 import { HubError, problemOf } from "../../src/hub/problem.js";
 import { CloseCode } from "../../src/hub/protocol.js";
 import { type HubFixture, hubFixture } from "../support/hub-fixture.js";
@@ -12,6 +13,7 @@ const page = read("docs/http-api.md");
 const sections = page.split(/^##+ /m);
 
 interface Operation {
+  readonly description?: string;
   readonly parameters?: readonly { readonly name: string; readonly in: string }[];
   readonly requestBody?: { readonly content: Record<string, { readonly schema?: { properties?: object } }> };
 }
@@ -60,6 +62,15 @@ describe("the page of the HTTP interface", () => {
       ];
       expect([route, names.filter((name) => !new RegExp(`\\b${name}\\b`).test(text))]).toEqual([route, []]);
     }
+  });
+
+  it("asks for operations that docs/security.md and the console list, and for all of them", () => {
+    const asked = [...operations.values()].flatMap(
+      ({ description = "" }) => description.match(/\bops:[a-z]+/g) ?? [],
+    );
+    const listed = read("docs/security.md").match(/^\| (.*`ops:cursor`.*?) \|/m)?.[1] ?? "";
+    expect(listed.match(/\bops:[a-z]+/g)?.sort()).toEqual([...new Set(asked)].sort());
+    expect(ACTIONS.map((action) => `ops:${action}`).sort()).toEqual([...new Set(asked)].sort());
   });
 
   it("has every status with its codes", () => {

@@ -2,6 +2,29 @@
 
 export type Verb = "publish" | "subscribe" | "read" | "group" | "ops";
 
+/** What `ops` is about. */
+export const ACTIONS = [
+  "overview",
+  "stats",
+  "metrics",
+  "tasks",
+  "jobs",
+  "hubs",
+  "audit",
+  "cursor",
+  "pause",
+  "resume",
+  "redrive",
+  "discard",
+  "replay",
+  "import",
+  "rebuild",
+  "schema",
+  "remove",
+  "outbox",
+  "backup",
+];
+
 export interface Rule {
   readonly effect: "allow" | "deny";
   readonly verbs: readonly (Verb | "*")[];

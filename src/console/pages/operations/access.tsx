@@ -1,34 +1,13 @@
 /** What your token may do, and a way to ask whether it may do something. */
 import { Check, ShieldCheck, X } from "lucide-preact";
 import { useState } from "preact/hooks";
-import type { Verb } from "../../app/rights.js";
+import { ACTIONS, type Verb } from "../../app/rights.js";
 import { may, who } from "../../app/session.js";
 import { Badge } from "../../ui/badge.js";
 import { SelectField, TextField } from "../../ui/fields.js";
 import { Ago, Moment } from "../../ui/now.js";
 import { Facts, Section } from "../../ui/page.js";
 import { Table } from "../../ui/table.js";
-
-const ACTIONS = [
-  "overview",
-  "stats",
-  "metrics",
-  "tasks",
-  "jobs",
-  "hubs",
-  "audit",
-  "cursor",
-  "pause",
-  "resume",
-  "redrive",
-  "discard",
-  "replay",
-  "import",
-  "rebuild",
-  "schema",
-  "outbox",
-  "backup",
-];
 
 export function Access() {
   const identity = who.value;
