@@ -102,6 +102,25 @@ describe("the client", () => {
     );
   });
 
+  it.each([
+    ["http://hub.example", "ws://hub.example/ws"],
+    ["https://shop.example/bus", "wss://shop.example/bus/ws"],
+    ["https://shop.example/bus/", "wss://shop.example/bus/ws"],
+    ["https://shop.example/bus/ws", "wss://shop.example/bus/ws"],
+    ["wss://shop.example", "wss://shop.example/ws"],
+    ["wss://shop.example/events", "wss://shop.example/events"],
+  ])("looks for the hub of %s at %s", async (url, socket) => {
+    const asked: string[] = [];
+    const makeSocket = (address: string): never => {
+      asked.push(address);
+      throw new Error("this is enough");
+    };
+    const client = new PromClient(url, { makeSocket, onTrouble: () => undefined });
+    client.connect().catch(() => undefined);
+    await expect.poll(() => asked[0]).toBe(socket);
+    await client.close();
+  });
+
   it("refuses a handler that is none, and subscriptions once it is closed", async () => {
     const client = new PromClient("http://127.0.0.1:8420");
     const subscribing = client.subscribe("t.a", "g", undefined as unknown as () => void);

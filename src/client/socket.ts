@@ -27,7 +27,10 @@ const PROTOCOLS: Readonly<Record<string, string>> = {
   "wss:": "wss:",
 };
 
-/** ws:// for http://, and the hub's path unless one is given. INVALID_OPTION for what is no address of a hub. */
+/**
+ * Where a hub's WebSocket is: below the path of an http:// address, which a proxy may have put the hub at; a path behind ws:// is
+ * the socket's own. INVALID_OPTION for what is no address of a hub.
+ */
 export function socketUrl(url: string): string {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   const protocol = PROTOCOLS[parsed?.protocol ?? ""];
@@ -36,8 +39,9 @@ export function socketUrl(url: string): string {
       "INVALID_OPTION",
       `"${url}" is no address of a hub: write http://, https://, ws:// or wss://`,
     );
+  const isOfHub = protocol !== parsed.protocol || parsed.pathname === "/";
   parsed.protocol = protocol;
-  if (parsed.pathname === "/") parsed.pathname = "/ws";
+  if (isOfHub) parsed.pathname = parsed.pathname.replace(/(\/ws)?\/*$/, "/ws");
   return parsed.toString();
 }
 
