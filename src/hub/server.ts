@@ -5,7 +5,7 @@
 
 import { setMaxListeners } from "node:events";
 import { createServer, type IncomingMessage, type Server } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
+import { type AddressInfo, isIPv6, type Socket } from "node:net";
 import type { Logger } from "pino";
 import { WebSocketServer } from "ws";
 import type { Bus } from "../bus/bus.js";
@@ -210,7 +210,7 @@ class Gateway {
         resolve((this.#server.address() as AddressInfo).port);
       });
     });
-    this.#url = `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+    this.#url = `http://${inBrackets(host)}:${port}`;
     this.#context.roll.start();
     // If it cannot be loaded, whoever scrapes is told.
     this.#loading = setTimeout(() => void this.#context.metrics().catch(() => undefined), LOAD_METRICS_MS);
@@ -375,6 +375,11 @@ function listenError(error: NodeJS.ErrnoException, host: string, port: number): 
   const why =
     error.code === "EADDRINUSE"
       ? `port ${port} on ${host} is taken; choose another one, or 0 for any`
-      : `cannot listen on ${host}:${port} (${error.code ?? error.message})`;
+      : `cannot listen on ${inBrackets(host)}:${port} (${error.code ?? error.message})`;
   return new BusError("INVALID_OPTION", why, { cause: error });
+}
+
+/** The colons of an IPv6 address are not that before the port. */
+function inBrackets(host: string): string {
+  return isIPv6(host) ? `[${host}]` : host;
 }

@@ -142,6 +142,17 @@ describe("npm start", () => {
     }
   });
 
+  it.each([
+    ["192.0.2.1", "cannot listen on 192.0.2.1:0 (E"],
+    ["2001:db8::1", "cannot listen on [2001:db8::1]:0 (E"],
+    ["[::1]", "cannot listen on [::1]:0 (E"],
+  ])("says that %s is no address of this machine, and how to choose another", async (host, said) => {
+    const words = await failure({ PROMETHEAN_HOST: host }, 2);
+    expect(words).toContain(said);
+    expect(words).toContain("PROMETHEAN_HOST=127.0.0.1");
+    expect(words).not.toContain("port:");
+  });
+
   it("says that a hub runs there already, and where", async () => {
     const first = start();
     await vi.waitFor(() => expect(first.said.out).toMatch(LINK), SOON);

@@ -123,6 +123,11 @@ async function openBus(store: string, trouble: RecentTrouble): Promise<Bus> {
   }
 }
 
+const OF_THE_PORT: ReadonlySet<unknown> = new Set(["EADDRINUSE", "EACCES"]);
+const ANOTHER_PORT = "choose another port: PROMETHEAN_PORT=<port>, or PROMETHEAN_PORT=0 for any free one";
+const ANOTHER_HOST =
+  "choose an address of this machine: PROMETHEAN_HOST=127.0.0.1, or PROMETHEAN_HOST=0.0.0.0 for all of them";
+
 async function listen(
   bus: Bus,
   token: string,
@@ -137,11 +142,9 @@ async function listen(
       auth: { tokens: { [token]: { scopes: ["*:*"], subject: "admin" } } },
     });
   } catch (error) {
-    const { code, message } = BusError.from(error);
-    throw failure(code, message, {
-      cause: error,
-      hint: "choose another port: PROMETHEAN_PORT=<port>, or PROMETHEAN_PORT=0 for any free one",
-    });
+    const { code, message, cause } = BusError.from(error);
+    const isOfPort = OF_THE_PORT.has((cause as NodeJS.ErrnoException | undefined)?.code);
+    throw failure(code, message, { cause: error, hint: isOfPort ? ANOTHER_PORT : ANOTHER_HOST });
   }
 }
 
