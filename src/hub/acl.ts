@@ -35,7 +35,7 @@ export function groupsByName(grants: Grants): Grants {
   return { ...grants, rules: [...(grants.rules ?? []), NO_GROUPS] };
 }
 
-const VERBS: ReadonlySet<string> = new Set(["publish", "subscribe", "read", "group", "ops", "*"]);
+export const VERBS: ReadonlySet<string> = new Set(["publish", "subscribe", "read", "group", "ops", "*"]);
 
 const MAX_REMEMBERED = 1_000;
 

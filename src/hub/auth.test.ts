@@ -42,6 +42,13 @@ describe("JSON Web Tokens", () => {
     }
   });
 
+  it("may have words of other services in `scope`, which allow nothing", async () => {
+    const { acl } = await (await jwt()).authenticate(
+      await signed({ scope: "openid profile publish:orders.* offline_access" }),
+    );
+    expect(acl.rules).toEqual([{ effect: "allow", verbs: ["publish"], resources: ["orders.*"] }]);
+  });
+
   it.each([
     [7, "7"],
     ["", "unnamed"],
@@ -108,6 +115,8 @@ describe("JSON Web Tokens", () => {
       () => new SignJWT({}).setProtectedHeader({ alg: "HS256" }).sign(new TextEncoder().encode(SECRET)),
     ],
     ["a scope that is none", () => signed({ scopes: ["everything"] })],
+    ["a scope of groups that was misspelt", () => signed({ scope: "subscribe:orders gruop:billing" })],
+    ["a scope of groups without its colon", () => signed({ scope: "subscribe:orders group billing" })],
     ["scopes that are neither a list nor words", () => signed({ scopes: { publish: "orders" } })],
     [
       "a policy that is none",
