@@ -1,13 +1,22 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
+import { collected } from "../../test/support/collected.js";
 import type { Bus } from "../bus/bus.js";
 import { createBus } from "../bus/create-bus.js";
-import { BusError } from "../model/errors.js";
+import { BusError, Fatal } from "../model/errors.js";
 import type { EventRecord } from "../model/event.js";
 import type { PublishedRecord } from "../model/event-bus.js";
 import { ManualClock } from "../model/manual-clock.js";
+import { redrive } from "../project/redrive.js";
 import { memoryStore } from "../stores/memory/index.js";
-import { type DualWriteOptions, dualWriteLayer, startDualWriteMirror, withDualWrite } from "./dual-write.js";
+import {
+  type DualWriteOptions,
+  dualWriteLayer,
+  type Mirrorable,
+  startDualWriteMirror,
+  withDualWrite,
+} from "./dual-write.js";
+import { verifyDualWrite } from "./dual-write-check.js";
 import { SchemaRegistry } from "./registry.js";
 import { UpcastChain } from "./upcast.js";
 import { type PublishRequest, withSchemaValidation } from "./validation-layer.js";
@@ -105,6 +114,67 @@ describe("a topic written in two versions", () => {
     expect((await copies).sort()).toEqual(["1", "2", "3"]);
     await stop();
     expect(await all(`${topic}.v2`)).toHaveLength(3);
+  });
+});
+
+describe("what comes back from the dead letters of a topic written in two versions", () => {
+  const second = `${topic}.v2`;
+  const mirror = `dual-write:${second}`;
+  const orders = async (name: string): Promise<unknown[]> =>
+    (await all(name)).map(({ payload }) => (payload as { order: unknown }).order);
+  const givenUp = (count: number): Promise<void> =>
+    expect.poll(async () => (await all(`dlq.${topic}`)).length).toBe(count);
+
+  it.each([1, 2])(
+    "P3, P5: given up by the mirror %d times, it reaches the readers of the second topic, as the second form of the first event",
+    async (times) => {
+      let failures = times;
+      const upcast = (v1: { order: number }): { order: string } => {
+        if (failures-- > 0) throw new Error("no such currency");
+        return { order: String(v1.order) };
+      };
+      const failing = { ...options, upcasts: new UpcastChain().add(topic, 1, upcast) };
+      const { id } = await bus.publish(topic, { order: 7 }, { key: "k" });
+      const read = collected<EventRecord>();
+      await bus.subscribe(second, "readers", read.take, { from: "earliest" });
+      const impatient: Mirrorable = {
+        store: bus.store,
+        publish: (name, payload, o) => bus.publish(name, payload, o),
+        subscribe: (name, group, handler, o) => bus.subscribe(name, group, handler, { ...o, maxAttempts: 1 }),
+      };
+      const stop = await startDualWriteMirror(impatient, failing);
+      for (let n = 1; n <= times; n++) {
+        await givenUp(n);
+        expect(await redrive(bus, { topic, group: mirror })).toMatchObject({ redriven: 1 });
+      }
+      const [event] = await read.first(1);
+      expect(event).toMatchObject({ payload: { order: "7" }, key: "k", caused_by: [id] });
+      expect(event?.headers).toEqual({ "x-schema-version": "2" });
+      expect(await verifyDualWrite(bus, options)).toMatchObject({ checked: 1, complete: true });
+      await stop();
+    },
+  );
+
+  it("P3: for another group of the first topic, it is in the second topic once, and nothing is missing there", async () => {
+    const dual = withDualWrite(bus, options);
+    const took = collected<EventRecord>();
+    let failures = 1;
+    await bus.subscribe(topic, "mailer", (event) => {
+      if (failures-- > 0) throw new Fatal("no such address");
+      took.take(event);
+    });
+    await dual.publish(topic, { order: 7 }, { key: "k" });
+    await givenUp(1);
+    expect(await redrive(dual, { topic })).toMatchObject({ redriven: 1 });
+    await took.first(1);
+    const stop = await startDualWriteMirror(bus, options);
+    await expect
+      .poll(async () => (await bus.admin.lag({ topic })).find(({ group }) => group === mirror)?.lag)
+      .toBe(0);
+    await stop();
+    expect(await orders(topic)).toEqual([7, 7]);
+    expect(await orders(second)).toEqual(["7"]);
+    expect(await verifyDualWrite(bus, options)).toMatchObject({ checked: 1, complete: true });
   });
 });
 

@@ -8,11 +8,13 @@
  * ones of their key. Where nobody needs the second event at once, the mirror alone will do, and keeps the order.
  */
 import { type Clock, pause, systemClock } from "../model/clock.js";
-import { derivedId } from "../model/derived-id.js";
+import { comebackId, derivedId } from "../model/derived-id.js";
 import { BusError } from "../model/errors.js";
 import type { EventRecord } from "../model/event.js";
 import type { PublishedRecord, PublishOptions, Stop } from "../model/event-bus.js";
+import { isForOneGroup, withoutRedrive } from "../model/redrive.js";
 import { backoffMs, type RetryPolicy } from "../model/retry.js";
+import type { Log } from "../ports/log.js";
 import type { SchemaSource } from "./catalog.js";
 import type { Subscribable } from "./subscribe-normalized.js";
 import { type UpcastChain, upcastEvent } from "./upcast.js";
@@ -53,7 +55,8 @@ export function dualWriteLayer(options: DualWriteOptions): PublishLayer {
   const from = options.from ?? to - 1;
   return {
     async publish(request, next) {
-      if (request.topic !== topic) return next(request);
+      // What comes back for one group was there before, and so was its second form; if not, the mirror gets it.
+      if (request.topic !== topic || isForOneGroup(request.options.headers)) return next(request);
       const headers = { [SCHEMA_VERSION_HEADER]: String(from), ...request.options.headers };
       const first: PublishRequest = { ...request, options: { ...request.options, headers } };
       // Both forms are made before either is written: a payload that has no second form is refused whole.
@@ -123,6 +126,8 @@ function halfWritten(first: PublishedRecord, second: PublishRequest, cause: unkn
 
 /** Of a bus it is needed that it publishes and subscribes. */
 export interface Mirrorable extends Subscribable {
+  /** Asked which event it was that came back more than once. */
+  readonly store?: { readonly log: Pick<Log, "find"> };
   publish(topic: string, payload: unknown, options?: PublishOptions): Promise<PublishedRecord>;
 }
 
@@ -133,9 +138,23 @@ export function startDualWriteMirror(bus: Mirrorable, options: DualWriteOptions)
     topic,
     mirrorGroup(versionedTopic(topic, to)),
     async (event) => {
-      const second = secondWrite(event, options);
+      const second = secondWrite(await asFirstPublished(event, bus), options);
       await bus.publish(second.topic, second.payload, second.options);
     },
     { from: "earliest" },
   );
+}
+
+/** What the mirror gave up and got back: its second form is that of the first event, and for all who read it (P3, P5). */
+async function asFirstPublished(event: EventRecord, { store }: Mirrorable): Promise<EventRecord> {
+  if (!isForOneGroup(event.headers)) return event;
+  let { id } = event;
+  let causes = event.caused_by;
+  for (;;) {
+    const [letterId, sourceId] = causes ?? [];
+    if (letterId === undefined || sourceId === undefined || id !== comebackId(letterId, event.topic)) break;
+    id = sourceId;
+    causes = (await store?.log.find(id))?.meta?.caused_by;
+  }
+  return { ...event, id, headers: withoutRedrive(event.headers) };
 }

@@ -2,6 +2,7 @@
 import type { StoredEvent } from "../model/event.js";
 import type { Store } from "../ports/store.js";
 import { mirrorGroup, secondId } from "./dual-write.js";
+import { owesSecond } from "./dual-write-check.js";
 import { type EvolutionFacts, type EvolutionStage, stageOf, stageSentence } from "./evolution-stage.js";
 import { headsOf, newestEvents } from "./newest-events.js";
 import { type Compat, type SchemaVersion, versionsByTopic } from "./schema-version.js";
@@ -155,7 +156,7 @@ class Survey {
     const version = splitVersioned(target)?.version ?? 0;
     const heads = await headsOf(log, target);
     const mirror = readers.find(({ group }) => group === mirrorGroup(target));
-    const lookedUp = version === latest ? newest.slice(0, MAX_LOOKED_UP) : undefined;
+    const lookedUp = version === latest ? newest.filter(owesSecond).slice(0, MAX_LOOKED_UP) : undefined;
     const found = lookedUp && (await Promise.all(lookedUp.map(({ id }) => log.find(secondId(target, id)))));
     return {
       topic: target,
