@@ -1,7 +1,7 @@
 /**
  * The file ahead, as the writing thread sees it: it lies beside a store that one process has for itself, and holds appends
  * that are on disk there and not yet in the store. Each record stands behind the one before it, or at the beginning
- * of the file once all before it are in the store. `applied` in the store counts how far that has come, in one transaction with the
+ * of the file, where all that stood before is in the store. `applied` in the store counts how far that has come, in one transaction with the
  * events themselves, so that after a crash each record is applied once.
  *
  * The file has its full size from the beginning: a sync then waits for bytes alone.

@@ -79,10 +79,13 @@ describe("appends ahead of the store", () => {
       // More than twice its size.
       for (let n = 0; n < 600; n++) {
         place.append(0, newIds(1), text);
+        // Of one look some records stand at the end of the file, and some at its beginning.
+        if (n % 233 === 232 || [238, 248, 258].includes(n))
+          expect(await logsOf(place.killed())).toEqual(place.promised);
         if (n % 10 === 9) place.apply();
-        if (n % 233 === 232) expect(await logsOf(place.killed())).toEqual(place.promised);
       }
-      expect(place.wentAhead).toBeGreaterThan(590);
+      // All but the first, by which the end is known.
+      expect(place.wentAhead).toBe(599);
       // Ten of 4,000 bytes fit into a row.
       const rows = new Connection(place.path, { busyTimeoutMs: 1_000 });
       expect(rows.sql("SELECT count(*) FROM batch").get()?.[0]).toBeLessThan(80);
@@ -148,7 +151,7 @@ describe("appends ahead of the store", () => {
     place.close();
   });
 
-  it("what is taken over makes room, also while more is written; without that the thread is asked", () => {
+  it("P13: what is taken over makes room, also while more is written; without that the thread is asked before long", () => {
     const place = new Place(join(folder, "bus.db"));
     const text = "x".repeat(8_000);
     const append = (): boolean => {

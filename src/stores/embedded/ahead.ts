@@ -165,19 +165,15 @@ export class Ahead {
     return this.#ids.add(new Uint8Array(buffer), layout);
   }
 
-  /** Whether there is a file with room, and no need to leave the disk alone. */
+  /** Whether there is a file that takes more, and no need to leave the disk alone. */
   #isReady(): boolean {
     if (!this.isOpen || this.#unappliedBytes >= MAX_UNAPPLIED_BYTES) return false;
-    if (this.#resting === 0) return this.#makeRoom();
-    this.#resting--;
-    return false;
-  }
-
-  /** For one more record, at the beginning of the file if need be. */
-  #makeRoom(): boolean {
-    if (this.#at + RECORD_BYTES <= AHEAD_BYTES) return true;
-    if (this.isAhead) return false;
-    this.#at = 0;
+    if (this.#resting > 0) {
+      this.#resting--;
+      return false;
+    }
+    // From the beginning again: what the store does not have yet is a small part of the file, and stands at its end then.
+    if (this.#at + RECORD_BYTES > AHEAD_BYTES) this.#at = 0;
     return true;
   }
 
