@@ -22,6 +22,15 @@ export interface SchemaSource {
   validate<T>(topic: string, payload: T, version?: number): Validated<T> | undefined;
 }
 
+/** INVALID_OPTION unless it is a registry: a promise of one, for example, would let everything fail once something is published. */
+export function checkSource(whose: string, schemas: unknown): asserts schemas is SchemaSource {
+  if (typeof (schemas as SchemaSource | undefined)?.validate === "function") return;
+  throw new BusError(
+    "INVALID_OPTION",
+    `${whose} needs a registry of schemas: a SchemaRegistry, or what openSchemas(bus) resolves to`,
+  );
+}
+
 /** What is known of one topic; every publish asks for `current`. */
 interface Known {
   readonly versions: readonly SchemaVersion[];

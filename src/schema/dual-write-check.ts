@@ -4,7 +4,7 @@ import { canonicalText } from "../model/json.js";
 import { nextTurn } from "../model/next-turn.js";
 import { isForOneGroup } from "../model/redrive.js";
 import type { Log } from "../ports/log.js";
-import { type DualWriteOptions, secondId, secondWrite } from "./dual-write.js";
+import { checkDualWrite, type DualWriteOptions, secondId, secondWrite } from "./dual-write.js";
 import { headsOf, newestEvents } from "./newest-events.js";
 import { versionedTopic } from "./versioned-topic.js";
 
@@ -45,6 +45,7 @@ export async function verifyDualWrite(
   { store: { log } }: { readonly store: { readonly log: Log } },
   options: DualWriteCheckOptions,
 ): Promise<DualWriteCheck> {
+  checkDualWrite("verifyDualWrite", options, ["newest"]);
   const target = versionedTopic(options.topic, options.to);
   const missing: UnmatchedEvent[] = [];
   const differing: UnmatchedEvent[] = [];

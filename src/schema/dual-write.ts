@@ -12,10 +12,11 @@ import { comebackId, derivedId } from "../model/derived-id.js";
 import { BusError } from "../model/errors.js";
 import type { EventRecord } from "../model/event.js";
 import type { PublishedRecord, PublishOptions, Stop } from "../model/event-bus.js";
+import { checkOptionNames, namesOf } from "../model/known-options.js";
 import { isForOneGroup, withoutRedrive } from "../model/redrive.js";
 import { backoffMs, type RetryPolicy } from "../model/retry.js";
 import type { Log } from "../ports/log.js";
-import type { SchemaSource } from "./catalog.js";
+import { checkSource, type SchemaSource } from "./catalog.js";
 import type { Subscribable } from "./subscribe-normalized.js";
 import { type UpcastChain, upcastEvent } from "./upcast.js";
 import type { Layerable, PublishLayer, PublishNext, PublishRequest } from "./validation-layer.js";
@@ -36,6 +37,27 @@ export interface DualWriteOptions {
   readonly clock?: Clock;
 }
 
+const OPTIONS = namesOf<DualWriteOptions>({
+  topic: true,
+  to: true,
+  from: true,
+  schemas: true,
+  upcasts: true,
+  attempts: true,
+  retry: true,
+  clock: true,
+});
+
+/** The same options serve the layer, the mirror and the check: each takes what the others need. */
+export function checkDualWrite(
+  whose: string,
+  options: Pick<DualWriteOptions, "schemas">,
+  more: readonly string[] = [],
+): void {
+  checkOptionNames(whose, options, [...OPTIONS, ...more]);
+  checkSource(whose, options.schemas);
+}
+
 const RETRY: RetryPolicy = { baseMs: 20, maxMs: 2_000, factor: 4, jitter: 0.2 };
 
 /**
@@ -47,6 +69,7 @@ const RETRY: RetryPolicy = { baseMs: 20, maxMs: 2_000, factor: 4, jitter: 0.2 };
  * await dual.publish("orders.placed", { order: 7 });   // also "orders.placed.v2": { order: "7" }
  */
 export function withDualWrite<B>(bus: Layerable<B>, options: DualWriteOptions): B {
+  checkDualWrite("withDualWrite", options);
   return bus.with(dualWriteLayer(options));
 }
 
@@ -132,7 +155,8 @@ export interface Mirrorable extends Subscribable {
 }
 
 /** Copies `topic` to `<topic>.vN` as a group of its own, from the first event on. What the layer wrote is there already. */
-export function startDualWriteMirror(bus: Mirrorable, options: DualWriteOptions): Promise<Stop> {
+export async function startDualWriteMirror(bus: Mirrorable, options: DualWriteOptions): Promise<Stop> {
+  checkDualWrite("startDualWriteMirror", options);
   const { topic, to } = options;
   return bus.subscribe(
     topic,

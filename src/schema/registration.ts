@@ -7,6 +7,7 @@
  */
 import { BusError } from "../model/errors.js";
 import { canonicalText } from "../model/json.js";
+import { checkOptionNames, namesOf } from "../model/known-options.js";
 import { checkTopicName } from "../model/topic.js";
 import { type CompatFinding, type CompatMode, type CompatReport, checkTrees } from "./compatibility.js";
 import { shorten } from "./describe-node.js";
@@ -38,6 +39,14 @@ export interface TopicSchema<T = unknown> {
   /** Why this version is compatible although that cannot be told from the schemas: code decides. */
   readonly waive?: string;
 }
+
+const MEMBERS = namesOf<TopicSchema>({
+  topic: true,
+  version: true,
+  schema: true,
+  compat: true,
+  waive: true,
+});
 
 export type Registration =
   | { readonly type: "new"; readonly version: SchemaVersion; readonly expectedLatest: number }
@@ -78,6 +87,7 @@ function versionOf(wanted: TopicSchema): SchemaVersion {
   const { version, compat = "backward", schema, waive } = wanted;
   const topic = nameOf(wanted.topic);
   checkTopicName(topic);
+  checkOptionNames("a schema to be registered", wanted, MEMBERS);
   if (!Number.isSafeInteger(version) || version < 1 || version > MAX_VERSION) {
     throw new BusError(
       "INVALID_OPTION",

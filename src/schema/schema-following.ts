@@ -5,6 +5,7 @@
  */
 import { type Clock, pause } from "../model/clock.js";
 import { BusError, describeThrown } from "../model/errors.js";
+import { checkOptionNames, namesOf } from "../model/known-options.js";
 import type { Handle, Task, TaskBoard, TaskReport, TaskState } from "../model/task.js";
 import type { Store } from "../ports/store.js";
 import type { SchemaRegistry } from "./registry.js";
@@ -28,6 +29,8 @@ export interface OpenSchemasOptions {
   readonly everyMs?: number;
 }
 
+const OPTIONS = namesOf<OpenSchemasOptions>({ declared: true, everyMs: true });
+
 /**
  * The schemas of the bus's store, kept up to date until the bus closes.
  *
@@ -37,8 +40,10 @@ export interface OpenSchemasOptions {
  */
 export async function openSchemas(
   host: SchemaHost,
-  { declared, everyMs = DEFAULT_EVERY_MS }: OpenSchemasOptions = {},
+  options: OpenSchemasOptions = {},
 ): Promise<StoredSchemaRegistry> {
+  checkOptionNames("openSchemas", options, OPTIONS);
+  const { declared, everyMs = DEFAULT_EVERY_MS } = options;
   if (!(Number.isFinite(everyMs) && everyMs > 0)) {
     throw new BusError("INVALID_OPTION", "everyMs must be a number above 0");
   }

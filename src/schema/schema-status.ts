@@ -1,5 +1,6 @@
 /** Where each topic stands in the evolution of its schema: versions, what is written, second topics, readers. */
 import type { StoredEvent } from "../model/event.js";
+import { checkOptionNames, namesOf } from "../model/known-options.js";
 import type { Store } from "../ports/store.js";
 import { mirrorGroup, secondId } from "./dual-write.js";
 import { owesSecond } from "./dual-write-check.js";
@@ -29,6 +30,8 @@ export interface SchemaStatusOptions {
   /** The newest events that are looked at for counts. Default 1,000. */
   readonly sample?: number;
 }
+
+const OPTIONS = namesOf<SchemaStatusOptions>({ topic: true, sample: true });
 
 /** A registered version. */
 export interface VersionStatus {
@@ -81,8 +84,10 @@ const MAX_LOOKED_UP = 100;
  */
 export async function schemaStatus(
   host: StatusHost,
-  { topic, sample = 1_000 }: SchemaStatusOptions = {},
+  options: SchemaStatusOptions = {},
 ): Promise<TopicSchemaStatus[]> {
+  checkOptionNames("schemaStatus", options, OPTIONS);
+  const { topic, sample = 1_000 } = options;
   const entries = await host.store.registry.schemas(topic);
   const created = new Map(entries.map((entry) => [`${entry.topic} ${entry.version}`, entry.createdMs]));
   const names = (await host.store.registry.topics()).map(({ name }) => name);

@@ -5,6 +5,7 @@
  */
 import { systemClock } from "../model/clock.js";
 import { BusError } from "../model/errors.js";
+import { checkOptionNames, namesOf } from "../model/known-options.js";
 import type { Registry, SchemaEntry } from "../ports/registry.js";
 import { SchemaCatalog } from "./catalog.js";
 import { decideRegistration, nameOf, type TopicSchema } from "./registration.js";
@@ -23,6 +24,8 @@ export interface StoredSchemaOptions {
   readonly declared?: SchemaRegistry;
   readonly clock?: { now(): number };
 }
+
+const OPTIONS = namesOf<StoredSchemaOptions>({ declared: true, clock: true });
 
 /**
  * The schemas of a store, as they are when it is opened; `refresh()` looks again.
@@ -44,6 +47,7 @@ export class StoredSchemaRegistry extends SchemaCatalog {
   }
 
   static async open(registry: Registry, options: StoredSchemaOptions = {}): Promise<StoredSchemaRegistry> {
+    checkOptionNames("StoredSchemaRegistry.open", options, OPTIONS);
     const opened = new StoredSchemaRegistry(registry, options);
     await opened.refresh();
     const { declared } = options;

@@ -3,6 +3,7 @@ import type { EventRecord } from "../model/event.js";
 import type { Handler, Stop, SubscribeOptions } from "../model/event-bus.js";
 import type { Meters } from "../model/meter.js";
 import type { TopicDefinition, TopicRef } from "../model/topic.js";
+import { checkSource } from "./catalog.js";
 import { type NormalizeOptions, normalizeEvent } from "./upcast.js";
 import { knownVersion } from "./versioned-topic.js";
 
@@ -28,13 +29,14 @@ export type NormalizedOptions = NormalizeOptions & SubscribeOptions;
  * @example
  * await subscribeNormalized(bus, "orders.placed", "mailer", sendMail, { schemas, upcasts, from: "earliest" });
  */
-export function subscribeNormalized<T = unknown>(
+export async function subscribeNormalized<T = unknown>(
   bus: Subscribable,
   topic: string | TopicDefinition<unknown, T>,
   group: string,
   handler: Handler<T>,
   options: NormalizedOptions,
 ): Promise<Stop> {
+  checkSource("subscribeNormalized", options?.schemas);
   const { schemas, upcasts, target, unversioned, ...subscribing } = options;
   const normalizing = {
     schemas,

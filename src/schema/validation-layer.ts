@@ -4,10 +4,11 @@
  */
 import { BusError } from "../model/errors.js";
 import type { PublishedRecord, PublishOptions } from "../model/event-bus.js";
+import { checkOptionNames, namesOf } from "../model/known-options.js";
 import type { Meters, ValidationOutcome } from "../model/meter.js";
 import { matchesTopic } from "../model/topic.js";
 import type { Registry } from "../ports/registry.js";
-import type { SchemaSource } from "./catalog.js";
+import { checkSource, type SchemaSource } from "./catalog.js";
 import { compactedIn, Tombstones } from "./tombstones.js";
 import { headerVersion, SCHEMA_VERSION_HEADER, schemaTopic } from "./versioned-topic.js";
 
@@ -61,6 +62,16 @@ export interface ValidationOptions {
   readonly observe?: (observation: SchemaObservation) => void;
 }
 
+const OPTIONS = namesOf<ValidationOptions>({
+  enforce: true,
+  topics: true,
+  versions: true,
+  strict: true,
+  tombstones: true,
+  observe: true,
+});
+const ENFORCEMENTS: readonly unknown[] = ["reject", "warn", "off"] satisfies Enforcement[];
+
 /**
  * The bus with payloads checked when they are published. A payload that does not fit fails with SCHEMA_VIOLATION and
  * is not published. The header `x-schema-version` names the version; a publisher that sets it chooses the version.
@@ -73,6 +84,8 @@ export function withSchemaValidation<B>(
   schemas: SchemaSource,
   options: ValidationOptions = {},
 ): B {
+  checkSource("withSchemaValidation", schemas);
+  checkOptions(options);
   const { meters, store } = bus;
   const { observe, tombstones = compactedIn(store?.registry) } = options;
   const told = (observation: SchemaObservation): void => {
@@ -81,6 +94,19 @@ export function withSchemaValidation<B>(
   };
   const isWatched = (): boolean => observe !== undefined || meters?.active === true;
   return bus.with(validationLayer(schemas, { ...options, tombstones, observe: told }, isWatched));
+}
+
+/** What is misspelt would count as not given, and payloads be checked otherwise than was meant. */
+function checkOptions(options: ValidationOptions): void {
+  checkOptionNames("withSchemaValidation", options, OPTIONS);
+  const { enforce = "reject", topics = {}, strict = false } = options;
+  const refused = [enforce, ...Object.values(topics)].find((each) => !ENFORCEMENTS.includes(each));
+  if (refused !== undefined)
+    throw new BusError(
+      "INVALID_OPTION",
+      `enforce, and each of topics, is "reject", "warn" or "off", not ${JSON.stringify(refused)}`,
+    );
+  if (typeof strict !== "boolean") throw new BusError("INVALID_OPTION", "strict must be true or false");
 }
 
 /** `isWatched`: whether there is anybody to tell. */

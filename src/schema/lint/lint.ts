@@ -5,6 +5,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { BusError } from "../../model/errors.js";
+import { checkOptionNames, namesOf } from "../../model/known-options.js";
 import { versionsByTopic } from "../schema-version.js";
 import { type Baseline, baselineText, parseBaseline } from "./baseline.js";
 import { type LintTarget, replayNewest } from "./event-replay.js";
@@ -33,6 +34,16 @@ export interface LintOptions {
   /** How many of the newest events of each topic. Default 100. */
   readonly replay?: number;
 }
+
+const OPTIONS = namesOf<LintOptions>({
+  root: true,
+  tsconfig: true,
+  schemas: true,
+  baseline: true,
+  writeBaseline: true,
+  target: true,
+  replay: true,
+});
 
 /** A topic of the sources: whether it has a schema, and how many calls publish or subscribe to it. */
 export interface LintedTopic {
@@ -63,6 +74,7 @@ export interface LintReport {
  * const { findings } = await lintProject({ root: ".", schemas: ["src/schemas.ts"], baseline: "schemas.json" });
  */
 export async function lintProject(options: LintOptions): Promise<LintReport> {
+  checkOptionNames("lintProject", options, OPTIONS);
   const compiler = await loadTypeScript(options.root);
   const project = openProject(compiler, options.root, options.tsconfig);
   const { found, unresolved } = usagesOf(project);
