@@ -2,8 +2,10 @@
 import { describe, expect, it } from "vitest";
 import { recorder, useBench } from "../../test/support/bus-bench.js";
 import { settled } from "../../test/support/eventually.js";
-import type { Middleware } from "../consume/middleware.js";
+import type { Middleware, PublishRequest } from "../consume/middleware.js";
 import { Fatal } from "../model/errors.js";
+import type { EventRecord } from "../model/event.js";
+import type { BatchContext, DeliveryContext, PublishedRecord } from "../model/event-bus.js";
 
 const bench = useBench();
 
@@ -55,6 +57,41 @@ describe("bus.use", () => {
     await bus.subscribeBatch("t.a", "h", () => void log.push("handler"), { from: "earliest" });
     await settled();
     expect(log).toEqual(["a>batch", "b>batch", "handler", "batch>b", "batch>a"]);
+  });
+
+  it("a layer may be an object of a class: its parts are called on it", async () => {
+    class Counting implements Middleware {
+      readonly seen: string[] = [];
+      publish(request: PublishRequest, next: (request: PublishRequest) => Promise<PublishedRecord>) {
+        this.seen.push("publish");
+        return next(request);
+      }
+      async handle(_event: EventRecord, _ctx: DeliveryContext, next: () => Promise<void>) {
+        this.seen.push("handle");
+        await next();
+      }
+      async handleBatch(_events: readonly EventRecord[], _ctx: BatchContext, next: () => Promise<void>) {
+        this.seen.push("batch");
+        await next();
+      }
+    }
+    const bus = await bench().bus();
+    const counting = new Counting();
+    bus.use(counting);
+    const handled: unknown[] = [];
+    await bus.subscribe("t.a", "g", ({ payload }) => void handled.push(payload));
+    await bus.subscribeBatch("t.a", "h", (events) => void handled.push(events.length));
+    await bus.publish("t.a", "one");
+    await settled();
+    expect(counting.seen.toSorted()).toEqual(["batch", "handle", "publish"]);
+    expect(handled).toHaveLength(2);
+  });
+
+  it("refuses what is no layer", async () => {
+    const bus = await bench().bus();
+    for (const none of [null, undefined, "x", () => undefined, { publish: "x" }, { handle: {} }])
+      expect(() => bus.use(none as never)).toThrow(expect.objectContaining({ code: "INVALID_OPTION" }));
+    await bus.publish("t.a", 1);
   });
 
   it("a layer that is removed is out at once, also of subscriptions that run; removing it twice is harmless", async () => {

@@ -1,4 +1,5 @@
 /** Layers around publishing and handling. The one added first is outermost. */
+import { BusError } from "../model/errors.js";
 import type { EventRecord } from "../model/event.js";
 import type { BatchContext, DeliveryContext, PublishedRecord, PublishOptions } from "../model/event-bus.js";
 
@@ -48,6 +49,7 @@ export class MiddlewareStack {
   }
 
   add(middleware: Middleware): () => void {
+    checkLayer(middleware);
     this.#own = [...this.#own, middleware];
     return () => {
       const at = this.#own.indexOf(middleware);
@@ -74,8 +76,10 @@ export class MiddlewareStack {
     last: (event: EventRecord) => unknown,
   ): Promise<void> {
     const run = this.all.reduceRight<(event: EventRecord) => Promise<void>>(
-      (next, { handle }) =>
-        handle === undefined ? next : async (e) => handle(e, ctx, (changed = e) => next(changed)),
+      (next, layer) =>
+        layer.handle === undefined
+          ? next
+          : async (e) => layer.handle?.(e, ctx, (changed = e) => next(changed)),
       async (e) => void (await last(e)),
     );
     await run(event);
@@ -87,13 +91,30 @@ export class MiddlewareStack {
     last: (events: readonly EventRecord[]) => unknown,
   ): Promise<void> {
     const run = this.all.reduceRight<(events: readonly EventRecord[]) => Promise<void>>(
-      (next, { handleBatch }) =>
-        handleBatch === undefined ? next : async (e) => handleBatch(e, ctx, (changed = e) => next(changed)),
+      (next, layer) =>
+        layer.handleBatch === undefined
+          ? next
+          : async (e) => layer.handleBatch?.(e, ctx, (changed = e) => next(changed)),
       // A layer that keeps everything back leaves nothing to handle.
       async (e) => void (e.length > 0 && (await last(e))),
     );
     await run(events);
   }
+}
+
+/** What is no layer would be passed by in silence, or fail everything that comes through. */
+function checkLayer(layer: Middleware): void {
+  const fits =
+    typeof layer === "object" &&
+    layer !== null &&
+    [layer.publish, layer.handle, layer.handleBatch].every(
+      (part) => part === undefined || typeof part === "function",
+    );
+  if (!fits)
+    throw new BusError(
+      "INVALID_OPTION",
+      "a layer is an object with functions publish, handle and handleBatch",
+    );
 }
 
 /** No promise but those that the layers make: thousands of publishes may be under way at once. */
