@@ -1,5 +1,7 @@
 /** The console in a real browser against a real hub: the main task of each page that has no file of its own. */
 import { describe, expect, it } from "vitest";
+import { defineTopic } from "../../src/model/topic.js";
+import { startChangelogProjector } from "../../src/project/changelog.js";
 import { SOON, sees } from "../support/console/browser.js";
 import { useFreshShop } from "../support/console/fresh-shop.js";
 import { gate } from "../support/eventually.js";
@@ -107,6 +109,23 @@ describe("the pages", () => {
     await page.getByRole("button", { name: "Rebuild orders and switch over" }).click();
     await page.getByRole("button", { name: "Go back to the old view" }).click();
     await sees(page, "orders is as it was");
+  });
+
+  it("keys: are found in the view and the topic that have them, whatever stands before these", async () => {
+    const { bus } = scene.shop;
+    for (const view of ["a", "b", "c"]) await startChangelogProjector(bus, { topic: "mails.sent", view });
+    for (const name of ["aa", "bb", "cc"]) await bus.defineTopic(defineTopic(name, { keyed: true }));
+    const page = await at("/");
+    await page.keyboard.press("Control+k");
+    await page.getByRole("combobox").fill("order-7");
+    await page.getByRole("option", { name: "order-7 Key in orders", selected: true }).waitFor();
+    const found = await page.getByRole("option", { name: /(Key|History) in/ }).allInnerTexts();
+    expect(found.map((text) => text.replace("\n", " "))).toEqual([
+      "order-7 Key in orders",
+      "order-7 History in order.state",
+    ]);
+    await page.keyboard.press("Enter");
+    await sees(page, "shipped");
   });
 
   it("schemas: tells two versions apart and gives the verdict", async () => {

@@ -11,6 +11,7 @@ import {
   TableProperties,
 } from "lucide-preact";
 import { useEffect, useState } from "preact/hooks";
+import { isByKey, type KeyPlace, useKeyPlaces } from "../data/key-places.js";
 import { useLive } from "../data/live.js";
 import type { GroupLag, Items, TopicRow, ViewInfo } from "../data/shapes.js";
 import { visible } from "../ui/format.js";
@@ -27,6 +28,8 @@ interface Entry {
   readonly kind: string;
   readonly label: string;
   readonly icon: LucideIcon;
+  /** Behind what has the text in its name: 2 where a key was found, 3 where it may be. */
+  readonly rank?: number;
   readonly run: () => void;
 }
 
@@ -110,14 +113,11 @@ export function Palette() {
 
 function useEntries(text: string): Entry[] {
   const topics = useLive<Items<TopicRow>>("/topics", Number.POSITIVE_INFINITY).data?.items ?? [];
+  const sources = topics.filter(({ name }) => !/^dlq\.|\.snapshot$/.test(name));
   const groups = useLive<Items<GroupLag>>("/groups", Number.POSITIVE_INFINITY).data?.items ?? [];
   const views = useLive<Items<ViewInfo>>("/views", Number.POSITIVE_INFINITY).data?.items ?? [];
-  const link = (kind: string, label: string, icon: LucideIcon, href: string): Entry => ({
-    kind,
-    label,
-    icon,
-    run: () => go(href),
-  });
+  const isKey = text.length >= 2 && !EVENT_ID.test(text);
+  const places = useKeyPlaces(isKey ? text : null, views, sources);
   return [
     ...(EVENT_ID.test(text) ? [link("Trace event", text, Hash, to("trace", text))] : []),
     ...PAGES.map(({ name, label, icon }) => link("Page", label, icon, name === "" ? to() : to(name))),
@@ -127,27 +127,34 @@ function useEntries(text: string): Entry[] {
     ),
     ...views.map(({ view }) => link("View", view, TableProperties, to("views", view))),
     { kind: "Command", label: "Switch theme", icon: Moon, run: toggleTheme },
-    ...keyEntries(text, topics, views, link),
+    ...(isKey ? keyEntries(text, places, sources) : []),
   ];
 }
 
-/** A word that is no name may be a key: look for it where keys are. */
-function keyEntries(
-  text: string,
-  topics: readonly TopicRow[],
-  views: readonly ViewInfo[],
-  link: (kind: string, label: string, icon: LucideIcon, href: string) => Entry,
-): Entry[] {
-  if (text.length < 2 || EVENT_ID.test(text)) return [];
-  return [
-    ...views.slice(0, 3).map(({ view }) => link(`Key in ${view}`, text, KeyRound, to("views", view, text))),
-    ...topics
-      .filter(({ name }) => !name.startsWith("dlq."))
-      .slice(0, 3)
-      .map(({ name }) =>
-        link(`History in ${name}`, text, ArrowRight, to("topics", name, { tab: "key", key: text })),
-      ),
+function link(kind: string, label: string, icon: LucideIcon, href: string): Entry {
+  return { kind, label, icon, run: () => go(href) };
+}
+
+/** A word that is no name may be a key: where it was found, and where it would have to be looked for; or the id of an event that somebody chose. */
+function keyEntries(text: string, places: readonly KeyPlace[], topics: readonly TopicRow[]): Entry[] {
+  const found = places.map(({ kind, name }) =>
+    kind === "view"
+      ? link(`Key in ${name}`, text, KeyRound, to("views", name, text))
+      : link(`History in ${name}`, text, ArrowRight, historyOf(name, text)),
+  );
+  const others = topics.filter((topic) => !isByKey(topic));
+  const elsewhere = [
+    link("Trace event", text, Hash, to("trace", text)),
+    ...others.map(({ name }) => link(`Look for it in ${name}`, text, ArrowRight, historyOf(name, text))),
   ];
+  return [
+    ...found.map((entry) => ({ ...entry, rank: 2 })),
+    ...elsewhere.map((entry) => ({ ...entry, rank: 3 })),
+  ];
+}
+
+function historyOf(topic: string, key: string): string {
+  return to("topics", topic, { tab: "key", key });
 }
 
 /** Those that have every word, those that begin with it first. */
@@ -159,10 +166,9 @@ function matching(entries: readonly Entry[], text: string): Entry[] {
     return words.every((word) => all.includes(word));
   });
   const first = words[0] ?? "";
-  return fitting.sort((a, b) => rank(a, first) - rank(b, first));
+  return fitting.sort((a, b) => rankOf(a, first) - rankOf(b, first));
 }
 
-function rank({ label, kind }: Entry, word: string): number {
-  if (kind.startsWith("Key in") || kind.startsWith("History in")) return 2;
-  return label.toLowerCase().startsWith(word) ? 0 : 1;
+function rankOf({ label, rank }: Entry, word: string): number {
+  return rank ?? (label.toLowerCase().startsWith(word) ? 0 : 1);
 }
