@@ -1,10 +1,12 @@
 /** Keys held behind a dead letter, on every store: who waits, restarts, redrive in order, discard. */
 import { describe, expect, it } from "vitest";
+import { z } from "zod";
 import type { Bus } from "../../../src/bus/bus.js";
 import type { Stop } from "../../../src/model/event-bus.js";
 import { jumpHash } from "../../../src/model/partition.js";
 import { deadLetters, discardDeadLetters } from "../../../src/project/dead-letters.js";
 import { redrive } from "../../../src/project/redrive.js";
+import { interceptStore } from "../../../src/testing/store-calls.js";
 import type { ProjectBench } from "./bench.js";
 
 const GROUP = "keeper";
@@ -140,6 +142,20 @@ export function describeHeldKeys(bench: ProjectBench): void {
       await stop();
     });
 
+    it("P8, P15: a key is set free also if what it was held for is not let into its topic any more", async () => {
+      const topic = await bench.topic();
+      const handled: unknown[] = [];
+      const stop = await keeper(bench.bus, topic, new Set(["a1"]), handled);
+      await publishAll(topic, ["a1", "a2"]);
+      await bench.drained(topic, GROUP);
+      await bench.bus.defineTopic({ name: topic, schema: z.object({ order: z.number() }) });
+      expect(await discardDeadLetters(bench.bus, topic, { reason: "older than the schema" })).toBe(2);
+      await expect.poll(async () => (await why(topic))?.held).toEqual([]);
+      await bench.bus.publish(topic, { order: 3 }, { key: "a" });
+      await expect.poll(() => handled).toEqual([{ order: 3 }]);
+      await stop();
+    });
+
     it("a key whose letters were discarded by one who died is set free by the next", async () => {
       const topic = await bench.topic();
       const broken = new Set<unknown>(["a1"]);
@@ -148,8 +164,11 @@ export function describeHeldKeys(bench: ProjectBench): void {
       await publishAll(topic, ["a1", "a2"]);
       await bench.drained(topic, GROUP);
       const died = new Error("the process died");
-      const dying = { ...bench.hostOn(bench.store), publish: () => Promise.reject(died) };
-      await expect(discardDeadLetters(dying, topic, { reason: "enough" })).rejects.toBe(died);
+      const dying = interceptStore(bench.store, {
+        around: (call, proceed) => (call.name === "log.append" ? Promise.reject(died) : proceed()),
+      });
+      const discarding = discardDeadLetters(bench.hostOn(dying), topic, { reason: "enough" });
+      await expect(discarding).rejects.toBe(died);
       expect(await openLetters(topic)).toEqual([]);
       const stored = async () =>
         (await bench.store.groups.state({ topic, group: GROUP }, { nowMs: 0 }))?.leases[0]?.cursor.held;
