@@ -161,6 +161,8 @@ describe("batches of events as bytes", () => {
         bytes[at % bytes.length] = (bytes[at % bytes.length] ?? 0) ^ (1 << bit);
         expect(checksum(1, 9, 9, { ...batch, data: bytes })).not.toBe(sum);
         expect(checksum(2, 9, 9, batch)).not.toBe(sum);
+        expect(checksum(1, 8, 9, batch)).not.toBe(sum);
+        expect(checksum(1, 9, 8, batch)).not.toBe(sum);
         expect(checksum(1, 9, 9, { ...batch, firstSeq: 2 })).not.toBe(sum);
       }),
     );
