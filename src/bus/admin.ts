@@ -2,6 +2,7 @@
 import { type Blocked, blockedIn } from "../consume/blocked.js";
 import { BusError } from "../model/errors.js";
 import type { GroupPosition } from "../model/event-bus.js";
+import { checkOptionNames } from "../model/known-options.js";
 import { mapInTurns } from "../model/map-in-turns.js";
 import { type GroupRef, type GroupState, groupKey, type Lease } from "../ports/groups.js";
 import type { PartitionHead } from "../ports/log.js";
@@ -76,6 +77,7 @@ export class Admin {
 
   /** How far behind each group is; of one topic, of one group, or of all. */
   async lag(filter: { topic?: string; group?: string } = {}): Promise<GroupLag[]> {
+    checkOptionNames("lag", filter, ["topic", "group"]);
     await this.#core.ready();
     await this.#core.pauses.look();
     const refs = await this.#core.settings.store.groups.list(filter.topic);
@@ -99,6 +101,7 @@ export class Admin {
    * it stood.
    */
   async remove(ref: GroupRef, o: { actor?: string; dryRun?: boolean } = {}): Promise<RemovedGroup> {
+    checkOptionNames("remove", o, ["actor", "dryRun"]);
     await this.#core.ready();
     const { topic, group } = ref;
     const { store, clock } = this.#core.settings;

@@ -308,6 +308,8 @@ export class Bus implements EventBus {
     topic: TopicRef<T>,
     keys: readonly string[],
   ): Promise<Record<string, EventRecord<T> | undefined>> {
+    if (!Array.isArray(keys) || keys.some((key) => typeof key !== "string"))
+      throw new BusError("INVALID_OPTION", "latestByKey takes an array of keys");
     await this.#core.ready();
     const config = await this.#core.catalog.find(topic);
     const found = config === null ? undefined : await this.store.log.latestByKey(config.name, keys);

@@ -12,6 +12,7 @@
  */
 import { BusError } from "../model/errors.js";
 import type { Seq } from "../model/event.js";
+import { checkOptionNames, namesOf } from "../model/known-options.js";
 import { baseTopic, checkTopicName, type TopicConfig } from "../model/topic.js";
 import type { GroupRef } from "../ports/groups.js";
 import type { PartitionHead } from "../ports/log.js";
@@ -37,6 +38,8 @@ export interface RemoveTopicOptions {
   /** Told how many events are gone, of how many, those of the topics that go with it included. */
   readonly onProgress?: (progress: RemovalProgress) => void;
 }
+
+const OPTIONS = namesOf<RemoveTopicOptions>({ dryRun: true, actor: true, signal: true, onProgress: true });
 
 /** How far the removal of a topic is. */
 export type RemovalProgress = { readonly events: number; readonly total: number };
@@ -68,6 +71,7 @@ export async function removeTopic(
   name: string,
   options: RemoveTopicOptions,
 ): Promise<RemovedTopic> {
+  checkOptionNames("removeTopic", options, OPTIONS);
   const { dryRun = false, actor = "bus" } = options;
   const { store, clock } = core.settings;
   const family = await familyOf(store.registry, name);
