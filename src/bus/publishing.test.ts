@@ -231,6 +231,28 @@ describe("publishMany", () => {
     expect(await all(bus, "t.a")).toEqual([]);
   });
 
+  it("says which item is the bad one", async () => {
+    const Numbers = defineTopic<number>("t.n", { key: (n) => (n > 2 ? `k${n}` : "k") });
+    const bus = await bench().bus({ topics: [Numbers], limits: { maxPayloadBytes: 20, maxKeyBytes: 2 } });
+    const bad: [code: string, item: object][] = [
+      ["INVALID_PAYLOAD", { payload: 2n }],
+      ["PAYLOAD_TOO_LARGE", { payload: "x".repeat(20) }],
+      ["INVALID_OPTION", { payload: 1, kye: "k" }],
+      ["INVALID_OPTION", { payload: 1, partition: 9 }],
+      ["INVALID_OPTION", { payload: 100 }],
+    ];
+    for (const [code, item] of bad) {
+      const items = [{ payload: 1 }, { payload: 2 }, item, { payload: 3 }];
+      const refused = await bus.publishMany(Numbers, items as never).catch((error: unknown) => error);
+      expect(refused).toMatchObject({
+        code,
+        message: expect.stringMatching(/^the event at index 2 of 4 is refused, and none is published: /),
+        details: { index: 2 },
+      });
+    }
+    expect(await all(bus, "t.n")).toEqual([]);
+  });
+
   it("P13: more than the queue holds is refused, and nothing of it is published", async () => {
     const bus = await bench().bus({ limits: { maxQueuedEvents: 3 } });
     const items = [1, 2, 3, 4].map((payload) => ({ payload }));

@@ -90,7 +90,10 @@ export class Publishing {
       this.#options.checkOpen();
       const config = this.#arrivals.configNow(topic);
       if (config === undefined) checkTopicName(topicName(topic));
-      const drafts = items.map(draftOf);
+      const drafts = new Array<Draft>(items.length);
+      eachItem(items, (item, index) => {
+        drafts[index] = draftOf(item);
+      });
       const results = new PromisedResults(drafts.length, resultOf, resolve, reject);
       if (config !== undefined) this.#addMany(config, items, drafts, results);
       else
@@ -127,7 +130,7 @@ export class Publishing {
     results: PromisedResults<R>,
   ): void {
     const { publisher } = this.#options;
-    for (const item of items) checkPartition(config, partitionOf(item));
+    eachItem(items, (item) => checkPartition(config, partitionOf(item)));
     let bytes = 0;
     for (const draft of drafts) bytes += draft.bytes;
     publisher.admit(drafts.length, bytes);
@@ -151,6 +154,26 @@ export class Publishing {
     if (key !== undefined) checkKey(key, limits);
     return makeDraft(checked.stored, options, limits, clock, key);
   }
+}
+
+/** What is refused says which of the items it is: nothing of the call is published then. */
+function eachItem<I>(items: readonly I[], look: (item: I, index: number) => void): void {
+  let index = 0;
+  try {
+    for (; index < items.length; index++) look(items[index] as I, index);
+  } catch (error) {
+    throw refusedAt(index, items.length, BusError.from(error));
+  }
+}
+
+function refusedAt(index: number, count: number, error: BusError): BusError {
+  const { code, message, retryable, details } = error;
+  const which = `the event at index ${index} of ${count} is refused, and none is published`;
+  return new BusError(code, `${which}: ${message}`, {
+    cause: error,
+    retryable,
+    details: { ...details, index },
+  });
 }
 
 function partitionOf(item: PublishItem | StoredItem): number | undefined {
