@@ -1,5 +1,5 @@
 /** Several buses on one store: they share partitions, take over from each other, and fence each other (P7). */
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { forever, recorder, useBench } from "../../test/support/bus-bench.js";
 import { gate, settled } from "../../test/support/eventually.js";
 import { defineTopic } from "../model/topic.js";
@@ -324,6 +324,37 @@ describe("fencing", () => {
     await Promise.all(topics.map((topic) => a.publish(topic, 1)));
     await bench().advance(60_000);
     expect(seen).toHaveLength(300);
+  });
+
+  it("P15: a sleeper with many groups lets others have their turn while it learns what it lost", async () => {
+    const GROUPS = 1_000;
+    const frail = new Frail();
+    const a = await frail.bus;
+    const { handler, seen } = recorder();
+    const topics = Array.from({ length: GROUPS }, (_, n) => defineTopic(`many.t${n}`, { partitions: 1 }));
+    const subscribing = a.subscribe(topics, "g", handler);
+    await bench().advance(1_000);
+    await subscribing;
+    frail.sleep();
+    await bench().advance(LEASE_MS + 2_000);
+    const { groups } = bench().store;
+    const look = groups.state.bind(groups);
+    let looks = 0;
+    const ofTurns: number[] = [];
+    const endTurn = (): void => {
+      ofTurns.push(looks);
+      looks = 0;
+    };
+    vi.spyOn(groups, "state").mockImplementation((...asked) => {
+      if (looks++ === 0) setImmediate(endTurn);
+      return look(...asked);
+    });
+    frail.wake();
+    await Promise.all(topics.map((topic) => a.publish(topic, 1)));
+    await bench().advance(30_000);
+    expect(seen).toHaveLength(GROUPS);
+    expect(ofTurns.reduce((sum, count) => sum + count, 0)).toBeGreaterThanOrEqual(2 * GROUPS);
+    expect(Math.max(...ofTurns)).toBeLessThan(GROUPS / 2);
   });
 
   it("P15: signals that never come are made up for by looking now and then", async () => {

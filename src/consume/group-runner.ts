@@ -6,7 +6,7 @@
  * (assignment.ts): partitions that should be another's are drained and released, those that should be ours are
  * claimed as soon as they are free. A partition changes hands only by lease and epoch (P7).
  */
-import { type CancelTimer, pause } from "../model/clock.js";
+import type { CancelTimer } from "../model/clock.js";
 import { BusError } from "../model/errors.js";
 import type { Seq } from "../model/event.js";
 import type { Claim, GroupPartition, GroupRef, GroupState, Lease } from "../ports/groups.js";
@@ -243,9 +243,12 @@ export class GroupRunner implements Participant {
   }
 
   async #within(ms: number, done: Promise<void>): Promise<void> {
-    const enough = new AbortController();
-    await Promise.race([done, pause(this.#options.clock, ms, enough.signal)]);
-    enough.abort();
+    let cancel: CancelTimer = () => undefined;
+    const late = new Promise<void>((resolve) => {
+      cancel = this.#options.clock.setTimer(ms, resolve);
+    });
+    await Promise.race([done, late]);
+    cancel();
   }
 
   #retrySoon(): void {

@@ -6,6 +6,7 @@ import { hostname } from "node:os";
 import { type CancelTimer, type Clock, pause } from "../model/clock.js";
 import { BusError } from "../model/errors.js";
 import { mapAtMost } from "../model/map-at-most.js";
+import { nextTurn } from "../model/next-turn.js";
 import { type GroupRef, type Groups, groupKey, type Session } from "../ports/groups.js";
 
 export interface MembershipOptions {
@@ -44,8 +45,10 @@ export class Membership {
   readonly #participants = new Map<string, Participant>();
   readonly #leaving = new Map<string, Leaving>();
   readonly #over = new AbortController();
-  /** The session was lost, and the groups are not all joined again. */
+  /** The session was swept away, and is to be begun again. */
   #lost = false;
+  /** Groups that are to be joined again since it was. */
+  readonly #unjoined = new Set<Participant>();
   #session: Session | null = null;
   #opening: Promise<string> | null = null;
   #version = 0;
@@ -76,6 +79,7 @@ export class Membership {
 
   remove(participant: Participant): void {
     this.#participants.delete(groupKey(participant.ref));
+    this.#unjoined.delete(participant);
   }
 
   /**
@@ -133,7 +137,8 @@ export class Membership {
     await this.#insist(async () => {
       this.#aliveUntilMs = await this.#renew(session);
       if (this.#lost) await this.#revive(session);
-      await mapAtMost(GROUPS_AT_ONCE, [...this.#participants.values()], (one) => one.confirm());
+      await this.#joinAgain(session);
+      await this.#each((participant) => participant.confirm());
       if (this.#lost || !this.#isAlive())
         throw new BusError(
           "STORE_UNAVAILABLE",
@@ -142,7 +147,15 @@ export class Membership {
       this.#isConfirmed = true;
     }, this.#over.signal);
     this.#confirming = false;
-    for (const participant of this.#participants.values()) participant.resume();
+    await this.#each((participant) => participant.resume());
+  }
+
+  /** In turns: among thousands of groups, beats and everything else would wait until all are done. */
+  async #each(work: (participant: Participant) => unknown): Promise<void> {
+    await mapAtMost(GROUPS_AT_ONCE, [...this.#participants.values()], async (participant) => {
+      await nextTurn();
+      if (!this.#over.signal.aborted) await work(participant);
+    });
   }
 
   /** Returns until when the session lasts, if it lasts. */
@@ -217,15 +230,24 @@ export class Membership {
     this.#scheduleBeat();
   }
 
-  /** The session was swept away while this process slept: the same member begins again, and joins its groups anew. */
+  /** The session was swept away while this process slept: the same member begins again. From then on beats keep it alive. */
   async #revive(session: Session): Promise<void> {
     const { groups, clock, leaseMs } = this.#options;
+    const startMs = clock.steady();
     await groups.open(session, { ttlMs: leaseMs, nowMs: clock.now() });
-    await mapAtMost(GROUPS_AT_ONCE, [...this.#participants.values()], async (participant) => {
-      await groups.join(participant.ref, session.member);
-      participant.changed();
-    });
+    this.#aliveUntilMs = startMs + leaseMs;
     this.#lost = false;
+    for (const participant of this.#participants.values()) this.#unjoined.add(participant);
+  }
+
+  /** Those that were joined stay so, whatever becomes of the others. */
+  async #joinAgain({ member }: Session): Promise<void> {
+    await mapAtMost(GROUPS_AT_ONCE, [...this.#unjoined], async (participant) => {
+      // It may have left since.
+      if (!this.#unjoined.has(participant)) return;
+      await this.#options.groups.join(participant.ref, member);
+      this.#unjoined.delete(participant);
+    });
   }
 
   #scheduleLook(): void {
@@ -250,7 +272,7 @@ export class Membership {
         .join(" ");
       if (living !== this.#living) {
         this.#living = living;
-        for (const participant of this.#participants.values()) participant.changed();
+        await this.#each((participant) => participant.changed());
       }
     } catch (error) {
       onTrouble(BusError.from(error, "STORE_UNAVAILABLE"));
