@@ -27,7 +27,7 @@ function packed(): Plugin {
 
 export default defineConfig({
   root: fileURLToPath(new URL(".", import.meta.url)),
-  base: "/",
+  base: "./",
   publicDir: false,
   plugins: [tailwind(), packed()],
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },

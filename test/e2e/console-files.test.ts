@@ -53,7 +53,7 @@ describe("the console's files", () => {
   });
 
   it("serves hashed files for ever, packed as the browser likes it", async () => {
-    const [, script] = /src="(\/assets\/[^"]+\.js)"/.exec(await (await plain("/")).text()) ?? [];
+    const [, script] = /src="\.(\/assets\/[^"]+\.js)"/.exec(await (await plain("/")).text()) ?? [];
     const packed = await plain(String(script), { "accept-encoding": "gzip" });
     expect(packed.headers.get("cache-control")).toContain("immutable");
     expect(packed.headers.get("content-encoding")).toBe("gzip");

@@ -1,8 +1,9 @@
 /**
- * Where one is: everything is in the address. Pages lie at `/` and below `/ui/`, so that no page takes the place of a
+ * Where one is: everything is in the address. Pages lie at `/` and below `/ui/` of the hub, so that no page takes the place of a
  * route of the interface.
  */
 import { computed, signal } from "@preact/signals";
+import { hubPath } from "../data/hub-path.js";
 
 export interface Place {
   /** Decoded, without "ui": ["topics", "orders"]. */
@@ -47,7 +48,10 @@ export const place = computed<Place>(() => placeOf(address.value));
 
 export function placeOf(href: string): Place {
   const url = new URL(href, "http://hub");
-  const parts = url.pathname.split("/").filter((part) => part !== "");
+  const parts = url.pathname
+    .slice(hubPath.length)
+    .split("/")
+    .filter((part) => part !== "");
   const own = parts[0] === "ui" ? parts.slice(1) : parts;
   return { path: own.map(decoded), query: url.searchParams };
 }
@@ -71,7 +75,7 @@ export function to(
     for (const [name, value] of Object.entries(part)) if (value !== undefined) query.set(name, String(value));
   }
   const search = query.size > 0 ? `?${query}` : "";
-  return segments.length === 0 ? `/${search}` : `/ui/${segments.join("/")}${search}`;
+  return `${hubPath}/${segments.length === 0 ? "" : `ui/${segments.join("/")}`}${search}`;
 }
 
 export function go(href: string, o: { readonly replace?: boolean; readonly over?: boolean } = {}): void {

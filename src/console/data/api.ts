@@ -4,6 +4,7 @@
  */
 import { dropToken, token } from "./credentials.js";
 import { noteHubDate } from "./hub-clock.js";
+import { hubPath } from "./hub-path.js";
 import { Problem, problemFrom, problemOf } from "./problem.js";
 
 export interface CallOptions {
@@ -30,7 +31,7 @@ async function send(path: string, { body, signal, headers }: CallOptions = {}): 
   const bearer = token.peek();
   let response: Response;
   try {
-    response = await fetch(path, {
+    response = await fetch(hubPath + path, {
       method: body === undefined ? "GET" : "POST",
       cache: "no-store",
       headers: {

@@ -18,7 +18,7 @@ function build(hash: string, missing?: string): void {
   rmSync(folder, { recursive: true });
   mkdirSync(join(folder, "assets"), { recursive: true });
   const files = {
-    "index.html": `<script src="/assets/index-${hash}.js"></script><link href="/assets/index-${hash}.css">`,
+    "index.html": `<script src="./assets/index-${hash}.js"></script><link href="./assets/index-${hash}.css">`,
     [`assets/index-${hash}.js`]: `import("./page-${hash}.js")`,
     [`assets/index-${hash}.js.gz`]: `packed ${hash}`,
     [`assets/index-${hash}.css`]: `/* ${hash} */`,
@@ -37,7 +37,7 @@ function hub(): HubApp {
 /** What a browser gets: the page, what it names, and what that fetches later. */
 async function loaded(app: HubApp, hash: string): Promise<number[]> {
   const page = await app.request("/");
-  const named = [...(await page.text()).matchAll(/"(\/assets\/[^"]+)"/g)].map(([, path]) => String(path));
+  const named = [...(await page.text()).matchAll(/"\.(\/assets\/[^"]+)"/g)].map(([, path]) => String(path));
   expect(named).toEqual([`/assets/index-${hash}.js`, `/assets/index-${hash}.css`]);
   const paths = [...named, `/assets/page-${hash}.js`];
   return Promise.all(paths.map(async (path) => (await app.request(path)).status));
@@ -52,6 +52,18 @@ describe("the console's files under a running hub", () => {
     build("cccccccc");
     expect(await loaded(app, "aaaaaaaa")).toEqual([200, 200, 200]);
     expect(await loaded(hub(), "cccccccc")).toEqual([200, 200, 200]);
+  });
+
+  it.each([
+    ["/", "./"],
+    ["/ui", "./"],
+    ["/ui/", "../"],
+    ["/ui/topics/orders", "../../"],
+    ["/ui/views/orders/a%2Fb", "../../../"],
+  ])("are named at %s from there: %s", async (path, up) => {
+    build("aaaaaaaa");
+    const page = await (await hub().request(path, { headers: { "accept-encoding": "gzip, br" } })).text();
+    expect(page).toContain(`src="${up}assets/index-aaaaaaaa.js"`);
   });
 
   it("are looked at again until they are whole", async () => {

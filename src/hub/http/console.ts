@@ -3,7 +3,8 @@
  * holds nothing, what it shows comes through the interface, with the token of whoever looks.
  *
  * The policy lets the page load and call nothing but this hub. All files are read together when the hub starts: whatever
- * replaces them meanwhile, page and assets are of one build, and no path reaches the file system.
+ * replaces them meanwhile, page and assets are of one build, and no path reaches the file system. The page names its assets from where it
+ * lies, so that a proxy may put all of it below a path of its own.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -72,7 +73,7 @@ export function consoleRoutes(app: HubApp, folder = BUILT): void {
     const index = build()?.index;
     if (index === undefined)
       return c.text("The console's files are not there, or not all of them: run `npm run build`.\n", 404);
-    return send(c, index, { ...PAGE_HEADERS, "Cache-Control": "no-cache" });
+    return send(c, seenFrom(c.req.path, index), { ...PAGE_HEADERS, "Cache-Control": "no-cache" });
   };
   app.get("/", page);
   app.get("/ui", page);
@@ -97,8 +98,16 @@ function readBuild(folder: string): Build | undefined {
     if (asset !== undefined) assets.set(name, asset);
   }
   const page = new TextDecoder().decode(index.plain);
-  const named = [...page.matchAll(/"\/assets\/([^"]+)"/g)];
+  const named = [...page.matchAll(/"\.\/assets\/([^"]+)"/g)];
   return named.every(([, name = ""]) => assets.has(name)) ? { index, assets } : undefined;
+}
+
+/** The page as it stands at a path: below `/ui/` its files are further up. */
+function seenFrom(path: string, index: Asset): Asset {
+  const above = path.split("/").length - 2;
+  if (above === 0) return index;
+  const page = new TextDecoder().decode(index.plain).replaceAll('"./', `"${"../".repeat(above)}`);
+  return { type: index.type, plain: new TextEncoder().encode(page), packed: {} };
 }
 
 function listed(folder: string): string[] {
