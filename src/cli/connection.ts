@@ -25,12 +25,19 @@ export async function connect(options: CommonOptions, signal: AbortSignal): Prom
   }
   const { url, token } = target;
   checkHubAddress(url);
+  checkToken(token);
   return new HubApi({ url, token, signal });
 }
 
 export function checkHubAddress(url: string | undefined): asserts url is string {
   if (url === undefined || !/^https?:\/\//i.test(url) || !URL.canParse(url))
     throw usageError(`"${url}" is no address of a hub`, "write http:// or https:// before it");
+}
+
+/** One that no request can carry would look like a hub that does not answer. */
+export function checkToken(token: string | undefined): void {
+  if (token !== undefined && /[^\x20-\x7e]/.test(token))
+    throw usageError("what was given as token is none: it has line breaks, or letters that no token has");
 }
 
 async function targetOf(options: CommonOptions): Promise<Target> {
@@ -62,7 +69,7 @@ async function tokenOf({ token, tokenFile }: CommonOptions): Promise<string | un
   const { PROMETHEAN_TOKEN, PROMETHEAN_TOKEN_FILE } = process.env;
   if (token !== undefined) return token;
   const file = tokenFile ?? (PROMETHEAN_TOKEN ? undefined : PROMETHEAN_TOKEN_FILE);
-  return file ? tokenIn(file) : PROMETHEAN_TOKEN || undefined;
+  return file ? tokenIn(file) : PROMETHEAN_TOKEN?.trim() || undefined;
 }
 
 export async function tokenIn(file: string): Promise<string> {

@@ -28,6 +28,12 @@ describe("promethean, used wrongly", () => {
     [["dlq", "show", "orders.placed", "none"], 3, "no dead letter none"],
     [["import", "t", "missing.ndjson"], 3, "missing.ndjson cannot be read"],
     [["topics", "--token", "wrong"], 4, "a valid token is needed"],
+    [["topics", "--token", "tök\nen"], 2, "what was given as token is none"],
+    [
+      ["context", "save", "x", "--url", "http://a", "--token", "tök\nen"],
+      2,
+      "what was given as token is none",
+    ],
     [["publish", "orders.placed", "1", "--token", "reader"], 4, "lacks publish:orders.placed"],
     [["topics", "--url", "http://127.0.0.1:9"], 1, "no hub answers"],
     [["topics", "--url", "127.0.0.1:8420"], 2, "is no address of a hub"],
@@ -82,6 +88,12 @@ describe("promethean, used wrongly", () => {
       "looked-at.db",
     ]);
     expect(statSync(path).size).toBe(0);
+  });
+
+  it("takes a token from the environment with the line break that its file ended in", async () => {
+    const { folder, env } = scene();
+    const ended = await run(["topics"], { cwd: folder, env: { ...env, PROMETHEAN_TOKEN: "all\n" } });
+    expect(ended).toMatchObject({ code: 0, err: "" });
   });
 
   it("says where to go when there is nothing to talk to", async () => {

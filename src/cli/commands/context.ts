@@ -1,7 +1,7 @@
 /** `promethean context`: names for hubs and stores, so that commands need no flags. */
 import { resolve } from "node:path";
 import type { Command } from "commander";
-import { checkHubAddress, tokenIn } from "../connection.js";
+import { checkHubAddress, checkToken, tokenIn } from "../connection.js";
 import { type Context, demandContext, readContexts, writeContexts } from "../contexts.js";
 import { usageError } from "../exit.js";
 import { newCommand } from "../own-command.js";
@@ -71,6 +71,7 @@ function placeOf(store: string): string {
 async function hubAt(url: string, { token, tokenFile }: SaveOptions): Promise<Context> {
   checkHubAddress(url);
   const given = tokenFile === undefined ? token : await tokenIn(tokenFile);
+  checkToken(given);
   return { url, ...(given !== undefined && { token: given }) };
 }
 
