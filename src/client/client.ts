@@ -64,7 +64,8 @@ export class PromClient {
       makeSocket: options.makeSocket,
       // Not the function itself: as a member of something else, browsers refuse it.
       defer: options.defer ?? ((callback) => queueMicrotask(callback)),
-      getToken: async () => options.getToken?.() ?? options.token,
+      // An empty one, of a variable that is not set, is none.
+      getToken: async () => options.getToken?.() ?? (options.token || undefined),
       retry: { ...RECONNECT, ...options.retry },
       pingMs: options.pingMs ?? 20_000,
       onFrame: (frame) => this.#receive(frame),

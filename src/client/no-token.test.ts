@@ -40,6 +40,12 @@ describe("a client without a token", () => {
     },
   );
 
+  it("has none either if it is empty", async () => {
+    f = await hubFixture();
+    client = new PromClient(f.hub.url, { token: "" });
+    await expect(client.connect()).rejects.toMatchObject(REFUSED);
+  });
+
   it.each([
     ["of Node", PromClient],
     ["of browsers", BrowserClient],
