@@ -4,6 +4,7 @@ import { deadLetterId } from "../model/derived-id.js";
 import { BusError, inBrief } from "../model/errors.js";
 import type { EventDraft, EventRecord, StoredEvent } from "../model/event.js";
 import { JsonBody } from "../model/json.js";
+import { withoutRedrive } from "../model/redrive.js";
 import type { Effect } from "./delivery-events.js";
 
 export interface GivenUp {
@@ -41,7 +42,8 @@ export function deadLetterDraft(given: GivenUp): EventDraft {
     event: incomplete ? outlineOf(event) : event.record,
     ...(incomplete && { incomplete }),
   };
-  const headers = incomplete ? undefined : event.meta?.headers;
+  // An event that was redriven for one group is a letter for all who read them.
+  const headers = incomplete ? undefined : withoutRedrive(event.meta?.headers);
   return {
     id: deadLetterId(event.topic, group, event.id),
     ts: nowMs,

@@ -9,6 +9,7 @@ import { jumpHash } from "../model/partition.js";
 import { REDRIVE_GROUP_HEADER } from "../model/topic.js";
 import { deadLetters, summarizeDeadLetters } from "./dead-letters.js";
 import { type RedriveOptions, type RedriveResult, redrive } from "./redrive.js";
+import { replay } from "./replay.js";
 import { movePointer, readPointer } from "./view-pointer.js";
 
 const bench = useBench();
@@ -117,6 +118,25 @@ describe("a redrive", () => {
       { actor: "bus", target: TOPIC, details: { redriven: 1, to: "repairs" } },
       { actor: "ada", action: "dead-letters.redrive", target: TOPIC, details: { redriven: 1, to: TOPIC } },
     ]);
+  });
+
+  it("P5, P8: what fails again is a letter for all who read the dead letters, and for their replay", async () => {
+    const bus = await bench().bus();
+    const { stop } = await subscribe(bus, new Set(["a1"]));
+    const { seen, handler } = recorder();
+    await bus.subscribe(`dlq.${TOPIC}`, "alarm", handler, { from: "earliest" });
+    await bus.publish(TOPIC, "a1", { key: "a", headers: { "x-a": "1" } });
+    await bench().advance(1_000);
+    expect(await redrive(bus, { topic: TOPIC })).toMatchObject({ redriven: 1 });
+    await bench().advance(1_000);
+    expect(seen.map(({ seq }) => seq)).toEqual([1, 2]);
+    const letters = await readAll(bus, `dlq.${TOPIC}`);
+    expect(letters.map(({ headers }) => headers?.["x-a"])).toEqual(["1", "1"]);
+    expect(letters.map(({ headers }) => headers?.[REDRIVE_GROUP_HEADER])).toEqual([undefined, undefined]);
+    const copying = replay(bus, { from: `dlq.${TOPIC}`, to: "copies" });
+    await bench().advance(1_000);
+    expect(await copying).toMatchObject({ events: 2, passedOver: 0 });
+    await stop();
   });
 
   it("P8: an event comes back with all it had, and says what it comes from", async () => {
