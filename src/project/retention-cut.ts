@@ -1,5 +1,5 @@
 /** Where retention by size cuts partitions off, and what a cut would take from a group. No effects. */
-import type { Seq } from "../model/event.js";
+import type { Seq, StoredEvent } from "../model/event.js";
 import type { Cursor } from "../ports/groups.js";
 import type { Log, PartitionHead } from "../ports/log.js";
 import { scanMerged } from "./log-scan.js";
@@ -20,11 +20,17 @@ export async function cutsByBytes(
   }));
   let gone = 0;
   for await (const event of scanMerged(log, stretches)) {
-    if (gone > 0 && gone + event.size > bytes) break;
-    gone += event.size;
+    const size = mostBytes(event);
+    if (gone > 0 && gone + size > bytes) break;
+    gone += size;
     cuts[event.partition] = event.seq;
   }
   return cuts;
+}
+
+/** About what an event takes in a store, or more: in some its headers count, in others they do not. */
+function mostBytes({ size, meta }: StoredEvent): number {
+  return meta === undefined ? size : size + JSON.stringify(meta).length;
 }
 
 /** How many seqs from `low` up to `cut` the group has not settled; those that were compacted away count too. */

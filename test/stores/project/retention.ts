@@ -76,12 +76,15 @@ export function describeRetention(bench: ProjectBench): void {
       expect(left).toEqual(Array.from({ length: left.length }, (_, i) => 1_120 - left.length + i));
     });
 
-    it("takes no more than it must, whatever events count for in the store", async () => {
+    it.each([
+      ["say little", {}],
+      ["say most in their headers", { headers: { note: "x".repeat(4_000) } }],
+    ])("takes no more than it must, whatever events count for in the store: they %s", async (_, options) => {
       const topic = await bench.topic({ partitions: 2 });
       for (let i = 0; i < 20; i++)
         await bench.publish(
           topic,
-          Array.from({ length: 30 }, (_, n) => ({ payload: n, ts: 1_000 + i, partition: n % 2 })),
+          Array.from({ length: 30 }, (_, n) => ({ payload: n, ts: 1_000 + i, partition: n % 2, ...options })),
         );
       const size = async (): Promise<number> =>
         (await bench.store.log.heads(topic)).reduce((sum, { bytes }) => sum + bytes, 0);
