@@ -59,6 +59,23 @@ describe("a replay", () => {
     expect(await textsOf(bus, "t.to")).toEqual(['{"was":{"n":1,"deep":{"list":[1,2]}}}']);
   });
 
+  it("P3: has ids of its own for what a function makes of an event, whatever it says", async () => {
+    const bus = await bench().bus();
+    await publishText(bus);
+    for (const duplicates of [0, 1])
+      expect(
+        await replay(bus, {
+          from: "t.from",
+          to: "t.to",
+          map: ({ id, payload }) => ({ id, payload }) as object,
+        }),
+      ).toMatchObject({
+        events: 1,
+        duplicates,
+      });
+    expect(await textsOf(bus, "t.to")).toEqual(['{"n":1,"deep":{"list":[1,2]}}']);
+  });
+
   it("P13: keeps no pages of the log for the few payloads in them that wait to be published", async () => {
     const bus = await bench().bus({ topics: [{ name: "t.from", partitions: 1 }] });
     for (let n = 0; n < 10; n++) await bus.publish("t.from", n);

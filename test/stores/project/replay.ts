@@ -149,6 +149,11 @@ export function describeReplay(bench: ProjectBench): void {
         },
       });
       expect(first).toMatchObject({ complete: false, events: 100, floors: [100] });
+      // A dry run looks at everything, and leaves the place where it is.
+      expect(await replay(bench.bus, { ...options, dryRun: true })).toMatchObject({
+        read: 300,
+        floors: [300],
+      });
       expect(board).toMatchObject([{ kind: "replay", state: "running" }]);
       const startMs = performance.now();
       const second = await replay(bench.bus, options);
@@ -156,6 +161,9 @@ export function describeReplay(bench: ProjectBench): void {
       expect(second).toMatchObject({ complete: true, read: 200, duplicates: 0, floors: [300] });
       expect(await numbers(to)).toHaveLength(300);
       expect(bench.bus.tasks.reports()).toEqual([]);
+      // It came to its end: the name is free for another one.
+      const other = { ...options, to: await bench.topic(), rate: 1e6 };
+      expect(await replay(bench.bus, other)).toMatchObject({ complete: true, read: 300, duplicates: 0 });
     });
 
     it("P4: of what comes after a batch that fails nothing is there, and the next replay goes on", async () => {

@@ -2,7 +2,9 @@
 import { describe, expect, it } from "vitest";
 import { Fatal } from "../../../src/model/errors.js";
 import type { EventRecord } from "../../../src/model/event.js";
+import type { PublishItem } from "../../../src/model/event-bus.js";
 import { seededRandom } from "../../../src/model/manual-clock.js";
+import { redriveHeaders } from "../../../src/model/redrive.js";
 import { snapshotTopic } from "../../../src/model/topic.js";
 import { startChangelogProjector } from "../../../src/project/changelog.js";
 import { compactNow } from "../../../src/project/compactor.js";
@@ -13,6 +15,7 @@ import type { ProjectBench } from "./bench.js";
 import { finalState, traffic } from "./traffic.js";
 
 const FAST = { pauseMs: 0 } as const;
+const redriven = { group: "g", root: 1, after: 0, through: 1, skip: false } as const;
 
 /** What stood at a time, by the events alone: in log order, those that are not newer. */
 function stateOf(events: readonly EventRecord[], ts: number): Record<string, unknown> {
@@ -85,6 +88,26 @@ export function describeTimeTravel(bench: ProjectBench): void {
       expect((await history(bench.bus, topic, "busy", { after: 1_499 })).map(({ seq }) => seq)).toEqual([
         1_500,
       ]);
+    });
+
+    it("take what came back from the dead letters of one group for the event that it was, as snapshots and views do", async () => {
+      const topic = await bench.topic({ keyed: true });
+      const at = (n: number, headers?: Readonly<Record<string, string>>): PublishItem => ({
+        ...{ key: "a", payload: { n }, ts: 1_000 * n },
+        ...(headers && { headers, ts: 3_000 }),
+      });
+      await bench.publish(topic, [at(1), at(2), at(1, redriveHeaders(redriven))]);
+      const states = async (): Promise<unknown[]> => [
+        (await stateAt(bench.bus, topic, "a", 4_000))?.payload,
+        (await pastState(bench, { topic }, 4_000)).a,
+      ];
+      expect(await states()).toEqual([{ n: 2 }, { n: 2 }]);
+      await compactNow(bench.bus, { topic, ...FAST });
+      expect((await bench.events(snapshotTopic(topic))).map(({ payload }) => payload)).toMatchObject([
+        { key: "a", payload: { n: 2 }, seq: 2 },
+      ]);
+      await bench.store.log.trim(topic, 0, 3);
+      expect(await states()).toEqual([{ n: 2 }, { n: 2 }]);
     });
 
     it("find in the snapshot what retention took from the log", async () => {
