@@ -285,8 +285,8 @@ function optionsOf({ id: original, ts, key, meta }: StoredEvent, id: string): Pu
   return options;
 }
 
-/** Without what is said to be undefined; a payload may be. */
+/** Without what is said to be undefined. */
 function given(item: PublishItem): PublishItem {
-  const members = Object.entries(item).filter(([name, value]) => value !== undefined || name === "payload");
+  const members = Object.entries(item).filter(([, value]) => value !== undefined);
   return Object.fromEntries(members) as unknown as PublishItem;
 }
