@@ -11,6 +11,7 @@ import { compactNow } from "../../../src/project/compactor.js";
 import { viewAt } from "../../../src/project/past-view.js";
 import { history, stateAt } from "../../../src/project/time-travel.js";
 import type { ViewSource } from "../../../src/project/view-definitions.js";
+import { interceptStore } from "../../../src/testing/store-calls.js";
 import type { ProjectBench } from "./bench.js";
 import { finalState, traffic } from "./traffic.js";
 
@@ -181,6 +182,42 @@ function describeViewAt(bench: ProjectBench): void {
       await bench.store.log.trim(topic, 0, 150);
       const ts = second.at(-1)?.ts ?? 0;
       expect(await pastState(bench, { topic }, ts)).toEqual(stateOf(events, ts));
+    });
+
+    it("is right where an event was ahead of its time when an earlier snapshot was taken", async () => {
+      const topic = await bench.topic({ keyed: true });
+      for (const items of [
+        [
+          { key: "a", payload: { n: 1 }, ts: 1_000 },
+          { key: "a", payload: { n: 2 }, ts: 9_000 },
+        ],
+        [{ key: "b", payload: { n: 3 }, ts: 2_000 }],
+      ]) {
+        await bench.publish(topic, items);
+        await compactNow(bench.bus, { topic, ...FAST });
+      }
+      expect(await pastState(bench, { topic }, 3_000)).toEqual({ a: { n: 1 }, b: { n: 3 } });
+    });
+
+    it("is right where the snapshot is compacted while it is read", async () => {
+      const topic = await bench.topic({ keyed: true });
+      for (const n of [1, 2]) {
+        await bench.publish(topic, [{ key: "a", payload: { n }, ts: n * 1_000 }]);
+        await compactNow(bench.bus, { topic, ...FAST });
+      }
+      let isCompacted = false;
+      const store = interceptStore(bench.store, {
+        around: async (call, proceed) => {
+          if (call.name === "log.read" && call.args[0] === snapshotTopic(topic) && !isCompacted) {
+            isCompacted = true;
+            await compactNow(bench.bus, { topic, ...FAST, keepSnapshotsMs: 0 });
+          }
+          return proceed();
+        },
+      });
+      const past = await viewAt(bench.hostOn(store), { topic }, 1_500);
+      expect((await past.find()).items).toMatchObject([{ _key: "a", n: 1 }]);
+      expect(isCompacted).toBe(true);
     });
 
     it("gives the same as single documents, whatever of the log behind a snapshot is gone", async () => {
