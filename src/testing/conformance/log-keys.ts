@@ -169,5 +169,10 @@ function describeHistory(harness: Harness, options: Partial<TopicConfig>): void 
     ]);
     const newest = (await log.latestByKey(topic, ["k"])).get("k");
     expect([newest?.seq, newest?.partition]).toEqual([3, 1]);
+    // However far below them the appends began that brought them.
+    for (const limit of [1, 2, 3]) {
+      const last = await log.history(topic, "k", { limit, newestFirst: true });
+      expect(last.map((e) => [e.seq, e.partition])).toEqual(places.toReversed().slice(0, limit));
+    }
   });
 }
