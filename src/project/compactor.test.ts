@@ -120,7 +120,21 @@ describe("startCompactor", () => {
       expect(removed).toEqual([60]);
       for (let n = 0; n < 60; n++) await bus.publish("kv", null, { key: `k${n}` });
       removed.length = 0;
-      await compactNow(bus, { snapshot: false, pauseMs: 0, batchSize: 5, maxKeys: 10 });
+      const few = { snapshot: false, pauseMs: 0, batchSize: 5, maxKeys: 10 };
+      await compactNow(bus, few);
+      expect(removed).toEqual([10, 10, 10, 10, 10, 10]);
+      // Also of those whose time comes long after they were first met.
+      const ts = Date.now() + 3_600_000;
+      for (let n = 0; n < 60; n++) await bus.publish("kv", null, { key: `k${n}`, ts });
+      removed.length = 0;
+      await compactNow(bus, few);
+      expect(removed).toEqual([]);
+      const clock = { ...bus.clock, now: () => ts };
+      const { tasks } = bus;
+      await compactNow(
+        { store, clock, tasks, topics: () => bus.topics(), subscribeBatch() {} } as never,
+        few,
+      );
       expect(removed).toEqual([10, 10, 10, 10, 10, 10]);
       await bus.close();
     });

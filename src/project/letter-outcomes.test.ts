@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { draft } from "../../test/support/stored-events.js";
 import type { Bus } from "../bus/bus.js";
 import { createBus } from "../bus/create-bus.js";
@@ -52,5 +52,9 @@ describe("what became of letters that retention takes", () => {
     expect(await left()).toBe(250);
     await outcomes.tidy(new AbortController().signal);
     expect(await left()).toBe(0);
+    // Once all of it was, there is nothing to look for.
+    const find = vi.spyOn(bus.store.documents, "find");
+    await outcomes.tidy(new AbortController().signal);
+    expect(find).not.toHaveBeenCalled();
   });
 });
