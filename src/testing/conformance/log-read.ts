@@ -228,6 +228,31 @@ function describeTimes(harness: Harness): void {
     expect(await ask([0, 600])).toEqual([7, 7]);
   });
 
+  it.each([1, 4])(
+    "seqAt: a time that was ahead goes with its event, of appends of %i events",
+    async (size) => {
+      const { log } = harness.store;
+      const removals: ((topic: string) => Promise<number>)[] = [
+        (topic) => log.trim(topic, 0, 2),
+        (topic) => log.remove(topic, 0, [1, 2]),
+        (topic) => log.remove(topic, 0, [2]),
+      ];
+      for (const removal of removals) {
+        const topic = await defineTopic(harness.store);
+        const times = [100, 900, 200, 300].map((ts) => draft({ ts: T0 + ts }));
+        for (let i = 0; i < times.length; i += size) await log.append(topic, 0, times.slice(i, i + size));
+        expect(await log.seqAt(topic, 0, T0 + 301)).toBe(2);
+        await removal(topic);
+        const found = await Promise.all([150, 201, 300, 301, 901].map((ts) => log.seqAt(topic, 0, T0 + ts)));
+        expect(found).toEqual([3, 4, 4, 5, 5]);
+        await log.append(topic, 0, [draft({ ts: T0 + 250 })]);
+        expect(await log.seqAt(topic, 0, T0 + 301)).toBe(6);
+        await log.append(topic, 0, [draft({ ts: T0 + 400 })]);
+        expect(await log.seqAt(topic, 0, T0 + 301)).toBe(6);
+      }
+    },
+  );
+
   it("seqAt: finds the one event of a time that no later event reaches", async () => {
     const { log } = harness.store;
     const topic = await defineTopic(harness.store);
