@@ -3,6 +3,7 @@ import { draft, oneEach, PARTITIONS, SheetPlace } from "../../../test/support/sh
 import { BusError } from "../../model/errors.js";
 import { JsonBody } from "../../model/json.js";
 import { HistoryWalk } from "./key-walk.js";
+import { seqAt } from "./log-reader.js";
 import type { AppendAnswer } from "./protocol.js";
 
 describe("small batches of many partitions in one commit", () => {
@@ -80,6 +81,20 @@ describe("small batches of many partitions in one commit", () => {
     expect(again(0)).toMatchObject(found);
     for (let p = 0; p < PARTITIONS; p++) place.call(0, "trim", { topic: "t", partition: p, through: 1 });
     expect(place.count("filed_id")).toBe(0);
+    place.close();
+  });
+
+  it("are found by time when an event that was ahead of them is gone, although they are not filed yet", () => {
+    const place = new SheetPlace();
+    place.group(0, [place.append(0, [draft(0, { ts: 9_000 })])]);
+    for (const n of [1, 2]) oneEach(place, 0, n);
+    expect([place.count("sheet"), place.count("batch")]).toEqual([2, 1]);
+    const at = (ts: number): number =>
+      place.connection.snapshot(() => seqAt(place.connection, place.batches, place.part(0), ts));
+    expect([at(1_015), at(2_000)]).toEqual([1, 1]);
+    place.call(0, "trim", { topic: "t", partition: 0, through: 1 });
+    expect([at(1_010), at(1_015), at(2_000)]).toEqual([2, 3, 4]);
+    expect(place.problems()).toEqual([]);
     place.close();
   });
 
