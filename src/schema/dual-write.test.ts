@@ -91,6 +91,13 @@ describe("a topic written in two versions", () => {
     expect(await all(topic)).toEqual([]);
   });
 
+  it("takes an event for what its publisher says it is, whatever most publishers still write", async () => {
+    const headers = { "x-schema-version": "2" };
+    const first = await withDualWrite(bus, options).publish(topic, { order: "8" }, { headers });
+    expect(first).toMatchObject({ payload: { order: "8" }, headers });
+    expect(await all(`${topic}.v2`)).toMatchObject([{ payload: { order: "8" }, headers }]);
+  });
+
   it("leaves other topics alone", async () => {
     await withDualWrite(bus, options).publish("other.topic", 1);
     expect(await all("other.topic")).toHaveLength(1);
