@@ -143,10 +143,59 @@ describe("setCursor", () => {
     expect((await bus.getCursor("t.a", "g"))?.partitions[0]).toMatchObject({ floor: 2, lag: 0 });
   });
 
+  it("P2: back to where getCursor said it stood, in each partition, however far it was behind the others", async () => {
+    const bus = await bench().bus({ topics: [defineTopic("t.p", { partitions: 2 })] });
+    for (let n = 1; n <= 4; n++) await bus.publish("t.p", n, { partition: n % 2, ts: n });
+    // Partition 1 has settled nothing, although its events are older than the newest one of partition 0.
+    await bus.setCursor("t.p", "g", {
+      partitions: [
+        { partition: 0, floor: 2 },
+        { partition: 1, floor: 0 },
+      ],
+    });
+    const stood = await bus.getCursor("t.p", "g");
+    expect(stood).toMatchObject({ lastTs: 4, partitions: [{ floor: 2 }, { floor: 0 }] });
+    await bus.setCursor("t.p", "g", "latest");
+    await bus.setCursor("t.p", "g", stood ?? "latest");
+    expect((await bus.getCursor("t.p", "g"))?.partitions).toEqual(
+      stood?.partitions.map((p) => ({ ...p, epoch: expect.any(Number) })),
+    );
+    const again: unknown[] = [];
+    await bus.subscribe("t.p", "g", ({ payload }) => void again.push(payload));
+    await settled();
+    expect(again).toEqual([1, 3]);
+  });
+
+  it("to where a group stood that had settled nothing", async () => {
+    const bus = await bench().bus();
+    await bus.publish("t.a", 1);
+    await bus.setCursor("t.a", "g", "earliest");
+    const stood = await bus.getCursor("t.a", "g");
+    await bus.setCursor("t.a", "g", "latest");
+    for (const place of [stood, { topic: "t.a" }]) {
+      await bus.setCursor("t.a", "g", place ?? "latest");
+      expect(await bus.getCursor("t.a", "g")).toMatchObject({ partitions: [{ floor: 0, lag: 1 }] });
+      await bus.setCursor("t.a", "g", "latest");
+    }
+  });
+
+  it("not beyond the end of a partition, as of a copy that has more of it", async () => {
+    const bus = await bench().bus();
+    await bus.publish("t.a", 1);
+    await bus.setCursor("t.a", "g", { partitions: [{ partition: 0, floor: 7 }] });
+    expect(await bus.getCursor("t.a", "g")).toMatchObject({ partitions: [{ floor: 1, head: 1 }] });
+  });
+
   it("refuses a place that is none", async () => {
     const bus = await bench().bus();
     await bus.publish("t.a", 1);
-    for (const to of ["nowhere", {}, null, 5, { lastId: 5 }, { lastTs: Number.NaN }])
+    const none = [
+      ...["nowhere", {}, null, 5, { lastId: 5 }, { lastTs: Number.NaN }, { topic: "t.b" }],
+      ...[{ topic: "t.a", lastId: null }, { partitions: [] }, { partitions: 1 }, { partitions: [null] }],
+      ...[{ partitions: [{ partition: 0 }] }, { partitions: [{ partition: 1, floor: 0 }] }],
+      { topic: "t.b", partitions: [{ partition: 0, floor: 0 }] },
+    ];
+    for (const to of none)
       await expect(bus.setCursor("t.a", "g", to as never)).rejects.toMatchObject({ code: "INVALID_OPTION" });
     await expect(bus.setCursor("t.a", "g", { lastId: "nope" })).rejects.toMatchObject({ code: "NOT_FOUND" });
     await expect(bus.setCursor("t.a", "bad group", "latest")).rejects.toMatchObject({

@@ -3,7 +3,7 @@
 import type { GroupRunner } from "../consume/group-runner.js";
 import { floorsOf, type Wish } from "../consume/position.js";
 import { BusError } from "../model/errors.js";
-import type { StoredEvent } from "../model/event.js";
+import type { Seq, StoredEvent } from "../model/event.js";
 import type { CursorTarget, GroupPosition, PartitionPosition } from "../model/event-bus.js";
 import type { GroupRef, GroupState } from "../ports/groups.js";
 import { START_CURSOR } from "../ports/groups.js";
@@ -75,18 +75,48 @@ async function lastSettled(
 
 /** Puts the group there, whoever owns its partitions now: owners are fenced and go on from the new place. */
 export async function moveGroup(store: Store, ref: GroupRef, target: CursorTarget): Promise<void> {
-  const floors = await floorsOf(store.log, ref.topic, wishOf(target));
+  const floors = await targetFloors(store, ref.topic, target);
   await store.groups.start(ref, floors);
   for (const [partition, floor] of floors.entries()) {
     await store.groups.move({ ...ref, partition }, { ...START_CURSOR, floor, mark: floor });
   }
 }
 
-function wishOf(target: CursorTarget): Wish {
+async function targetFloors({ log }: Store, topic: string, target: CursorTarget): Promise<readonly Seq[]> {
+  if (typeof target === "object" && target?.partitions !== undefined)
+    return storedFloors(await log.heads(topic), topic, target);
+  return floorsOf(log, topic, wishOf(topic, target));
+}
+
+/** Exactly where each partition stood: by an event alone, partitions that are behind it would lose what they have not settled. */
+function storedFloors(
+  heads: readonly PartitionHead[],
+  topic: string,
+  { topic: named = topic, partitions }: Exclude<CursorTarget, string>,
+): readonly Seq[] {
+  const floors = new Map(Array.isArray(partitions) ? partitions.map((p) => [p?.partition, p?.floor]) : []);
+  const isWhole =
+    named === topic &&
+    floors.size === heads.length &&
+    heads.every(({ partition }) => Number.isSafeInteger(floors.get(partition)));
+  if (!isWhole)
+    throw new BusError(
+      "INVALID_OPTION",
+      `the partitions of a cursor of ${topic} are its ${heads.length}, each with its floor, as getCursor gives them`,
+    );
+  return heads.map(({ partition, head }) => Math.max(0, Math.min(head, floors.get(partition) as Seq)));
+}
+
+function wishOf(topic: string, target: CursorTarget): Wish {
   if (target === "earliest" || target === "latest") return { from: target };
   if (typeof target === "object" && target !== null) {
-    if (typeof target.lastId === "string") return { from: "afterId", afterId: target.lastId };
-    if (Number.isFinite(target.lastTs)) return { from: "ts", ts: target.lastTs as number };
+    const { lastId, lastTs } = target;
+    if (typeof lastId === "string") return { from: "afterId", afterId: lastId };
+    if (Number.isFinite(lastTs)) return { from: "ts", ts: lastTs as number };
+    if (lastId === undefined && lastTs === undefined && target.topic === topic) return { from: "earliest" };
   }
-  throw new BusError("INVALID_OPTION", 'a cursor is set to "earliest", "latest", { lastId } or { lastTs }');
+  throw new BusError(
+    "INVALID_OPTION",
+    'a cursor is set to "earliest", "latest", { lastId }, { lastTs }, or what getCursor gave',
+  );
 }

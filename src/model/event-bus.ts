@@ -75,11 +75,20 @@ export interface GroupPosition extends CursorPosition {
   readonly partitions: readonly PartitionPosition[];
 }
 
-/** Where to put a group's cursor. */
+/**
+ * Where to put a group's cursor: behind an event, at a time, or where it stood: what `getCursor` gave puts each partition exactly
+ * there. Of a place without an event (`{ topic }`) nothing is settled yet.
+ */
 export type CursorTarget =
   | "earliest"
   | "latest"
-  | { readonly topic?: string; readonly lastId?: string; readonly lastTs?: number };
+  | {
+      readonly topic?: string;
+      readonly lastId?: string;
+      readonly lastTs?: number;
+      /** All partitions of the topic. They count before the rest. */
+      readonly partitions?: readonly Pick<PartitionPosition, "partition" | "floor">[];
+    };
 
 /** What a handler is told of its delivery, and what it may do with it. */
 export interface DeliveryContext {
