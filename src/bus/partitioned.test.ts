@@ -160,11 +160,33 @@ describe("subscribePartitioned", () => {
     await bench().advance(3_000);
     expect(late.payloads()).toEqual([]);
     expect(early.payloads()).toEqual(["old"]);
-    for (const options of [{ partitions: 0 }, { partitions: 1.5 }, { nonsense: 1 }]) {
+    for (const options of [
+      ...[{ partitions: 0 }, { partitions: 1.5 }, { nonsense: 1 }, { rebalanceEveryMs: 0 }],
+      ...[{ memberId: "" }, { memberId: undefined as never }],
+    ]) {
       const failing = member(bus, coordinator, "c", { group: "x", ...options });
       await expect(failing).rejects.toMatchObject({ code: "INVALID_OPTION" });
     }
     expect(coordinator.members("x")).toEqual([]);
+    await expect(member(bus, {} as never, "c", { group: "x" })).rejects.toMatchObject({
+      code: "INVALID_OPTION",
+    });
+  });
+
+  it("takes keys that are no text as text, as publishing by them does", async () => {
+    const bus = await bench().bus({ topics: [defineTopic("t.a", { partitions: 8 })] });
+    const coordinator = coordinatorOf();
+    const pidOf = (payload: unknown) => (payload as { pid: number }).pid as never;
+    const a = await member(bus, coordinator, "a", { keyOf: ({ payload }) => pidOf(payload) });
+    const b = await member(bus, coordinator, "b", { keyOf: ({ payload }) => pidOf(payload) });
+    await bench().advance(3_000);
+    const byPid = withPartitioning(bus, 8, pidOf);
+    for (let pid = 0; pid < 30; pid++)
+      expect((await byPid.publish("t.a", { pid })).partition).toBe(jumpHash(String(pid), 8));
+    await settled();
+    expect(a.seen.length).toBeGreaterThan(0);
+    expect(b.seen.length).toBeGreaterThan(0);
+    expect(a.seen.length + b.seen.length).toBe(30);
   });
 
   it("closing the bus ends it: no timer is left, and the member is gone", async () => {

@@ -64,6 +64,13 @@ describe("PartitionCoordinator", () => {
     expect(coordinator.members("g")).toEqual(["a"]);
   });
 
+  it("refuses a time to live that is none, and options that it does not know", () => {
+    for (const options of [{ ttlMs: -1 }, { ttlMs: Number.NaN }, { ttl: 5 }])
+      expect(() => new PartitionCoordinator(options)).toThrow(
+        expect.objectContaining({ code: "INVALID_OPTION" }),
+      );
+  });
+
   it("a heartbeat or leave of somebody unknown is harmless", () => {
     const coordinator = new PartitionCoordinator();
     coordinator.heartbeat("g", "ghost");

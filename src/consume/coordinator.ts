@@ -1,5 +1,7 @@
 /** Members and assignments inside one process. Groups across processes use leases in the store instead. */
 import { type Clock, systemClock } from "../model/clock.js";
+import { BusError } from "../model/errors.js";
+import { checkOptionNames } from "../model/known-options.js";
 import { assignPartitions } from "./assignment.js";
 
 /** Who has which share of a group, as the coordinator divided them. */
@@ -32,8 +34,11 @@ export class PartitionCoordinator {
   readonly #owners = new Map<string, (string | null)[]>();
 
   constructor(options: { ttlMs?: number; clock?: Clock } = {}) {
-    this.#ttlMs = options.ttlMs ?? 15_000;
-    this.#clock = options.clock ?? systemClock;
+    checkOptionNames("PartitionCoordinator", options, ["ttlMs", "clock"]);
+    const { ttlMs = 15_000, clock = systemClock } = options;
+    if (!(ttlMs >= 0)) throw new BusError("INVALID_OPTION", "ttlMs must be a number of milliseconds");
+    this.#ttlMs = ttlMs;
+    this.#clock = clock;
   }
 
   join(group: string, id: string, meta?: Readonly<Record<string, unknown>>): void {

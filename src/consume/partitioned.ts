@@ -63,6 +63,7 @@ export async function subscribePartitioned(
     ...rest
   } = options;
   checkShares(partitions);
+  checkMember(coordinator, memberId, rebalanceEveryMs);
   let mine: ReadonlySet<number> = new Set();
   const refresh = (): void => {
     // Joining is also a sign of life, and brings back a member that was swept away while its process slept.
@@ -74,7 +75,8 @@ export async function subscribePartitioned(
     group,
     work: { kind: "single", handler },
     options: rest,
-    accepts: (event) => mine.has(jumpHash(keyOf?.(event) ?? event.key ?? event.id, partitions)),
+    // As text, whatever it is in plain JavaScript: a number has no hash.
+    accepts: (event) => mine.has(jumpHash(String(keyOf?.(event) ?? event.key ?? event.id), partitions)),
   });
   let cancel: CancelTimer = () => undefined;
   const look = (): void => {
@@ -108,6 +110,16 @@ function checkShares(partitions: unknown): void {
     throw new BusError("INVALID_OPTION", "partitions must be a whole number above 0");
 }
 
+/** Members without a name would take themselves for one, and each event be handled by all of them. */
+function checkMember(coordinator: PartitionCoordinator, memberId: unknown, everyMs: number): void {
+  if (typeof coordinator?.assign !== "function")
+    throw new BusError("INVALID_OPTION", "subscribePartitioned needs a PartitionCoordinator");
+  if (typeof memberId !== "string" || memberId === "")
+    throw new BusError("INVALID_OPTION", "memberId must be a name that no other member of the group has");
+  if (!(Number.isFinite(everyMs) && everyMs > 0))
+    throw new BusError("INVALID_OPTION", "rebalanceEveryMs must be a number above 0");
+}
+
 interface Derivable<B> {
   readonly store: Store;
   with(middleware: Middleware): B;
@@ -136,7 +148,7 @@ export function withPartitioning<B>(
       const { topic, payload, options } = request;
       if (options.partition !== undefined) return next(request);
       const key = keyOf?.(payload, options) ?? options.key ?? textOf(payload).slice(0, 64);
-      const partition = jumpHash(key, await partitionsOf(topic));
+      const partition = jumpHash(String(key), await partitionsOf(topic));
       return next({ ...request, options: { ...options, partition } });
     },
   });
