@@ -317,14 +317,14 @@ const OPTIONS = namesOf<EmbeddedStoreOptions>({
 const ADDRESS = /^[a-z][a-z0-9+.-]*:\/\//i;
 
 function checkOptions(options: EmbeddedStoreOptions): void {
-  const { path, maxBytes, durability } = options ?? {};
+  const { path, maxBytes, durability, exclusive, busyTimeoutMs, onWarning } = options ?? {};
   if (typeof path === "string" && ADDRESS.test(path)) {
     throw new BusError(
       "INVALID_OPTION",
       "embeddedStore needs the path of a file, not an address; for MongoDB there is mongoStore({ url })",
     );
   }
-  if (typeof path !== "string" || path === "" || path.startsWith(":") || path.startsWith("file:")) {
+  if (typeof path !== "string" || path === "" || /^:|^file:|\0/.test(path)) {
     throw new BusError(
       "INVALID_OPTION",
       `embeddedStore needs the path of a file, not ${JSON.stringify(path)}`,
@@ -336,4 +336,13 @@ function checkOptions(options: EmbeddedStoreOptions): void {
   }
   if (durability !== undefined && durability !== "sync" && durability !== "os")
     throw new BusError("INVALID_OPTION", `durability is "sync" or "os", not ${JSON.stringify(durability)}`);
+  if (exclusive !== undefined && typeof exclusive !== "boolean")
+    throw new BusError("INVALID_OPTION", "exclusive is true or false");
+  if (
+    busyTimeoutMs !== undefined &&
+    !(Number.isInteger(busyTimeoutMs) && busyTimeoutMs >= 0 && busyTimeoutMs < 2 ** 31)
+  )
+    throw new BusError("INVALID_OPTION", "busyTimeoutMs is a whole number of milliseconds");
+  if (onWarning !== undefined && typeof onWarning !== "function")
+    throw new BusError("INVALID_OPTION", "onWarning is a function");
 }

@@ -202,7 +202,7 @@ describe("opening a store", () => {
   });
 
   it("refuses paths that are none", () => {
-    for (const path of ["", ":memory:", "file:bus.db"]) {
+    for (const path of ["", ":memory:", "file:bus.db", "bus\0.db"]) {
       expect(() => embeddedStore({ path })).toThrow("needs the path of a file");
     }
   });
@@ -223,6 +223,19 @@ describe("opening a store", () => {
   it("refuses an option that it does not know: misspelt, it would count for nothing", () => {
     const misspelt = { path: join(work.folder, "bus.db"), exlusive: true };
     expect(() => embeddedStore(misspelt)).toThrow('embeddedStore knows no option "exlusive"; it takes path,');
+  });
+
+  it.each<[string, object]>([
+    ["busyTimeoutMs", { busyTimeoutMs: "5s" }],
+    ["busyTimeoutMs", { busyTimeoutMs: -1 }],
+    ["busyTimeoutMs", { busyTimeoutMs: Number.POSITIVE_INFINITY }],
+    ["exclusive", { exclusive: "no" }],
+    ["onWarning", { onWarning: "console" }],
+  ])("refuses a value of %s that is none, by its name: %j", (name, options) => {
+    const path = join(work.folder, "bus.db");
+    expect(() => embeddedStore({ path, ...options })).toThrow(
+      expect.objectContaining({ code: "INVALID_OPTION", message: expect.stringContaining(`${name} is `) }),
+    );
   });
 
   it("P1: refuses a durability that is none, rather than take it for one", () => {
