@@ -3,7 +3,7 @@
  * first. `--write` brings package.json in line. With a built dist/ the files named must be there as well.
  *
  * Entry points are index.ts of src/, src/testing, src/testing/conformance, src/hub, src/client and src/stores/<name>; any other index.ts is a
- * folder's own affair. A folder with a browser.ts offers that to browsers.
+ * folder's own affair. A folder with a browser.ts offers that to browsers, one with a require.ts offers that to `require`.
  */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -38,12 +38,15 @@ function entryFolders() {
 function exportsOf(folders) {
   const entries = folders.map((folder) => {
     const output = composedOf(folder) ?? ["./dist", folder, "index"].filter(Boolean).join("/");
-    const browser = existsSync(join(root, "src", folder, "browser.ts"))
-      ? { browser: { types: `./dist/${folder}/browser.d.ts`, default: `./dist/${folder}/browser.js` } }
-      : {};
+    const others = ["browser", "require"]
+      .filter((condition) => existsSync(join(root, "src", folder, `${condition}.ts`)))
+      .map((condition) => {
+        const file = `./dist/${folder}/${condition}`;
+        return [condition, { types: `${file}.d.ts`, default: `${file}.js` }];
+      });
     return [
       folder === "" ? "." : `./${folder}`,
-      { types: `${output}.d.ts`, ...browser, default: `${output}.js` },
+      { types: `${output}.d.ts`, ...Object.fromEntries(others), default: `${output}.js` },
     ];
   });
   return { ...Object.fromEntries(entries), "./package.json": "./package.json" };

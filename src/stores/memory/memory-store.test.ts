@@ -2,8 +2,8 @@ import { describe, expect, it, vi } from "vitest";
 import { collectGarbage } from "../../../test/support/collect-garbage.js";
 import { ManualClock } from "../../model/manual-clock.js";
 import type { Signal, Store } from "../../ports/store.js";
-import { describeStore } from "../../testing/conformance/index.js";
 import { draft, drafts, failsWith, seqs, session } from "../../testing/conformance/samples.js";
+import { describeStore } from "../../testing/index.js";
 import { memoryStore } from "./index.js";
 
 describeStore({
