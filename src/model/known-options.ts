@@ -1,7 +1,9 @@
 import { BusError } from "./errors.js";
 
-/** Throws INVALID_OPTION for a name that `whose` does not take: misspelt, it would count as not given. */
+/** Throws INVALID_OPTION for what is no object, and for a name that `whose` does not take: misspelt, it would count as not given. */
 export function checkOptionNames(whose: string, given: object, known: readonly string[]): void {
+  if (typeof given !== "object" || given === null)
+    throw new BusError("INVALID_OPTION", `${whose} takes an object with any of ${known.join(", ")}`);
   for (const name of Object.keys(given))
     if (!known.includes(name))
       throw new BusError(

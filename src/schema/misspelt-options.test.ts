@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { z } from "zod";
 import type { Bus } from "../bus/bus.js";
 import { createBus } from "../bus/create-bus.js";
+import { defineTopic } from "../model/topic.js";
 import { memoryStore } from "../stores/memory/index.js";
 import { startDualWriteMirror, withDualWrite } from "./dual-write.js";
 import { verifyDualWrite } from "./dual-write-check.js";
@@ -77,6 +78,19 @@ it.each<[string, (registry: never) => unknown]>([
       code: "INVALID_OPTION",
       message: expect.stringContaining(`${call} needs a registry of schemas`),
     });
+  }
+});
+
+it("options that are none at all are refused by what takes them", async () => {
+  for (const none of [null, "strict"] as never[]) {
+    const refused = {
+      code: "INVALID_OPTION",
+      message: expect.stringContaining("takes an object with any of "),
+    };
+    expect(() => withSchemaValidation(bus, schemas, none)).toThrow(expect.objectContaining(refused));
+    expect(() => withDualWrite(bus, none)).toThrow(expect.objectContaining(refused));
+    await expect(openSchemas(bus, none)).rejects.toMatchObject(refused);
+    expect(() => defineTopic(topic, none)).toThrow(expect.objectContaining(refused));
   }
 });
 
