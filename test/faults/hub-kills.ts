@@ -144,7 +144,7 @@ class HubRun {
   }
 
   async #judge(tally: Tally, store: string): Promise<void> {
-    const opened = storeAt(this.#place);
+    const opened = await storeAt(this.#place);
     await opened.open();
     const ids: string[] = [];
     for (let partition = 0; partition < PARTITIONS; partition++) {

@@ -1,9 +1,6 @@
 /** Where a durable store is, in words that can be handed to another process. */
 import type { TopicLayout } from "../../src/model/topic.js";
 import type { Store } from "../../src/ports/store.js";
-import { embeddedStore } from "../../src/stores/embedded/index.js";
-import { mongoStore } from "../../src/stores/mongo/index.js";
-import { withLayout } from "./mongo/layout.js";
 
 export interface StorePlace {
   /** File of the embedded store; absent: the store is in MongoDB. */
@@ -16,8 +13,15 @@ export interface StorePlace {
   readonly layout?: TopicLayout;
 }
 
-export function storeAt({ path, url = "", db = "kills", layout }: StorePlace): Store {
-  if (path !== undefined) return embeddedStore({ path });
+/** With the driver of that place alone: to load both takes a process longer than most of them live. */
+export async function storeAt({ path, url = "", db = "kills", layout }: StorePlace): Promise<Store> {
+  if (path !== undefined) {
+    const { embeddedStore } = await import("../../src/stores/embedded/index.js");
+    return embeddedStore({ path });
+  }
+  const { mongoStore } = await import("../../src/stores/mongo/index.js");
   const store = mongoStore({ url, db, onWarning: () => undefined });
-  return layout === undefined ? store : withLayout(store, layout);
+  if (layout === undefined) return store;
+  const { withLayout } = await import("./mongo/layout.js");
+  return withLayout(store, layout);
 }

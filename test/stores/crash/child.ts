@@ -24,7 +24,7 @@ function tell(event: HistoryEvent | { readonly type: "ready" | "draining" }): vo
 }
 
 const where = JSON.parse(place) as StorePlace;
-const store = storeAt(where);
+const store = await storeAt(where);
 const dies = JSON.parse(death) as Death | null;
 const bus = await createBus({
   store: dies === null ? store : dyingAt(store, dies),

@@ -54,8 +54,11 @@ describe.each(STORES)("processes on the %s store, killed", (store) => {
   it.each(WORKERS.filter(([, role]) => tells(store, role)))(
     "%s: a %s dies at each named point, and the next one finishes its work",
     async (_, role, points) => {
-      const run = await inPlaceOf(server, store, (place) =>
-        runKills({ role, place, program: worker, cycles: points.length, seed: 3, points }),
+      const run = await inPlaceOf(
+        server,
+        store,
+        (place) => runKills({ role, place, program: worker, cycles: points.length, seed: 3, points }),
+        role,
       );
       expect(run.anomalies).toEqual([]);
     },

@@ -54,7 +54,7 @@ export async function runCrashes(options: CrashOptions): Promise<CrashRun> {
   const run = new Run(options);
   for (let cycle = 1; cycle <= options.cycles; cycle++) await run.cycle(cycle);
   await run.drain();
-  await dump(storeAt(options.place), run.history);
+  await dump(await storeAt(options.place), run.history);
   const { kills, slowestTakeoverMs } = run;
   return { ...judge(run.history), kills, slowestTakeoverMs };
 }
@@ -142,7 +142,7 @@ class Run {
   async #endSessions(dead: readonly ToldProcess<Line>[]): Promise<void> {
     const { place } = this.#options;
     if (place.path !== undefined) return;
-    const store = storeAt(place);
+    const store = await storeAt(place);
     await store.open();
     try {
       for (const { pid } of dead) await endSessions(store, pid);

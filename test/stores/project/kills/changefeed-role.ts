@@ -3,7 +3,7 @@ import type { Collection, Db } from "mongodb";
 import { pause, systemClock } from "../../../../src/model/clock.js";
 import { seededRandom } from "../../../../src/model/manual-clock.js";
 import type { Handle } from "../../../../src/model/task.js";
-import { type ChangefeedStats, type CollectionChange, startMongoChangefeed } from "../../../../src/mongo.js";
+import type { ChangefeedStats, CollectionChange } from "../../../../src/mongo.js";
 import type { OpenedPlace } from "./place.js";
 import { differs, type Role } from "./role.js";
 
@@ -22,7 +22,7 @@ export const changefeedRole: Role = {
     const { bus } = place;
     await bus.defineTopic({ name: topic, partitions: 3 });
     // What happens before its first start is not told change by change.
-    const first = startFeed(place);
+    const first = await startFeed(place);
     while (first.stats().phase !== "following") await pause(systemClock, 20);
     await first.stop();
     const watched = collectionOf(place);
@@ -68,12 +68,14 @@ export const changefeedRole: Role = {
     };
   },
   async work(place) {
-    const feed = startFeed(place);
+    const feed = await startFeed(place);
     return { done: () => feed.stats().published, stop: feed.stop };
   },
 };
 
-function startFeed({ foreign, bus }: OpenedPlace): Handle<ChangefeedStats> {
+/** The driver of MongoDB is loaded here and not above, since other roles on a file do without. */
+async function startFeed({ foreign, bus }: OpenedPlace): Promise<Handle<ChangefeedStats>> {
+  const { startMongoChangefeed } = await import("../../../../src/mongo.js");
   const options = { collection: "watched", batchSize: 25, takeOverMs: 400 };
   return startMongoChangefeed(foreign as Db, bus, options);
 }

@@ -26,8 +26,11 @@ describe.each(["embedded", "mongo", "batches"] as StoreName[])(
     it.each(PROMISES)(
       "%s: %s",
       async (role) => {
-        const run = await inPlaceOf(server, store, (place) =>
-          runKills({ role, place, program, cycles: 2, seed: 3 }),
+        const run = await inPlaceOf(
+          server,
+          store,
+          (place) => runKills({ role, place, program, cycles: 2, seed: 3 }),
+          role,
         );
         expect(run.anomalies).toEqual([]);
       },

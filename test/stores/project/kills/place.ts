@@ -1,5 +1,5 @@
 /** Where a run of kills takes place: a bus on a store that processes share, and a database beside it. */
-import { type Db, MongoClient } from "mongodb";
+import type { Db, MongoClient } from "mongodb";
 import type { Bus } from "../../../../src/bus/bus.js";
 import { createBus } from "../../../../src/bus/create-bus.js";
 import { type StorePlace, storeAt } from "../../../support/store-place.js";
@@ -15,12 +15,12 @@ export interface OpenedPlace {
 /** `death`: where this process is to end. */
 export async function openPlace(place: StorePlace, death: Death | null = null): Promise<OpenedPlace> {
   const { url, db = "kills" } = place;
-  const store = storeAt(place);
+  const store = await storeAt(place);
   const bus = await createBus({
     store: death === null ? store : dyingAt(store, death),
     onTrouble: () => undefined,
   });
-  const client = url === undefined ? null : new MongoClient(url);
+  const client = url === undefined ? null : await clientOf(url);
   return {
     bus,
     foreign: client?.db(`${db}-shop`) ?? null,
@@ -29,4 +29,10 @@ export async function openPlace(place: StorePlace, death: Death | null = null): 
       await client?.close();
     },
   };
+}
+
+/** The driver is loaded where there is a server to speak to: a process on a file lives too briefly for it. */
+async function clientOf(url: string): Promise<MongoClient> {
+  const { MongoClient } = await import("mongodb");
+  return new MongoClient(url);
 }

@@ -24,10 +24,9 @@ export async function inPlace<T>(
   body: (place: StorePlace) => Promise<T>,
   role?: RoleName,
 ): Promise<T> {
-  const needsMongo = store !== "embedded" || (role !== undefined && ROLES[role].needsMongo);
-  if (!needsMongo) return await inFolder(store, body);
+  if (!needsMongo(store, role)) return await inFolder(store, body);
   await using server = await startServer();
-  return await inPlaceOf(server, store, body);
+  return await inPlaceOf(server, store, body, role);
 }
 
 /** The same on a server that several share: a file, or a database of its own, which goes with the server. */
@@ -35,10 +34,16 @@ export async function inPlaceOf<T>(
   server: ReplicaSet,
   store: StoreName,
   body: (place: StorePlace) => Promise<T>,
+  role?: RoleName,
 ): Promise<T> {
+  if (!needsMongo(store, role)) return await inFolder(store, body);
   const db = `kills-${randomBytes(4).toString("hex")}`;
   const layout = store === "batches" && { layout: store };
   return await inFolder(store, (place) => body({ ...place, url: server.url, db, ...layout }));
+}
+
+function needsMongo(store: StoreName, role: RoleName | undefined): boolean {
+  return store !== "embedded" || (role !== undefined && ROLES[role].needsMongo === true);
 }
 
 /** A server for runs of kills; the caller disposes of it. */
