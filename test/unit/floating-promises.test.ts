@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { problemsOf } from "../../scripts/check-floating-promises.mjs";
 
 const script = fileURLToPath(new URL("../../scripts/check-floating-promises.mjs", import.meta.url));
 const compilerOptions = {
@@ -24,20 +25,17 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-/** The numbers of the planted lines that the check reports, and its exit code. */
-function check(lines: readonly string[], ...flags: string[]): { lines: number[]; status: number | null } {
-  writeFileSync(
-    join(folder, "tsconfig.json"),
-    JSON.stringify({ compilerOptions, files: ["types.d.ts", "a.ts"] }),
-  );
+function plant(lines: readonly string[]): string {
+  const config = join(folder, "tsconfig.json");
+  writeFileSync(config, JSON.stringify({ compilerOptions, files: ["types.d.ts", "a.ts"] }));
   writeFileSync(join(folder, "types.d.ts"), declarations);
   writeFileSync(join(folder, "a.ts"), `${lines.join("\n")}\nexport {};\n`);
-  const done = spawnSync(process.execPath, [script, ...flags, join(folder, "tsconfig.json")], {
-    cwd: folder,
-    encoding: "utf8",
-  });
-  const reported = [...done.stderr.matchAll(/^a\.ts[:(](\d+)[:,]/gm)].map((match) => Number(match[1]));
-  return { lines: reported, status: done.status };
+  return config;
+}
+
+/** The numbers of the planted lines that the check reports, one for each report. */
+function check(lines: readonly string[], o: { readonly types?: boolean } = {}): number[] {
+  return problemsOf(plant(lines), o).map((problem) => Number(/^a\.ts[:(](\d+)[:,]/.exec(problem)?.[1]));
 }
 
 describe("the check for floating promises", () => {
@@ -57,7 +55,7 @@ describe("the check for floating promises", () => {
       "later(port.commit);",
       "const hooks: { close(): void } = { close: async () => { await work(1); } }; hooks.close();",
     ];
-    expect(check(planted)).toEqual({ lines: planted.map((_, i) => i + 1), status: 1 });
+    expect(check(planted)).toEqual(planted.map((_, i) => i + 1));
   });
 
   it("is silent about promises that somebody owns", () => {
@@ -71,13 +69,25 @@ describe("the check for floating promises", () => {
       "export const run = async () => work(1);",
       "let last: Promise<number>; last = work(1); await last;",
     ];
-    expect(check(owned)).toEqual({ lines: [], status: 0 });
+    expect(check(owned)).toEqual([]);
   });
 
-  it("tells with --types what the compiler finds wrong, too", () => {
+  it("tells what the compiler finds wrong, too, if it is asked to", () => {
     const planted = ["export const text: string = 1;", "void work(1);", "work(2);"];
-    expect(check(planted, "--types")).toEqual({ lines: [1, 3], status: 1 });
-    expect(check(planted.slice(0, 2), "--types")).toEqual({ lines: [1], status: 1 });
-    expect(check(planted.slice(1, 2), "--types")).toEqual({ lines: [], status: 0 });
+    expect(check(planted)).toEqual([3]);
+    expect(check(planted, { types: true })).toEqual([1, 3]);
+    expect(check(planted.slice(0, 2), { types: true })).toEqual([1]);
+    expect(check(planted.slice(1, 2), { types: true })).toEqual([]);
+  });
+
+  it("is a program that tells what is wrong, and fails if anything is", () => {
+    const run = (...flags: string[]) =>
+      spawnSync(process.execPath, [script, ...flags], { cwd: folder, encoding: "utf8" });
+    plant(["export const text: string = 1;", "void work(1);"]);
+    expect(run()).toMatchObject({ status: 0, stderr: "" });
+    expect(run("--types", "tsconfig.json")).toMatchObject({
+      status: 1,
+      stderr: expect.stringMatching(/^a\.ts\(1,14\): error TS2322: .*\n$/),
+    });
   });
 });
