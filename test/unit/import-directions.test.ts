@@ -45,9 +45,12 @@ describe("the checker of import directions", () => {
       'type B = import("../bus/a.js").B;',
       'const c = require("../bus/a.js");',
       'import d = require("../bus/a.js");',
+      'function later() { return () => import(/* webpackIgnore: true */ "../bus/a.js"); }',
+      'declare module "mine" { export * from "../bus/a.js"; }',
     ];
     const violations = planted("ports/log.ts", ...lines);
     expect(violations.map((line) => line.split(" ")[0])).toEqual(lines.map((_, i) => `:${i + 1}`));
+    for (const line of lines) expect(planted("ports/log.ts", line), line).toHaveLength(1);
   });
 
   it("is not fooled by comments and strings", () => {

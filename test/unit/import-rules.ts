@@ -122,8 +122,12 @@ function isInside(path: string, name: string): boolean {
   return path === `${name}.js` || path.startsWith(`${name}/`);
 }
 
-function importsOf(file: SourceFile): Import[] {
-  const source = ts.createSourceFile(file.path, file.text, ts.ScriptTarget.Latest, true);
+/** What may stand elsewhere than at the top of a file; where there is no sign of it, only the top is looked at. */
+const DEEPER = /\b(?:import|require)\b[^"';]*\(|\bdeclare\s+module\b/;
+
+function importsOf({ path, text }: SourceFile): Import[] {
+  const source = ts.createSourceFile(path, text, ts.ScriptTarget.Latest);
+  const isDeeper = DEEPER.test(text);
   const found: Import[] = [];
   const visit = (node: ts.Node): void => {
     const specifier = specifierOf(node);
@@ -131,7 +135,7 @@ function importsOf(file: SourceFile): Import[] {
       const { line } = source.getLineAndCharacterOfPosition(specifier.getStart(source));
       found.push({ specifier: specifier.text, line: line + 1 });
     }
-    ts.forEachChild(node, visit);
+    if (isDeeper || !ts.isStatement(node)) ts.forEachChild(node, visit);
   };
   visit(source);
   return found;
