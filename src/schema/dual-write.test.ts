@@ -13,6 +13,7 @@ import {
   type DualWriteOptions,
   dualWriteLayer,
   type Mirrorable,
+  secondWrite,
   startDualWriteMirror,
   withDualWrite,
 } from "./dual-write.js";
@@ -47,7 +48,7 @@ describe("a topic written in two versions", () => {
     const first = await withDualWrite(bus, options).publish(
       topic,
       { order: 7 },
-      { key: "k", ts: 5, tags: ["t"] },
+      { key: "k", ts: 5, tags: ["t"], sid: "s" },
     );
     const [second] = await all(`${topic}.v2`);
     expect(first).toMatchObject({ topic, payload: { order: 7 }, headers: { "x-schema-version": "1" } });
@@ -55,6 +56,7 @@ describe("a topic written in two versions", () => {
       key: "k",
       ts: 5,
       tags: ["t"],
+      sid: "s",
       payload: { order: "7" },
       caused_by: [first.id],
       headers: { "x-schema-version": "2" },
@@ -96,6 +98,16 @@ describe("a topic written in two versions", () => {
     const first = await withDualWrite(bus, options).publish(topic, { order: "8" }, { headers });
     expect(first).toMatchObject({ payload: { order: "8" }, headers });
     expect(await all(`${topic}.v2`)).toMatchObject([{ payload: { order: "8" }, headers }]);
+  });
+
+  it("is told of where the second event has another key, which stands for somebody else there", async () => {
+    const first = await bus.publish(topic, { order: 7 }, { key: "k" });
+    const { id } = secondWrite(first, options).options;
+    await bus.publish(`${topic}.v2`, { order: "7" }, { key: "other", ...(id !== undefined && { id }) });
+    expect(await verifyDualWrite(bus, options)).toMatchObject({
+      differing: [{ id: first.id }],
+      complete: false,
+    });
   });
 
   it("leaves other topics alone", async () => {
