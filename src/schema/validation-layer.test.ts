@@ -66,6 +66,12 @@ describe("a bus with schema validation", () => {
     expect((await all())[0]).not.toHaveProperty("headers");
   });
 
+  it("takes nothing that every object has for the version of a topic of that name", async () => {
+    schemas.register({ topic: "constructor", version: 1, schema: z.object({ order: z.number() }) });
+    const dual = withSchemaValidation(bus, schemas, { versions: { [topic]: 1 } });
+    expect((await dual.publish("constructor", { order: 1 })).headers).toEqual({ "x-schema-version": "1" });
+  });
+
   it("checks against the version that the publisher names, if there is one", async () => {
     schemas.register({ topic, version: 2, compat: "none", schema: z.object({ order: z.string() }) });
     const publish = (payload: unknown, version?: string): Promise<unknown> =>

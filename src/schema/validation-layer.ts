@@ -170,6 +170,11 @@ function checkRequest(request: PublishRequest, schemas: SchemaSource, options: V
   }
 }
 
+/** What every object has ("constructor") is no version of a topic of that name. */
+function versionIn(versions: ValidationOptions["versions"], topic: string): number | undefined {
+  return versions !== undefined && Object.hasOwn(versions, topic) ? versions[topic] : undefined;
+}
+
 function validated(request: PublishRequest, schemas: SchemaSource, o: ValidationOptions): Checked {
   const { topic, payload, options } = request;
   const source = schemaTopic(topic, schemas);
@@ -184,7 +189,9 @@ function validated(request: PublishRequest, schemas: SchemaSource, o: Validation
     );
   }
   const chosen =
-    headerVersion(options.headers, `an event for "${topic}"`) ?? source.version ?? o.versions?.[topic];
+    headerVersion(options.headers, `an event for "${topic}"`) ??
+    source.version ??
+    versionIn(o.versions, topic);
   const result = schemas.validate(source.topic, payload, chosen);
   if (result === undefined) return { request };
   // Not `{ ...options, headers }`: at every publish, a spread that comes first costs more than the check itself.
