@@ -7,7 +7,7 @@ import type { EventRecord, StoredEvent } from "../model/event.js";
 import type { BatchHandler, Handler } from "../model/event-bus.js";
 import { listOfOne } from "../model/list-of-one.js";
 import { soon } from "../model/soon.js";
-import { REDRIVE_GROUP_HEADER } from "../model/topic.js";
+import { isSnapshotTopic, REDRIVE_GROUP_HEADER } from "../model/topic.js";
 import type { Allowance } from "./allowance.js";
 import { type Delivered, DeliveredBatch, type Emit, type HandOut } from "./context.js";
 import type { HandlingPolicy } from "./entry.js";
@@ -153,11 +153,14 @@ export class Worker {
     return this.#handOuts.flatMap(({ open }) => open);
   }
 
-  /** Filtered events, and those redriven for another group, are settled; a filter that throws counts as a handler that throws. */
+  /**
+   * Filtered events, and those redriven for another group, are settled; a filter that throws counts as a handler that throws. In a
+   * snapshot there are copies for everybody, whomever the event was for.
+   */
   #wants(delivery: Delivered): boolean {
     const { filter } = this.options;
     const onlyFor = delivery.event.meta?.headers?.[REDRIVE_GROUP_HEADER];
-    if (onlyFor !== undefined && onlyFor !== delivery.group) {
+    if (onlyFor !== undefined && onlyFor !== delivery.group && !isSnapshotTopic(delivery.event.topic)) {
       delivery.source.handled(delivery);
       return false;
     }

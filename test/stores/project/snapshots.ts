@@ -1,13 +1,14 @@
 /** Snapshots on every store: only what changed, in order, by one at a time; and warming a view from them. */
 import { describe, expect, it } from "vitest";
 import type { EventRecord } from "../../../src/model/event.js";
-import { snapshotTopic } from "../../../src/model/topic.js";
+import { REDRIVE_GROUP_HEADER, snapshotTopic } from "../../../src/model/topic.js";
 import { startChangelogProjector } from "../../../src/project/changelog.js";
 import { compactNow } from "../../../src/project/compactor.js";
 import { SNAPSHOT_GROUP, type SnapshotEntry } from "../../../src/project/snapshot.js";
 import { movePointer, readPointer } from "../../../src/project/view-pointer.js";
 import { warmView } from "../../../src/project/warm.js";
 import { interceptStore } from "../../../src/testing/store-calls.js";
+import { collected } from "../../support/collected.js";
 import { gate } from "../../support/eventually.js";
 import type { ProjectBench } from "./bench.js";
 import { finalState, traffic } from "./traffic.js";
@@ -50,6 +51,22 @@ export function describeSnapshots(bench: ProjectBench): void {
         _deleted: true,
       });
       expect(await compactNow(bench.bus, { topic, ...FAST })).toMatchObject({ snapshotEntries: 0 });
+    });
+
+    it("P11: hold what came back for one group, for all who read them", async () => {
+      const topic = await bench.topic({ compaction: true });
+      await bench.publish(topic, [
+        { key: "a", payload: { n: 1 }, headers: { [REDRIVE_GROUP_HEADER]: "mailer" } },
+      ]);
+      await compactNow(bench.bus, { topic, ...FAST });
+      const read = collected<EventRecord<SnapshotEntry>>();
+      const stop = await bench.bus.subscribe<SnapshotEntry>(snapshotTopic(topic), "reader", read.take, {
+        from: "earliest",
+      });
+      expect((await read.first(1)).map(({ payload }) => payload)).toMatchObject([
+        { key: "a", payload: { n: 1 } },
+      ]);
+      await stop();
     });
 
     it("come to the same state as the log, whatever the partitions and however small the stretches", async () => {
