@@ -4,9 +4,9 @@
  */
 import { canonicalText, type JsonValue } from "../model/json.js";
 import { hasFormat } from "./format.js";
-import { testPattern } from "./language.js";
+import { isWorkBounded } from "./language.js";
 import { isMultipleOf } from "./multiples.js";
-import { BY_UNITS } from "./pattern-syntax.js";
+import { patiently, patternOf } from "./pattern.js";
 import {
   type ArrayNode,
   additionalOf,
@@ -110,38 +110,15 @@ export function acceptsString(node: StringNode, value: string): Answer {
   );
 }
 
-function matchesPattern(pattern: string, value: string): Answer {
-  const expression = patternOf(pattern);
-  return expression && testPattern(expression, value);
+function matchesPattern(source: string, value: string): Answer {
+  const pattern = patternOf(source);
+  return isWorkBounded() ? pattern?.test(value) : pattern && patiently(() => pattern.ask(value));
 }
 
 function codePoints(text: string): number {
   let count = 0;
   for (const _ of text) count++;
   return count;
-}
-
-const compiled = new Map<string, RegExp | undefined>();
-
-/** A JSON Schema pattern as an expression, with the `u` flag if it can carry it and says nothing else; undefined if it is not one. */
-export function patternOf(source: string): RegExp | undefined {
-  if (compiled.has(source)) return compiled.get(source);
-  if (compiled.size > 1_000) compiled.clear();
-  const byUnits = source.startsWith(BY_UNITS);
-  const expression = (byUnits ? undefined : compile(source, "u")) ?? compile(source, "");
-  compiled.set(source, expression);
-  return expression;
-}
-
-function compile(source: string, flags: string): RegExp | undefined {
-  try {
-    const expression = new RegExp(source, flags);
-    // What is too large for the engine shows when it is first used.
-    expression.test("");
-    return expression;
-  } catch {
-    return undefined;
-  }
 }
 
 function acceptsArray(node: ArrayNode, value: readonly JsonValue[], side: Side): Answer {

@@ -6,6 +6,10 @@ import { BY_UNITS, EVERY_SYMBOL, parsePattern, type SymbolSet, type Syntax } fro
 
 /** Beyond it a pattern counts as not understood: `.{5000}` is not worth the memory. */
 const MAX_STATES = 4_000;
+/** Positions that are kept while a text is read. */
+const MAX_POSITIONS = 500;
+/** States looked at for one text, about a tenth of a second of a core. */
+const MAX_TEXT_WORK = 1_000_000;
 
 interface State {
   readonly always: number[];
@@ -22,7 +26,8 @@ export interface Position {
   /** `matched`: whatever follows, it matches. `failed`: whatever follows, it does not. */
   readonly fate: "open" | "matched" | "failed";
   readonly states: readonly number[];
-  readonly next: Map<number, Position>;
+  /** By class of symbols. */
+  readonly next: (Position | undefined)[];
 }
 
 export class Automaton {
@@ -34,11 +39,12 @@ export class Automaton {
   readonly start: Position;
   /** Steps taken, and states looked at for those that were new: what walking it has cost. */
   work = 0;
-
-  readonly #byUnits: boolean;
+  /** Whether it reads a text by UTF-16 units, not by code points. */
+  readonly byUnits: boolean;
+  readonly #classes: SymbolClasses;
 
   private constructor(syntax: Syntax, byUnits: boolean) {
-    this.#byUnits = byUnits;
+    this.byUnits = byUnits;
     const before = this.#add();
     const matched = this.#add();
     // Anything may come before a match and after it.
@@ -49,6 +55,7 @@ export class Automaton {
     this.#build(syntax, entry, matched);
     this.#final = matched;
     this.#alive = this.#reachingFinal();
+    this.#classes = new SymbolClasses(this.sets());
     this.start = this.#position(this.#close([before], "atStart"), true);
   }
 
@@ -66,31 +73,36 @@ export class Automaton {
 
   /** From one position to the next over a code point, in the pattern's own reading. */
   over(from: Position, point: number): Position {
-    if (!this.#byUnits || point < 0x10000) return this.step(from, point);
+    if (!this.byUnits || point < 0x10000) return this.step(from, point);
     const [high, low] = [0xd800 + ((point - 0x10000) >> 10), 0xdc00 + ((point - 0x10000) & 0x3ff)];
     return this.step(this.step(from, high), low);
   }
 
   step(from: Position, symbol: number): Position {
     this.work++;
-    let to = from.next.get(symbol);
+    const kind = this.#classes.of(symbol);
+    let to = from.next[kind];
     if (to === undefined) {
       to = this.#position(this.#close(this.#after(from.states, symbol)));
-      from.next.set(symbol, to);
+      from.next[kind] = to;
       this.work += from.states.length + to.states.length;
     }
     return to;
   }
 
-  /** Whether a text matches, in a time that grows with its length and no faster; nothing is kept. */
-  matches(text: string): boolean {
-    let states: Iterable<number> = this.start.states;
-    for (const character of text) {
-      const reached = this.#close(this.#after(states, character.codePointAt(0) as number));
-      if (reached.has(this.#final)) return true;
-      states = reached;
+  /** Whether a text matches, in a time that grows with its length and no faster; undefined: not to be known so cheaply. */
+  matches(text: string): boolean | undefined {
+    let at = this.start;
+    const limit = this.work + MAX_TEXT_WORK + text.length;
+    for (let i = 0; i < text.length; i++) {
+      const symbol = (this.byUnits ? text.charCodeAt(i) : text.codePointAt(i)) as number;
+      if (symbol > 0xffff) i++;
+      at = this.step(at, symbol);
+      if (at.fate !== "open") return at.fate === "matched";
+      if (this.work > limit) return undefined;
+      if (this.#positions.size > MAX_POSITIONS) at = this.#forgetAllBut(at);
     }
-    return text === "" ? this.start.accepting : this.#close(states, "atEnd").has(this.#final);
+    return at.accepting;
   }
 
   /** How many positions are kept. */
@@ -121,11 +133,20 @@ export class Automaton {
         accepting: reached.has(this.#final),
         fate,
         states,
-        next: new Map(),
+        next: [],
       };
       this.#positions.set(key, position);
     }
     return position;
+  }
+
+  #forgetAllBut(at: Position): Position {
+    this.#positions.clear();
+    this.start.next.length = 0;
+    this.#positions.set("first", this.start);
+    const kept = { ...at, id: this.#positions.size, next: [] };
+    this.#positions.set(kept.states.join(","), kept);
+    return kept;
   }
 
   #reachingFinal(): Set<number> {
@@ -213,6 +234,34 @@ export class Automaton {
     this.#state(from).always.push(entry);
     this.#build(part, entry, next);
     return next;
+  }
+}
+
+/** Symbols that no move tells apart, as one number. */
+class SymbolClasses {
+  /** Where one class ends and the next begins, ascending. */
+  readonly #cuts: readonly number[];
+  readonly #ascii: readonly number[];
+
+  constructor(sets: Iterable<SymbolSet>) {
+    const cuts = new Set<number>();
+    for (const set of sets) for (const [low, high] of set) cuts.add(low).add(high + 1);
+    this.#cuts = [...cuts].sort((a, b) => a - b);
+    this.#ascii = Array.from({ length: 128 }, (_, symbol) => this.#find(symbol));
+  }
+
+  of(symbol: number): number {
+    return this.#ascii[symbol] ?? this.#find(symbol);
+  }
+
+  #find(symbol: number): number {
+    let [low, high] = [0, this.#cuts.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((this.#cuts[middle] as number) <= symbol) low = middle + 1;
+      else high = middle;
+    }
+    return low;
   }
 }
 

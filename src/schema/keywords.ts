@@ -1,7 +1,8 @@
 /** The keywords of JSON Schema that speak of one type of value each, as nodes. */
 import { BusError } from "../model/errors.js";
-import { acceptsString, patternOf } from "./accept.js";
+import { acceptsString } from "./accept.js";
 import { intersect } from "./intersect.js";
+import { patternOf } from "./pattern.js";
 import { type JsonSchemaObject, UNDECLARED, UNSURE } from "./schema-input.js";
 import {
   ANY,

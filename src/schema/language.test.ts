@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { patternOf } from "./accept.js";
 import { Automaton } from "./automaton.js";
 import { findText, type TextAnswer } from "./language.js";
+import { patternOf } from "./pattern.js";
 import { unitsPattern } from "./pattern-reading.js";
 import { BY_UNITS } from "./pattern-syntax.js";
 

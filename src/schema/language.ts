@@ -27,12 +27,9 @@ const MAX_WORK = 2_000_000;
 /** Automata that are kept, and positions of each: one that grew larger is made anew when it is next needed. */
 const MAX_KEPT = 1_000;
 const MAX_KEPT_POSITIONS = 200;
-/** Up to this length no pattern takes an expression engine long. */
-const MAX_TRIED = 12;
 const MAX_TEXT = 100_000;
 /** Symbols that people can read come first in texts that are made. */
 const PREFERRED = [..."aA0-_. b1/:@x"].map((letter) => letter.charCodeAt(0));
-const SURROGATE = /[\ud800-\udfff]/;
 /** Halves of characters that stand alone, and characters that are two units. */
 const BEYOND: SymbolSet = [
   [0xd800, 0xdfff],
@@ -50,13 +47,18 @@ let workLeft = Number.POSITIVE_INFINITY;
  * about texts. What would take longer is then not known.
  */
 export function withBoundedWork<T>(work: () => T): T {
-  if (workLeft !== Number.POSITIVE_INFINITY) return work();
+  if (isWorkBounded()) return work();
   workLeft = MAX_WORK_IN_ALL;
   try {
     return work();
   } finally {
     workLeft = Number.POSITIVE_INFINITY;
   }
+}
+
+/** Whether work is bounded here: what cannot be known cheaply is not to be known then. */
+export function isWorkBounded(): boolean {
+  return workLeft !== Number.POSITIVE_INFINITY;
 }
 
 /** Whether there is none left for further questions. */
@@ -89,24 +91,6 @@ function answerBy(inside: readonly Automaton[], outside: readonly Automaton[], q
   if (found.type !== "none") return found;
   const beyond = walk({ inside, outside, alphabet: alphabet(inside, outside, complement([])), query });
   return beyond.type === "none" ? NONE : UNSURE;
-}
-
-/**
- * Whether a text matches an expression. Engines try one way after another, which for some patterns, (a|a)*b, takes for ever: in
- * bounded work, longer texts are read by an automaton; undefined where there is none.
- */
-export function testPattern(expression: RegExp, text: string): boolean | undefined {
-  const isBounded = workLeft !== Number.POSITIVE_INFINITY;
-  if (!isBounded || text.length <= MAX_TRIED) return expression.test(text);
-  const automaton = SURROGATE.test(text) ? undefined : automatonOf(expression.source);
-  if (automaton !== undefined) return automaton.matches(text);
-  return isQuick(expression.source, text) ? expression.test(text) : undefined;
-}
-
-/** Whether an engine has few ways to try: no group is repeated, and little else. */
-function isQuick(source: string, text: string): boolean {
-  const repeated = source.match(/[*+{]/g)?.length ?? 0;
-  return repeated <= 3 && text.length <= 1_000 && !/\)[*+{]/.test(source);
 }
 
 function plainText(length: number): TextAnswer {

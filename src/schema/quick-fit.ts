@@ -6,8 +6,8 @@
  * (node --disallow-code-generation-from-strings), and for trees that only their validator understands, there is no quick look.
  */
 import { isPlain } from "../model/json-makes.js";
-import { patternOf } from "./accept.js";
 import { formatTest } from "./format.js";
+import { patternOf } from "./pattern.js";
 import { mayHold } from "./strip.js";
 import {
   type ArrayNode,
@@ -208,7 +208,7 @@ function numberTests(node: NumberNode, value: string): string[] {
 
 function patternTest(source: string): ((text: string) => boolean) | undefined {
   const pattern = patternOf(source);
-  return pattern && ((text) => pattern.test(text));
+  return pattern && ((text) => pattern.test(text) === true);
 }
 
 /** Whether no two alternatives can both take a value of which one of them may leave something out. */

@@ -3,11 +3,12 @@ import { createRequire } from "node:module";
 import type { ErrorObject, FuncKeywordDefinition, ValidateFunction } from "ajv";
 import { z } from "zod";
 import { BusError, describeThrown } from "../model/errors.js";
+import { canonicalText } from "../model/json.js";
 import type { SchemaIssue } from "../model/topic.js";
-import { patternOf } from "./accept.js";
 import { shorten } from "./describe-node.js";
 import { formatTests } from "./format.js";
 import { isMultipleOf } from "./multiples.js";
+import { patiently, patternOf, TakesTooLong } from "./pattern.js";
 import { isOlderDraft, isZodSchema, type JsonSchema, type SchemaInput } from "./schema-input.js";
 
 /** A place where a payload does not fit. */
@@ -76,12 +77,13 @@ function stepOf(step: PropertyKey): string | number {
 function jsonParser(schema: JsonSchema, compiled?: ValidateFunction): Parse {
   return (payload) => {
     compiled ??= compile(schema);
+    const validate = compiled;
     try {
-      if (compiled(payload)) return { fits: true };
+      if (patiently(() => validate(payload))) return { fits: true };
     } catch (error) {
       return { fits: false, violations: [violation(payload, [], whyUnchecked(error))] };
     }
-    return { fits: false, violations: errorViolations(payload, compiled.errors ?? []) };
+    return { fits: false, violations: errorViolations(payload, validate.errors ?? []) };
   };
 }
 
@@ -89,6 +91,7 @@ function jsonParser(schema: JsonSchema, compiled?: ValidateFunction): Parse {
 function whyUnchecked(error: unknown): string {
   // It compares objects by their methods, which members of the same name hide.
   if (error instanceof TypeError) return 'cannot be compared: it has a member named "toString" or "valueOf"';
+  if (error instanceof TakesTooLong) return "cannot be checked: the schema's patterns take too long over it";
   if (error instanceof RangeError) return "cannot be checked: its schema refers to itself without end";
   throw error;
 }
@@ -121,6 +124,16 @@ const MULTIPLE_OF: FuncKeywordDefinition = {
   error: { message: ({ schema }) => `must be multiple of ${schema}` },
 };
 
+/** By one look at each item: Ajv compares each with each. */
+const UNIQUE_ITEMS: FuncKeywordDefinition = {
+  keyword: "uniqueItems",
+  type: "array",
+  schemaType: "boolean",
+  compile: (unique: boolean) => (items: readonly unknown[]) =>
+    !unique || new Set(items.map(canonicalText)).size === items.length,
+  error: { message: "must not have two items alike" },
+};
+
 function compile(schema: JsonSchema): ValidateFunction {
   const { Ajv } = load("ajv") as typeof import("ajv");
   const { Ajv2020 } = load("ajv/dist/2020.js") as typeof import("ajv/dist/2020.js");
@@ -132,18 +145,24 @@ function compile(schema: JsonSchema): ValidateFunction {
     ownProperties: true,
     formats: formatTests(),
     code: {
-      regExp: Object.assign((source: string) => patternOf(source) ?? new RegExp(source, "u"), { code: "" }),
+      regExp: Object.assign(expressionOf, { code: "" }),
     },
   } as const;
   // One instance for each schema: two versions of a topic may carry the same $id.
   const ajv = isOlderDraft(schema) ? new Ajv(options) : new Ajv2020(options);
-  ajv.removeKeyword("multipleOf").addKeyword(MULTIPLE_OF);
+  for (const own of [MULTIPLE_OF, UNIQUE_ITEMS]) ajv.removeKeyword(own.keyword as string).addKeyword(own);
   try {
     if (isAsynchronous(schema)) throw new Error("it is asynchronous, and a topic's schema decides at once");
     return ajv.compile(schema);
   } catch (error) {
     throw notCompiled(error);
   }
+}
+
+/** An expression as Ajv asks it. */
+function expressionOf(source: string): { test(text: string): boolean } {
+  const pattern = patternOf(source);
+  return pattern ? { test: (text) => pattern.ask(text) } : new RegExp(source, "u");
 }
 
 function notCompiled(cause: unknown): BusError {
