@@ -6,7 +6,8 @@ import { canonicalText, type JsonValue } from "../model/json.js";
 import { hasFormat } from "./format.js";
 import { isWorkBounded } from "./language.js";
 import { isMultipleOf } from "./multiples.js";
-import { patiently, patternOf } from "./pattern.js";
+import { patternOf } from "./pattern.js";
+import { patiently } from "./time-limit.js";
 import {
   type ArrayNode,
   additionalOf,

@@ -8,8 +8,8 @@ import { BY_UNITS, EVERY_SYMBOL, parsePattern, type SymbolSet, type Syntax } fro
 const MAX_STATES = 4_000;
 /** Positions that are kept while a text is read. */
 const MAX_POSITIONS = 500;
-/** States looked at for one text, about a tenth of a second of a core. */
-const MAX_TEXT_WORK = 1_000_000;
+/** States looked at for one text, less than a tenth of a second of a core. */
+const MAX_TEXT_WORK = 200_000;
 
 interface State {
   readonly always: number[];

@@ -29,9 +29,9 @@ const fits = (schema: SchemaInput, payload: unknown): unknown => {
 };
 
 /** In no order that repeats itself. */
-function someLetters(): string {
+function someLetters(length: number): string {
   let seed = 1;
-  const letters = Array.from({ length: 20_000 }, () => {
+  const letters = Array.from({ length }, () => {
     seed = (seed * 48_271) % 2_147_483_647;
     return seed % 2 === 0 ? "a" : "b";
   });
@@ -58,7 +58,7 @@ describe("patterns", () => {
   it("P15: what only an engine understands has a limit of time, and does not fit beyond it", () => {
     const schema = { type: "array", items: { type: "string", pattern: "^(?=.*\\d)(\\w+\\s?)+$" } };
     expect(fits(schema, [`${"a".repeat(10)} 1`, `${"word ".repeat(100)}1`])).toBe(true);
-    const tooLong = "cannot be checked: the schema's patterns take too long over it";
+    const tooLong = "it takes too long to hold the payload against the schema";
     expect(fits(schema, ["word 1", `${"a".repeat(60)}1!`])).toBe(tooLong);
     expect(fits(schema, [`${"word ".repeat(100)}1`])).toBe(true);
     // Members by pattern, and names, are asked in the same way.
@@ -77,7 +77,7 @@ describe("patterns", () => {
     const checked = withSchemaValidation(bus, schemas);
     await expect(checked.publish("notes.written", `${"a".repeat(60)}1!`)).rejects.toMatchObject({
       code: "SCHEMA_VIOLATION",
-      message: expect.stringContaining("take too long") as never,
+      message: expect.stringContaining("it takes too long") as never,
     });
     expect(await bus.topics()).toEqual([]);
     await bus.close();
@@ -114,14 +114,14 @@ describe("patterns", () => {
   it("an automaton keeps few positions, however many a text goes through", () => {
     const automaton = Automaton.of("[ab]*a[ab]{14}$") as Automaton;
     for (const end of ["", "a"]) {
-      const text = someLetters() + end;
+      const text = someLetters(3_000) + end;
       expect(automaton.matches(text)).toBe(text.at(-15) === "a");
       expect(automaton.size).toBeLessThan(1_000);
     }
   });
 
   it("one that would have to keep very much of a long text does not know", () => {
-    expect(Automaton.of("^[ab]*a[ab]{1500}a$")?.matches(someLetters())).toBeUndefined();
+    expect(Automaton.of("^[ab]*a[ab]{1500}a$")?.matches(someLetters(20_000))).toBeUndefined();
   });
 });
 

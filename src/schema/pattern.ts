@@ -3,16 +3,12 @@
  * stop a process: where an expression engine might take long, the text is read by an automaton, once and letter by letter.
  * For what automata cannot express the engine has a limit of time.
  */
-import { createContext, Script } from "node:vm";
-import { BusError } from "../model/errors.js";
 import { Automaton } from "./automaton.js";
 import { quickLength } from "./pattern-cost.js";
 import { BY_UNITS } from "./pattern-syntax.js";
+import { mayTakeTime } from "./time-limit.js";
 
 const MAX_KEPT = 1_000;
-/** The machine itself may stand still for so long, so there is a second try. */
-const MAX_MS = 250;
-const TRIES = 2;
 
 export class Pattern {
   readonly #expression: RegExp;
@@ -34,7 +30,7 @@ export class Pattern {
   ask(text: string): boolean {
     const known = this.test(text);
     if (known !== undefined) return known;
-    if (!isTimed) throw new NeedsTime();
+    mayTakeTime();
     return this.#expression.test(text);
   }
 
@@ -68,59 +64,4 @@ function compile(source: string, flags: string): RegExp | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** Thrown and caught in this file. */
-class NeedsTime extends Error {
-  override readonly name = "NeedsTime";
-}
-
-/** What nobody can be made to wait for. */
-export class TakesTooLong extends BusError {
-  constructor(cause: unknown) {
-    super("SCHEMA_VIOLATION", "the schema's patterns take too long over the payload", { cause });
-  }
-}
-
-let isTimed = false;
-
-/** Does work that asks patterns: at once if it can be, otherwise once more with a limit of time. Throws `TakesTooLong`. */
-export function patiently<T>(work: () => T): T {
-  try {
-    return work();
-  } catch (error) {
-    if (!(error instanceof NeedsTime)) throw error;
-  }
-  return withinTime(work);
-}
-
-/** Made once, in milliseconds: a place that has what is to be done, and what does it. */
-let clock: { readonly place: { work: () => unknown }; readonly script: Script } | undefined;
-const idle = (): undefined => undefined;
-
-function withinTime<T>(work: () => T): T {
-  clock ??= { place: createContext({ work: idle }) as { work: () => unknown }, script: new Script("work()") };
-  const { place, script } = clock;
-  place.work = work;
-  isTimed = true;
-  try {
-    for (let tried = 1; ; tried++) {
-      try {
-        return script.runInContext(place, { timeout: MAX_MS }) as T;
-      } catch (error) {
-        if (!isTimeout(error) || tried === TRIES) throw failed(error);
-      }
-    }
-  } finally {
-    isTimed = false;
-    place.work = idle;
-  }
-}
-
-function failed(error: unknown): unknown {
-  return isTimeout(error) ? new TakesTooLong(error) : error;
-}
-
-function isTimeout(error: unknown): boolean {
-  return (error as NodeJS.ErrnoException).code === "ERR_SCRIPT_EXECUTION_TIMEOUT";
 }

@@ -13,10 +13,12 @@ import { BusError } from "../model/errors.js";
 import { DEEPEST, type JsonValue, jsonBody } from "../model/json.js";
 import type { PayloadSchema } from "../model/topic.js";
 import { accepts } from "./accept.js";
+import { mayMultiply } from "./multiplies.js";
 import { normalize } from "./normalize.js";
 import { type QuickFit, quickFit } from "./quick-fit.js";
 import { isZodSchema, type SchemaInput } from "./schema-input.js";
 import { stripOf } from "./strip.js";
+import { patiently, TakesTooLong } from "./time-limit.js";
 import { ANY, type Node } from "./tree.js";
 import { issueViolations, type Parse, parserOf, type Violation } from "./validator.js";
 import { changesValue, hasRivals } from "./zod-view.js";
@@ -35,7 +37,10 @@ export function payloadCheck(
   tree: Node = normalize(schema),
   parse: Parse = parserOf(schema),
 ): PayloadCheck {
-  const check = checkBy(parse, tree);
+  // A Zod schema is code of this process, and is run as it is.
+  const check = isZodSchema(schema)
+    ? checkBy(parse, tree)
+    : limited(checkBy(parse, tree, () => mayMultiply(schema)));
   const readsAsGiven = !isZodSchema(schema) || !(changesValue(schema) || hasRivals(schema));
   return readsAsGiven ? quickBefore(check, tree) : check;
 }
@@ -50,16 +55,28 @@ function quickBefore(check: PayloadCheck, tree: Node): PayloadCheck {
   };
 }
 
-/** `ANY` for a tree that is not known. */
-function checkBy(parse: Parse, tree: Node): PayloadCheck {
+/** What others send in must not stop this process: a payload that takes too long does not fit. */
+function limited(check: PayloadCheck): PayloadCheck {
+  return (payload) => {
+    try {
+      return check(payload);
+    } catch (error) {
+      if (!(error instanceof TakesTooLong)) throw error;
+      return { fits: false, violations: [{ path: "payload", message: error.message }] };
+    }
+  };
+}
+
+/** `ANY` for a tree that is not known. `isLong`: whether to go through it may take long. */
+function checkBy(parse: Parse, tree: Node, isLong = (): boolean => false): PayloadCheck {
   const strip = stripOf(tree);
   return (payload) => {
     const parsed = parse(payload);
     if (!parsed.fits) return parsed;
     const form = makesItsForm(payload) ? (jsonBody(payload).value as JsonValue) : (payload as JsonValue);
-    if (form !== payload && accepts(tree, form, "read") === false)
+    if (form !== payload && patiently(() => accepts(tree, form, "read"), isLong()) === false)
       return { fits: false, violations: [OTHER_FORM] };
-    const stored = strip === null ? form : strip(form);
+    const stored = strip === null ? form : patiently(() => strip(form), isLong());
     // A JSON Schema changes nothing: its readers see what is stored.
     return { fits: true, stored, value: "value" in parsed ? parsed.value : stored };
   };

@@ -47,6 +47,8 @@ export function quickFit(tree: Node, compile: Compile = compileHere): QuickFit |
 
 /** The expression for a set of which nothing is sure. */
 const UNSURE = "false";
+/** Objects and arrays gone through before Zod and Ajv are asked: alternatives may try a deep value again and again. */
+const MAX_STEPS = 200_000;
 const MAX_NAMES = 64;
 const MAX_VALUES = 16;
 const SURROGATE = /[\ud800-\udfff]/;
@@ -85,7 +87,8 @@ class FitCode {
   /** The whole as a function of `payload`; null where code may not be made. */
   compile(fits: string, compile: Compile): QuickFit | null {
     const names = this.#constants.map((_, i) => `c${i}`);
-    const code = `"use strict"; ${this.#functions.join("\n")} return (payload) => ${fits};`;
+    const code = `"use strict"; let left; ${this.#functions.join("\n")}
+      return (payload) => { left = ${MAX_STEPS}; return ${fits}; };`;
     try {
       return compile(["isPlain", ...names], [isPlain, ...this.#constants], code);
     } catch {
@@ -105,7 +108,8 @@ class FitCode {
       this.#called.set(node, name);
       const text = body();
       if (text === UNSURE) this.#called.set(node, UNSURE);
-      this.#functions.push(`function ${name}(value) { ${text === UNSURE ? "return false;" : text} }`);
+      const once = text === UNSURE ? "return false;" : `if (left-- <= 0) return false; ${text}`;
+      this.#functions.push(`function ${name}(value) { ${once} }`);
       name = this.#called.get(node) as string;
     }
     return name === UNSURE ? UNSURE : `${name}(${value})`;
@@ -164,6 +168,7 @@ class FitCode {
     const counted = maxProperties < Infinity ? ` && members <= ${maxProperties}` : "";
     return `
       if (typeof value !== "object" || value === null || !isPlain(value)) return false;
+      ${this.#telling(node)}
       let members = 0;
       let required = 0;
       for (const name in value) {
@@ -176,6 +181,14 @@ class FitCode {
         }
       }
       return required === ${required} && members >= ${minProperties}${counted};`;
+  }
+
+  /** What tells it from other alternatives comes first, in whatever order the members are: they need not be gone through. */
+  #telling({ properties }: ObjectNode): string {
+    for (const [name, { node, presence }] of properties)
+      if (presence === "required" && node.kind === "enum")
+        return `if (!(${this.#listed(node, `value[${JSON.stringify(name)}]`)})) return false;`;
+    return "";
   }
 
   #union(node: UnionNode, value: string): string {

@@ -8,8 +8,10 @@ import type { SchemaIssue } from "../model/topic.js";
 import { shorten } from "./describe-node.js";
 import { formatTests } from "./format.js";
 import { isMultipleOf } from "./multiples.js";
-import { patiently, patternOf, TakesTooLong } from "./pattern.js";
+import { mayMultiply } from "./multiplies.js";
+import { patternOf } from "./pattern.js";
 import { isOlderDraft, isZodSchema, type JsonSchema, type SchemaInput } from "./schema-input.js";
+import { patiently } from "./time-limit.js";
 
 /** A place where a payload does not fit. */
 export interface Violation {
@@ -76,10 +78,11 @@ function stepOf(step: PropertyKey): string | number {
 /** Ajv is loaded when the first schema needs it. */
 function jsonParser(schema: JsonSchema, compiled?: ValidateFunction): Parse {
   return (payload) => {
+    // Not within a limit: a module that is stopped while it is loaded never works again.
     compiled ??= compile(schema);
     const validate = compiled;
     try {
-      if (patiently(() => validate(payload))) return { fits: true };
+      if (patiently(() => validate(payload), mayMultiply(schema))) return { fits: true };
     } catch (error) {
       return { fits: false, violations: [violation(payload, [], whyUnchecked(error))] };
     }
@@ -91,7 +94,6 @@ function jsonParser(schema: JsonSchema, compiled?: ValidateFunction): Parse {
 function whyUnchecked(error: unknown): string {
   // It compares objects by their methods, which members of the same name hide.
   if (error instanceof TypeError) return 'cannot be compared: it has a member named "toString" or "valueOf"';
-  if (error instanceof TakesTooLong) return "cannot be checked: the schema's patterns take too long over it";
   if (error instanceof RangeError) return "cannot be checked: its schema refers to itself without end";
   throw error;
 }
@@ -139,7 +141,8 @@ function compile(schema: JsonSchema): ValidateFunction {
   const { Ajv2020 } = load("ajv/dist/2020.js") as typeof import("ajv/dist/2020.js");
   const options = {
     strict: false,
-    allErrors: true,
+    // Alternatives that are wrong are left at once where going on would double the work.
+    allErrors: !mayMultiply(schema),
     logger: false,
     validateSchema: false,
     ownProperties: true,

@@ -5,7 +5,7 @@ import { batchedEvents, binaryEvent, structuredEvent } from "../../../src/hub/ht
 import { jsonBody } from "../../../src/model/json.js";
 import { importEvents } from "../../../src/project/import-events.js";
 import { checkCompat } from "../../../src/schema/compatibility.js";
-import { parserOf } from "../../../src/schema/validator.js";
+import { payloadCheck } from "../../../src/schema/payload-check.js";
 import type { Kind } from "./fuzz.js";
 import type { Noise } from "./noise.js";
 
@@ -230,7 +230,7 @@ export const schemas: Kind = {
   run: (input) => {
     const { older, newer, payload } = input as { older: never; newer: never; payload: unknown };
     checkCompat(older, newer, "full");
-    parserOf(newer)(payload);
+    payloadCheck(newer)(payload);
   },
 };
 
