@@ -151,6 +151,39 @@ describe("versions that take the same", () => {
   });
 });
 
+describe("a list without repeats", () => {
+  const once = { type: "array", uniqueItems: true };
+  it.each<[string, SchemaInput, unknown[], unknown[]]>([
+    ["of anything", once, [1, "1", null, [1], { a: 1, b: 2 }], [{ a: 1, b: 2 }, 5, { b: 2, a: 1 }]],
+    [
+      "in items before those that `items` is about",
+      { ...once, prefixItems: [true], items: number },
+      ["a", 1],
+      [1, 1],
+    ],
+    [
+      "in none of the items before",
+      { ...once, prefixItems: [true, true], items: number },
+      [null, 1],
+      [null, null],
+    ],
+    [
+      "of names that every object has",
+      { ...once, items: text },
+      ["__proto__", "x"],
+      ["__proto__", "__proto__"],
+    ],
+    ["of times that are not written yet", once, [new Date(1), new Date(2)], [new Date(1), new Date(1)]],
+  ])("%s: takes what differs and refuses what does not", (_, schema, different, same) => {
+    const fits = parserOf(schema);
+    expect(fits(different)).toMatchObject({ fits: true });
+    expect(fits(same)).toMatchObject({
+      violations: [{ path: "payload", message: "must NOT have duplicate items" }],
+    });
+    expect(parserOf({ ...(schema as object), uniqueItems: false })(same)).toMatchObject({ fits: true });
+  });
+});
+
 describe("a JSON Schema that no payload could be held against", () => {
   it.each<[string, SchemaInput, RegExp]>([
     ["a list of items outside draft 7", { type: "array", items: [text] }, /items value must be/],

@@ -126,15 +126,23 @@ const MULTIPLE_OF: FuncKeywordDefinition = {
   error: { message: ({ schema }) => `must be multiple of ${schema}` },
 };
 
-/** By one look at each item: Ajv compares each with each. */
+/**
+ * By one look at each item, as it will be written: Ajv's own compares each with each, looks only at items of the types that `items` asks for,
+ * also where `prefixItems` takes others, and does not see "__proto__" twice.
+ */
 const UNIQUE_ITEMS: FuncKeywordDefinition = {
   keyword: "uniqueItems",
   type: "array",
   schemaType: "boolean",
   compile: (unique: boolean) => (items: readonly unknown[]) =>
-    !unique || new Set(items.map(canonicalText)).size === items.length,
-  error: { message: "must not have two items alike" },
+    !unique || new Set(items.map(writtenText)).size === items.length,
+  error: { message: "must NOT have duplicate items" },
 };
+
+function writtenText(item: unknown): string {
+  const isSimple = typeof item !== "object" || item === null;
+  return canonicalText(isSimple ? item : JSON.parse(JSON.stringify(item) ?? "null"));
+}
 
 function compile(schema: JsonSchema): ValidateFunction {
   const { Ajv } = load("ajv") as typeof import("ajv");
