@@ -4,6 +4,7 @@ export type {
   Admin,
   BlockedPartition,
   GroupLag,
+  GroupOnTopic,
   HeldKeyReport,
   PartitionLag,
   WhyReport,

@@ -4,6 +4,7 @@ import { BusError } from "../model/errors.js";
 import type { GroupPosition } from "../model/event-bus.js";
 import { checkOptionNames } from "../model/known-options.js";
 import { mapInTurns } from "../model/map-in-turns.js";
+import { type TopicRef, topicName } from "../model/topic.js";
 import { type GroupRef, type GroupState, groupKey, type Lease } from "../ports/groups.js";
 import type { PartitionHead } from "../ports/log.js";
 import { refuseInUse } from "../project/group-in-use.js";
@@ -15,6 +16,12 @@ import type { BusCore } from "./core.js";
 import { partitionPositions } from "./cursors.js";
 import { countUnsettled, type RemovedGroup, refuseFeeder } from "./group-removal.js";
 import { type RemovedTopic, type RemoveTopicOptions, removeTopic } from "./topic-removal.js";
+
+/** A group on a topic, which is given by its name or its definition. */
+export interface GroupOnTopic {
+  readonly topic: TopicRef;
+  readonly group: string;
+}
 
 /** How far a group is behind in one partition. */
 export interface PartitionLag {
@@ -76,23 +83,24 @@ export class Admin {
   }
 
   /** How far behind each group is; of one topic, of one group, or of all. */
-  async lag(filter: { topic?: string; group?: string } = {}): Promise<GroupLag[]> {
+  async lag(filter: Partial<GroupOnTopic> = {}): Promise<GroupLag[]> {
     checkOptionNames("lag", filter, ["topic", "group"]);
     await this.#core.ready();
     await this.#core.pauses.look();
-    const refs = await this.#core.settings.store.groups.list(filter.topic);
+    const topic = filter.topic === undefined ? undefined : topicName(filter.topic);
+    const refs = await this.#core.settings.store.groups.list(topic);
     const wanted = refs.filter((ref) => filter.group === undefined || ref.group === filter.group);
     return this.#lags(wanted);
   }
 
   /** Nothing more is handed out to the group until it is resumed, in whatever process. False if it was paused already. */
-  pause(ref: GroupRef, actor = "bus"): Promise<boolean> {
-    return this.#setPaused(ref, actor, true);
+  pause(of: GroupOnTopic, actor = "bus"): Promise<boolean> {
+    return this.#setPaused(of, actor, true);
   }
 
   /** False if it was not paused. */
-  resume(ref: GroupRef, actor = "bus"): Promise<boolean> {
-    return this.#setPaused(ref, actor, false);
+  resume(of: GroupOnTopic, actor = "bus"): Promise<boolean> {
+    return this.#setPaused(of, actor, false);
   }
 
   /**
@@ -100,9 +108,10 @@ export class Admin {
    * process, or if it feeds a view. Whoever subscribes under its name afterwards begins anew; whoever does so meanwhile goes on where
    * it stood.
    */
-  async remove(ref: GroupRef, o: { actor?: string; dryRun?: boolean } = {}): Promise<RemovedGroup> {
+  async remove(of: GroupOnTopic, o: { actor?: string; dryRun?: boolean } = {}): Promise<RemovedGroup> {
     checkOptionNames("remove", o, ["actor", "dryRun"]);
     await this.#core.ready();
+    const ref = refOf(of);
     const { topic, group } = ref;
     const { store, clock } = this.#core.settings;
     const state = await this.#stateOf(ref);
@@ -128,9 +137,9 @@ export class Admin {
    * @example
    * await bus.admin.removeTopic("orders.old", { dryRun: true });
    */
-  async removeTopic(topic: string, o: RemoveTopicOptions = {}): Promise<RemovedTopic> {
+  async removeTopic(topic: TopicRef, o: RemoveTopicOptions = {}): Promise<RemovedTopic> {
     await this.#core.ready();
-    return removeTopic(this.#core, topic, o);
+    return removeTopic(this.#core, topicName(topic), o);
   }
 
   /** NOT_FOUND if it has no cursor. */
@@ -141,8 +150,9 @@ export class Admin {
     return state;
   }
 
-  async #setPaused(ref: GroupRef, actor: string, paused: boolean): Promise<boolean> {
+  async #setPaused(of: GroupOnTopic, actor: string, paused: boolean): Promise<boolean> {
     await this.#core.ready();
+    const ref = refOf(of);
     const { topic, group } = ref;
     const { store, clock } = this.#core.settings;
     const nowMs = clock.now();
@@ -156,8 +166,9 @@ export class Admin {
   }
 
   /** What holds a group up on a topic, for people. */
-  async why(ref: GroupRef): Promise<WhyReport | null> {
+  async why(of: GroupOnTopic): Promise<WhyReport | null> {
     await this.#core.ready();
+    const ref = refOf(of);
     const { store, clock } = this.#core.settings;
     await this.#core.pauses.look();
     const state = await store.groups.state(ref, { nowMs: clock.now() });
@@ -252,6 +263,12 @@ export class Admin {
     const blocked = await blockedElsewhere(this.#core.settings.store.log, ref, lease);
     return blocked.map((one) => ({ partition, ...one }));
   }
+}
+
+function refOf(of: GroupOnTopic): GroupRef {
+  if (typeof of !== "object" || of === null)
+    throw new BusError("INVALID_OPTION", "a group is asked for as { topic, group }");
+  return { topic: topicName(of.topic), group: of.group };
 }
 
 /** `nowMs`: on the steady clock, by which the next tries are set. */

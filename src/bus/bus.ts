@@ -220,35 +220,36 @@ export class Bus implements EventBus {
     return subscription;
   }
 
-  async ack(topic: string, group: string, id: string): Promise<Ack> {
-    return this.#core.subscriptions.settle({ topic, group }, id, "ack");
+  async ack(topic: TopicRef, group: string, id: string): Promise<Ack> {
+    return this.#core.subscriptions.settle({ topic: topicName(topic), group }, id, "ack");
   }
 
-  async nack(topic: string, group: string, id: string, reason?: string): Promise<Ack> {
-    return this.#core.subscriptions.settle({ topic, group }, id, "nack", reason);
+  async nack(topic: TopicRef, group: string, id: string, reason?: string): Promise<Ack> {
+    return this.#core.subscriptions.settle({ topic: topicName(topic), group }, id, "nack", reason);
   }
 
   /** Where the group stands, or null if it never subscribed to the topic. */
-  async getCursor(topic: string, group: string): Promise<GroupPosition | null> {
+  async getCursor(topic: TopicRef, group: string): Promise<GroupPosition | null> {
     await this.#core.ready();
-    const ref = { topic, group };
+    const ref = { topic: topicName(topic), group };
     const { store, clock } = this.#core.settings;
     return groupPosition(store, ref, this.#core.subscriptions.runner(ref), clock.now());
   }
 
   /** The partitions that this bus works on for the group now, each under the epoch of its lease (P7). */
-  owned(topic: string, group: string): { partition: number; epoch: number }[] {
-    const shells = this.#core.subscriptions.runner({ topic, group })?.shells.values() ?? [];
+  owned(topic: TopicRef, group: string): { partition: number; epoch: number }[] {
+    const shells = this.#core.subscriptions.runner({ topic: topicName(topic), group })?.shells.values() ?? [];
     return [...shells].map(({ partition, epoch }) => ({ partition, epoch }));
   }
 
   /** Moves the group, or sets up one that is new to the topic. Events before the new place are not delivered again; those after it are. */
-  async setCursor(topic: string, group: string, to: CursorTarget): Promise<void> {
+  async setCursor(topic: TopicRef, group: string, to: CursorTarget): Promise<void> {
     await this.#core.ready();
     checkGroupName(group);
-    await this.#core.catalog.renew(topic);
-    await moveGroup(this.store, { topic, group }, to);
-    this.#core.subscriptions.runner({ topic, group })?.changed();
+    const { name } = await this.#core.catalog.renew(topic);
+    const ref = { topic: name, group };
+    await moveGroup(this.store, ref, to);
+    this.#core.subscriptions.runner(ref)?.changed();
   }
 
   /** Reads what is in the topic now, outside any group: partitions merged by time; nothing of a topic that is not there. */
@@ -278,14 +279,14 @@ export class Bus implements EventBus {
    * in the form the log has them. `only`: the one partition that is read; the floors of the others stay.
    */
   async *follow(
-    topic: string,
+    topic: TopicRef,
     floors: Seq[],
     signal: AbortSignal,
     only?: number,
   ): AsyncGenerator<StoredEvent> {
     await this.#core.ready();
     this.#core.listen();
-    yield* followTopic(this.#core.tail, topic, floors, signal, only);
+    yield* followTopic(this.#core.tail, topicName(topic), floors, signal, only);
   }
 
   /** The seq after which to begin in each partition, for a wish like "latest" or "since noon". */

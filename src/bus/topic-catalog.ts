@@ -32,7 +32,7 @@ export class TopicCatalog {
 
   /** Makes a definition known and stores what it says. One that cannot be stored counts as never given. */
   async define(definition: TopicDefinition): Promise<TopicConfig> {
-    const name = definition.name;
+    const name = topicName(definition);
     checkTopicName(name);
     const before = this.#definitions.get(name);
     this.#definitions.set(name, definition);
@@ -78,7 +78,7 @@ export class TopicCatalog {
 
   /** The configuration; a topic that nobody defined is created with the defaults, or like `model`. */
   resolve(topic: TopicRef, model?: TopicConfig): Promise<TopicConfig> {
-    const name = typeof topic === "string" ? topic : topic.name;
+    const name = topicName(topic);
     let resolving = this.#resolving.get(name);
     if (resolving === undefined) {
       resolving = this.#load(topic, name, model).finally(() => this.#resolving.delete(name));

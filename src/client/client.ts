@@ -185,8 +185,8 @@ export class PromClient {
   }
 
   /** Resolves when the hub hands out nothing more to it. */
-  async unsubscribe(topic: string, group: string): Promise<void> {
-    const key = keyOf(topic, group);
+  async unsubscribe(topic: TopicRef, group: string): Promise<void> {
+    const key = keyOf(topicName(topic), group);
     const feed = this.#feeds.get(key);
     if (feed === undefined) return;
     this.#leave(key, feed);

@@ -5,6 +5,7 @@ import { gate } from "../../test/support/eventually.js";
 import { type HubFixture, hubFixture } from "../../test/support/hub-fixture.js";
 import { keptSockets } from "../../test/support/kept-sockets.js";
 import type { Subscription } from "../bus/subscriptions.js";
+import { defineTopic } from "../model/topic.js";
 import type { ClientOptions } from "./client-options.js";
 import type { ClientContext } from "./deliveries.js";
 import { PromClient } from "./index.js";
@@ -66,6 +67,14 @@ describe("a subscription that is left", () => {
     await newClient().subscribe("t.a", "g", note, fromEarliest);
     await expect.poll(() => seen).toHaveLength(3);
     expect(seen).toEqual([1, 2, 3].map((n) => [n, leased.has(n) ? 2 : 1]));
+  });
+
+  it("is left by the topic's definition as by its name", async () => {
+    const Orders = defineTopic("t.a");
+    const client = newClient();
+    await client.subscribe(Orders, "g", see);
+    await client.unsubscribe(Orders, "g");
+    expect((await f.bus.getCursor(Orders, "g"))?.partitions[0]?.owner).toBeNull();
   });
 
   it("may be asked for again at once", async () => {

@@ -4,7 +4,7 @@ import { BusError } from "../model/errors.js";
 import type { EventRecord } from "../model/event.js";
 import type { Handler, PublishOptions, Stop, SubscribeOptions } from "../model/event-bus.js";
 import { jumpHash } from "../model/partition.js";
-import { checkTopicName } from "../model/topic.js";
+import { checkTopicName, type TopicRef } from "../model/topic.js";
 import type { Store } from "../ports/store.js";
 import type { PartitionCoordinator } from "./coordinator.js";
 import type { Middleware } from "./middleware.js";
@@ -24,7 +24,7 @@ export interface PartitionOptions extends SubscribeOptions {
 
 interface Attachable {
   attach(
-    topic: string,
+    topic: TopicRef,
     request: {
       group: string;
       work: Work;
@@ -48,11 +48,12 @@ interface Attachable {
  */
 export async function subscribePartitioned(
   bus: Attachable,
-  topic: string,
+  topic: TopicRef,
   handler: Handler,
   coordinator: PartitionCoordinator,
   options: PartitionOptions,
 ): Promise<Stop> {
+  checkGiven(coordinator, options);
   const {
     group,
     memberId,
@@ -63,7 +64,7 @@ export async function subscribePartitioned(
     ...rest
   } = options;
   checkShares(partitions);
-  checkMember(coordinator, memberId, rebalanceEveryMs);
+  checkMember(memberId, rebalanceEveryMs);
   let mine: ReadonlySet<number> = new Set();
   const refresh = (): void => {
     // Joining is also a sign of life, and brings back a member that was swept away while its process slept.
@@ -110,10 +111,18 @@ function checkShares(partitions: unknown): void {
     throw new BusError("INVALID_OPTION", "partitions must be a whole number above 0");
 }
 
+function checkGiven(coordinator: unknown, options: unknown): void {
+  if (typeof (coordinator as Partial<PartitionCoordinator> | undefined)?.assign !== "function")
+    throw new BusError(
+      "INVALID_OPTION",
+      "subscribePartitioned needs a PartitionCoordinator, behind the handler",
+    );
+  if (typeof options !== "object" || options === null)
+    throw new BusError("INVALID_OPTION", "subscribePartitioned needs { group, memberId, partitions }");
+}
+
 /** Members without a name would take themselves for one, and each event be handled by all of them. */
-function checkMember(coordinator: PartitionCoordinator, memberId: unknown, everyMs: number): void {
-  if (typeof coordinator?.assign !== "function")
-    throw new BusError("INVALID_OPTION", "subscribePartitioned needs a PartitionCoordinator");
+function checkMember(memberId: unknown, everyMs: number): void {
   if (typeof memberId !== "string" || memberId === "")
     throw new BusError("INVALID_OPTION", "memberId must be a name that no other member of the group has");
   if (!(Number.isFinite(everyMs) && everyMs > 0))

@@ -235,8 +235,8 @@ export interface EventBus {
     handler: Handler<T>,
     options?: SubscribeOptions,
   ): Promise<Stop>;
-  ack(topic: string, group: string, id: string): Promise<Ack>;
-  nack(topic: string, group: string, id: string, reason?: string): Promise<Ack>;
-  getCursor(topic: string, group: string): Promise<GroupPosition | null>;
-  setCursor(topic: string, group: string, to: CursorTarget): Promise<void>;
+  ack(topic: TopicRef, group: string, id: string): Promise<Ack>;
+  nack(topic: TopicRef, group: string, id: string, reason?: string): Promise<Ack>;
+  getCursor(topic: TopicRef, group: string): Promise<GroupPosition | null>;
+  setCursor(topic: TopicRef, group: string, to: CursorTarget): Promise<void>;
 }

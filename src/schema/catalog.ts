@@ -1,7 +1,8 @@
 /** The versions that are known here, and payloads against them. */
 import { BusError } from "../model/errors.js";
+import { type TopicRef, topicName } from "../model/topic.js";
 import { violated } from "./payload-check.js";
-import { nameOf, reportRegistration, type TopicSchema } from "./registration.js";
+import { reportRegistration, type TopicSchema, topicOf } from "./registration.js";
 import type { SchemaVersion } from "./schema-version.js";
 
 /** A payload that fits, by which version, as it is stored and as it is read. */
@@ -42,22 +43,22 @@ export class SchemaCatalog implements SchemaSource {
   readonly #topics = new Map<string, Known>();
 
   /** The newest version; undefined if the topic has no schema. */
-  latest(topic: string): SchemaVersion | undefined {
-    return this.#topics.get(topic)?.latest;
+  latest(topic: TopicRef): SchemaVersion | undefined {
+    return this.#topics.get(topicName(topic))?.latest;
   }
 
   /** The newest version that this process declared: the one it writes and reads. The newest of all if it declared none. */
-  current(topic: string): SchemaVersion | undefined {
-    return this.#topics.get(topic)?.current;
+  current(topic: TopicRef): SchemaVersion | undefined {
+    return this.#topics.get(topicName(topic))?.current;
   }
 
-  get(topic: string, version: number): SchemaVersion | undefined {
+  get(topic: TopicRef, version: number): SchemaVersion | undefined {
     return this.versions(topic).find((each) => each.version === version);
   }
 
   /** Ascending. */
-  versions(topic: string): readonly SchemaVersion[] {
-    return this.#topics.get(topic)?.versions ?? [];
+  versions(topic: TopicRef): readonly SchemaVersion[] {
+    return this.#topics.get(topicName(topic))?.versions ?? [];
   }
 
   /** Topics that have a schema, sorted. */
@@ -69,7 +70,8 @@ export class SchemaCatalog implements SchemaSource {
    * Checks a payload against a version, the current one unless one is named. A topic without a schema lets everything
    * pass: undefined. SCHEMA_VIOLATION lists where it does not fit; NOT_FOUND if there is no such version.
    */
-  validate<T>(topic: string, payload: T, version?: number): Validated<T> | undefined {
+  validate<T>(of: TopicRef, payload: T, version?: number): Validated<T> | undefined {
+    const topic = topicName(of);
     const current = this.current(topic);
     if (current === undefined) return undefined;
     const schema = version === undefined || version === current.version ? current : this.get(topic, version);
@@ -91,7 +93,7 @@ export class SchemaCatalog implements SchemaSource {
 
   /** How a version would do, without registering it: a report for each older version it is held against. */
   check(wanted: TopicSchema): ReturnType<typeof reportRegistration> {
-    return reportRegistration(this.versions(nameOf(wanted.topic)), wanted);
+    return reportRegistration(this.versions(topicOf(wanted)), wanted);
   }
 
   /** Takes in a version, in the place of the same one if it is known. */

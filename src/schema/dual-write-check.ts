@@ -3,6 +3,7 @@ import type { StoredEvent } from "../model/event.js";
 import { canonicalText } from "../model/json.js";
 import { nextTurn } from "../model/next-turn.js";
 import { isForOneGroup } from "../model/redrive.js";
+import { topicName } from "../model/topic.js";
 import type { Log } from "../ports/log.js";
 import { checkDualWrite, type DualWriteOptions, secondId, secondWrite } from "./dual-write.js";
 import { headsOf, newestEvents } from "./newest-events.js";
@@ -76,14 +77,15 @@ async function* pagesOf(
   log: Log,
   { topic, newest }: DualWriteCheckOptions,
 ): AsyncGenerator<readonly StoredEvent[]> {
+  const name = topicName(topic);
   if (newest !== undefined) {
-    const events = await newestEvents(log, topic, newest);
+    const events = await newestEvents(log, name, newest);
     for (let at = 0; at < events.length; at += PAGE) yield events.slice(at, at + PAGE);
     return;
   }
-  for (const { partition, head } of await headsOf(log, topic)) {
+  for (const { partition, head } of await headsOf(log, name)) {
     for (let after = 0; after < head; ) {
-      const { events, through } = await log.read(topic, partition, { after, limit: PAGE });
+      const { events, through } = await log.read(name, partition, { after, limit: PAGE });
       yield events.filter(({ seq }) => seq <= head);
       after = through;
       await nextTurn();

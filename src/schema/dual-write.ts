@@ -15,6 +15,7 @@ import type { PublishedRecord, PublishOptions, Stop } from "../model/event-bus.j
 import { checkOptionNames, namesOf } from "../model/known-options.js";
 import { isForOneGroup, withoutRedrive } from "../model/redrive.js";
 import { backoffMs, type RetryPolicy } from "../model/retry.js";
+import { type TopicRef, topicName } from "../model/topic.js";
 import type { Log } from "../ports/log.js";
 import { checkSource, type SchemaSource } from "./catalog.js";
 import type { Subscribable } from "./subscribe-normalized.js";
@@ -24,7 +25,7 @@ import { SCHEMA_VERSION_HEADER, versionedTopic } from "./versioned-topic.js";
 
 /** Which topic is written in two versions, and how one becomes the other. */
 export interface DualWriteOptions {
-  readonly topic: string;
+  readonly topic: TopicRef;
   /** The version that `<topic>.vN` holds. */
   readonly to: number;
   /** The version that publishers still write. Default: the one before. */
@@ -74,7 +75,8 @@ export function withDualWrite<B>(bus: Layerable<B>, options: DualWriteOptions): 
 }
 
 export function dualWriteLayer(options: DualWriteOptions): PublishLayer {
-  const { topic, to } = options;
+  const topic = topicName(options.topic);
+  const { to } = options;
   const from = options.from ?? to - 1;
   return {
     async publish(request, next) {

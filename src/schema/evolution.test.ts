@@ -4,6 +4,7 @@ import { collected } from "../../test/support/collected.js";
 import type { Bus } from "../bus/bus.js";
 import { createBus } from "../bus/create-bus.js";
 import type { EventRecord } from "../model/event.js";
+import { defineTopic } from "../model/topic.js";
 import { memoryStore } from "../stores/memory/index.js";
 import { startDualWriteMirror, withDualWrite } from "./dual-write.js";
 import { verifyDualWrite } from "./dual-write-check.js";
@@ -15,6 +16,7 @@ import { subscribeNormalized } from "./subscribe-normalized.js";
 import { UpcastChain } from "./upcast.js";
 import { withSchemaValidation } from "./validation-layer.js";
 import { countVersions, type VersionCounts } from "./version-counts.js";
+import { versionedTopic } from "./versioned-topic.js";
 
 const topic = "orders.placed";
 const V1 = z.object({ order: z.number() });
@@ -133,6 +135,24 @@ describe("the way of a topic from one version to the next", () => {
       stage: "dual-writing",
       sentence: expect.stringContaining("lacks 3 of the newest events: start the mirror"),
     });
+  });
+
+  it("is gone by the topic's definition as by its name", async () => {
+    const Placed = defineTopic(topic, { partitions: 2 });
+    await schemas.register({ topic: Placed, version: 2, compat: "none", schema: V2 });
+    await schemas.refresh(Placed);
+    const dual = { topic: Placed, to: 2, schemas, upcasts };
+    const stop = await startDualWriteMirror(bus, dual);
+    expect(await bus.topics()).toContainEqual({ name: topic, partitions: 2 });
+    await withSchemaValidation(withDualWrite(bus, dual), schemas).publish(Placed, { order: 1 });
+    expect(await verifyDualWrite(bus, dual)).toMatchObject({ checked: 1, complete: true });
+    expect(await verifyDualWrite(bus, { ...dual, newest: 5 })).toMatchObject({ checked: 1, complete: true });
+    expect(await schemaStatus(bus, { topic: Placed })).toMatchObject([{ topic, stage: "dual-writing" }]);
+    expect(counts.written(Placed)).toEqual(counts.written(topic));
+    expect(upcasts.missing(Placed, 1, 3)).toEqual([2]);
+    expect(upcasts.upcast(Placed, { order: 1 }, 1, 2)).toEqual({ order: "1", currency: "EUR" });
+    expect(versionedTopic(Placed, 2)).toBe("orders.placed.v2");
+    await stop();
   });
 
   it("counts tombstones in no version", async () => {

@@ -8,7 +8,7 @@
 import { BusError } from "../model/errors.js";
 import { canonicalText } from "../model/json.js";
 import { checkOptionNames, namesOf } from "../model/known-options.js";
-import { checkTopicName } from "../model/topic.js";
+import { checkTopicName, topicName } from "../model/topic.js";
 import { type CompatFinding, type CompatMode, type CompatReport, checkTrees } from "./compatibility.js";
 import { shorten } from "./describe-node.js";
 import { BY_UNITS } from "./pattern-syntax.js";
@@ -21,10 +21,6 @@ import { MAX_VERSION } from "./versioned-topic.js";
 
 export interface NamedTopic {
   readonly name: string;
-}
-
-export function nameOf(topic: string | NamedTopic): string {
-  return typeof topic === "string" ? topic : topic.name;
 }
 
 /** A version of a topic's schema, to be registered. */
@@ -83,11 +79,17 @@ export function reportRegistration(
   }));
 }
 
-function versionOf(wanted: TopicSchema): SchemaVersion {
-  const { version, compat = "backward", schema, waive } = wanted;
-  const topic = nameOf(wanted.topic);
-  checkTopicName(topic);
+/** The name of the topic that it is a version for. Throws unless it can be one. */
+export function topicOf(wanted: TopicSchema): string {
   checkOptionNames("a schema to be registered", wanted, MEMBERS);
+  const topic = topicName(wanted.topic);
+  checkTopicName(topic);
+  return topic;
+}
+
+function versionOf(wanted: TopicSchema): SchemaVersion {
+  const topic = topicOf(wanted);
+  const { version, compat = "backward", schema, waive } = wanted;
   if (!Number.isSafeInteger(version) || version < 1 || version > MAX_VERSION) {
     throw new BusError(
       "INVALID_OPTION",

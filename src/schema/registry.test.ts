@@ -2,6 +2,7 @@ import { createRequire } from "node:module";
 import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { BusError } from "../model/errors.js";
+import { defineTopic } from "../model/topic.js";
 import { toJsonSchema } from "./normalize.js";
 import type { TopicSchema } from "./registration.js";
 import { SchemaRegistry } from "./registry.js";
@@ -174,6 +175,24 @@ describe("a registry in memory", () => {
     expect(
       refusal(() => new SchemaRegistry().register({ topic, version: 1, schema: V1, ...wrong })).code,
     ).toBe(code);
+  });
+
+  it.each([null, undefined, "orders.placed"])("refuses %j, which is no version at all", (none) => {
+    const registry = new SchemaRegistry();
+    expect(refusal(() => registry.register(none as never)).code).toBe("INVALID_OPTION");
+    expect(refusal(() => registry.check(none as never)).code).toBe("INVALID_OPTION");
+  });
+
+  it("is asked by definition as by name", () => {
+    const registry = registered({ version: 1, schema: V1 });
+    const Placed = defineTopic(topic, { schema: V1 });
+    const version = registry.latest(topic);
+    expect(version?.version).toBe(1);
+    expect([registry.latest(Placed), registry.current(Placed), registry.get(Placed, 1)]).toEqual(
+      Array.from({ length: 3 }, () => version),
+    );
+    expect(registry.versions(Placed)).toEqual([version]);
+    expect(registry.validate(Placed, { order: 7 })).toMatchObject({ version: 1, payload: { order: 7 } });
   });
 });
 

@@ -1,6 +1,6 @@
 /** Schemas in memory: registered where the program starts, at once. */
 import { SchemaCatalog } from "./catalog.js";
-import { decideRegistration, nameOf, type TopicSchema } from "./registration.js";
+import { decideRegistration, type TopicSchema, topicOf } from "./registration.js";
 import type { SchemaVersion } from "./schema-version.js";
 
 /**
@@ -18,7 +18,7 @@ export class SchemaRegistry extends SchemaCatalog {
    */
   register<T>(schema: TopicSchema<T>): SchemaVersion {
     const wanted = schema as TopicSchema;
-    const decision = decideRegistration(this.versions(nameOf(wanted.topic)), wanted);
+    const decision = decideRegistration(this.versions(topicOf(wanted)), wanted);
     this.adopt(decision.version);
     return decision.version;
   }

@@ -1,6 +1,7 @@
 /** Where each topic stands in the evolution of its schema: versions, what is written, second topics, readers. */
 import type { StoredEvent } from "../model/event.js";
 import { checkOptionNames, namesOf } from "../model/known-options.js";
+import { type TopicRef, topicName } from "../model/topic.js";
 import type { Store } from "../ports/store.js";
 import { mirrorGroup, secondId } from "./dual-write.js";
 import { owesSecond } from "./dual-write-check.js";
@@ -26,7 +27,7 @@ interface ReaderLag {
 /** Which topics, and how many of their newest events are looked at. */
 export interface SchemaStatusOptions {
   /** Default: every topic that has a schema. */
-  readonly topic?: string;
+  readonly topic?: TopicRef;
   /** The newest events that are looked at for counts. Default 1,000. */
   readonly sample?: number;
 }
@@ -87,7 +88,8 @@ export async function schemaStatus(
   options: SchemaStatusOptions = {},
 ): Promise<TopicSchemaStatus[]> {
   checkOptionNames("schemaStatus", options, OPTIONS);
-  const { topic, sample = 1_000 } = options;
+  const { sample = 1_000 } = options;
+  const topic = options.topic === undefined ? undefined : topicName(options.topic);
   const entries = await host.store.registry.schemas(topic);
   const created = new Map(entries.map((entry) => [`${entry.topic} ${entry.version}`, entry.createdMs]));
   const names = (await host.store.registry.topics()).map(({ name }) => name);

@@ -6,9 +6,10 @@
 import { systemClock } from "../model/clock.js";
 import { BusError } from "../model/errors.js";
 import { checkOptionNames, namesOf } from "../model/known-options.js";
+import { type TopicRef, topicName } from "../model/topic.js";
 import type { Registry, SchemaEntry } from "../ports/registry.js";
 import { SchemaCatalog } from "./catalog.js";
-import { decideRegistration, nameOf, type TopicSchema } from "./registration.js";
+import { decideRegistration, type TopicSchema, topicOf } from "./registration.js";
 import type { SchemaRegistry } from "./registry.js";
 import { SchemaVersion } from "./schema-version.js";
 
@@ -67,7 +68,7 @@ export class StoredSchemaRegistry extends SchemaCatalog {
   /** As SchemaRegistry.register; resolves when the version is stored. */
   async register<T>(schema: TopicSchema<T>): Promise<SchemaVersion> {
     const wanted = schema as TopicSchema;
-    const topic = nameOf(wanted.topic);
+    const topic = topicOf(wanted);
     for (let round = 0; round < MAX_ROUNDS; round++) {
       await this.#look(topic, () => true);
       const decision = decideRegistration(this.versions(topic), wanted);
@@ -97,8 +98,8 @@ export class StoredSchemaRegistry extends SchemaCatalog {
    * Looks again at what others registered, for one topic or all. A stored version does not change, and goes only with its topic: then
    * what was found in the store is forgotten, and what this process brought itself stays, for whoever publishes to the topic again.
    */
-  async refresh(topic?: string): Promise<void> {
-    await this.#look(topic, ({ declared }) => !declared);
+  async refresh(topic?: TopicRef): Promise<void> {
+    await this.#look(topic === undefined ? undefined : topicName(topic), ({ declared }) => !declared);
   }
 
   /** `mayGo`: of versions that are not stored any more. One that is registered here while the store is asked stays. */

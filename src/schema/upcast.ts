@@ -5,9 +5,9 @@
  */
 import { BusError, describeThrown } from "../model/errors.js";
 import type { EventRecord } from "../model/event.js";
-import { baseTopic, checkTopicName, isDeadLetterTopic } from "../model/topic.js";
+import { baseTopic, checkTopicName, isDeadLetterTopic, type TopicRef, topicName } from "../model/topic.js";
 import type { SchemaSource } from "./catalog.js";
-import { type NamedTopic, nameOf } from "./registration.js";
+import type { NamedTopic } from "./registration.js";
 import { takesOlder } from "./schema-version.js";
 import { headerVersion, SCHEMA_VERSION_HEADER, schemaTopic } from "./versioned-topic.js";
 
@@ -30,7 +30,7 @@ export class UpcastChain {
 
   /** Adds the step from version `from` to `from + 1`. INVALID_OPTION if there is one already. */
   add<From, To>(topic: string | NamedTopic, from: number, step: UpcastStep<From, To>): this {
-    const name = nameOf(topic);
+    const name = topicName(topic);
     checkTopicName(name);
     if (!Number.isSafeInteger(from) || from < 1 || typeof step !== "function") {
       throw new BusError("INVALID_OPTION", "an upcast is a version from 1 on and a function");
@@ -47,8 +47,8 @@ export class UpcastChain {
   }
 
   /** Versions between `from` and `to` that have no step onwards, the first thousand of them. */
-  missing(topic: string, from: number, to: number): readonly number[] {
-    const steps = this.#steps.get(topic);
+  missing(topic: TopicRef, from: number, to: number): readonly number[] {
+    const steps = this.#steps.get(topicName(topic));
     const found: number[] = [];
     for (let version = from; version < to && found.length < MAX_MISSING; version++)
       if (!steps?.has(version)) found.push(version);
@@ -56,7 +56,8 @@ export class UpcastChain {
   }
 
   /** A payload of version `from` as one of version `to`, not yet checked. NOT_FOUND names the step that is missing. */
-  upcast(topic: string, payload: unknown, from: number, to: number): unknown {
+  upcast(of: TopicRef, payload: unknown, from: number, to: number): unknown {
+    const topic = topicName(of);
     const gap = this.#firstGap(topic, from, to);
     if (gap !== undefined) throw stepMissing(topic, gap, { from, to });
     let current = payload;

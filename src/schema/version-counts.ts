@@ -1,5 +1,6 @@
 /** How many events were written and read in each version, since it began to count: the evidence before a cutover. */
 import type { Meter } from "../model/meter.js";
+import { type TopicRef, topicName } from "../model/topic.js";
 
 /** Events by version; `none` for those without one. */
 export type CountsByVersion = Readonly<Record<string, number>>;
@@ -7,9 +8,9 @@ export type CountsByVersion = Readonly<Record<string, number>>;
 /** How many events were written and read in which version since counting began. */
 export interface VersionCounts {
   /** Published in each version: valid, or let through with a warning (`none`). */
-  written(topic: string): CountsByVersion;
+  written(topic: TopicRef): CountsByVersion;
   /** Brought to the newest version by normalized subscriptions: the version that each was written in. */
-  read(topic: string, group?: string): CountsByVersion;
+  read(topic: TopicRef, group?: string): CountsByVersion;
   stop(): void;
 }
 
@@ -35,8 +36,8 @@ export function countVersions(bus: { observe(meter: Meter): () => void }): Versi
     normalized: (topic, group, version) => add(read, topic, group, version ?? "none"),
   });
   return {
-    written: (topic) => tally(written, topic),
-    read: (topic, group) => tally(read, topic, group),
+    written: (topic) => tally(written, topicName(topic)),
+    read: (topic, group) => tally(read, topicName(topic), group),
     stop,
   };
 }

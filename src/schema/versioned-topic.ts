@@ -1,6 +1,7 @@
 /** The version of an event's payload, and the topics that hold one version each: `<topic>.v<N>`. */
 import { BusError } from "../model/errors.js";
 import type { EventRecord } from "../model/event.js";
+import { type TopicRef, topicName } from "../model/topic.js";
 import type { SchemaSource } from "./catalog.js";
 
 /** The header that says which version of its topic's schema a payload was checked against. */
@@ -10,8 +11,8 @@ export const SCHEMA_VERSION_HEADER = "x-schema-version";
 export const MAX_VERSION = 999_999_999;
 
 /** The topic that holds version `version` of `topic` alone, while both are written. */
-export function versionedTopic(topic: string, version: number): string {
-  return `${topic}.v${version}`;
+export function versionedTopic(topic: TopicRef, version: number): string {
+  return `${topicName(topic)}.v${version}`;
 }
 
 /** The topic whose schema speaks of `topic`: its own, or for `<topic>.vN` that of `<topic>`. undefined: none does. */

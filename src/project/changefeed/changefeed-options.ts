@@ -2,6 +2,7 @@
 import type { Db } from "mongodb";
 import { BusError } from "../../model/errors.js";
 import { checkOptionNames, namesOf } from "../../model/known-options.js";
+import type { TopicRef } from "../../model/topic.js";
 import type { Host } from "../host.js";
 import { checkChoice, checkFunctions } from "../option-checks.js";
 import type { CollectionChange } from "./collection-change.js";
@@ -11,7 +12,7 @@ import type { ReconciliationCounts } from "./reconciliation.js";
 export interface ChangefeedOptions {
   readonly collection: string;
   /** Default `<collection>.changed`. */
-  readonly topic?: string;
+  readonly topic?: TopicRef;
   /** Under which its place is kept. Default `<database>.<collection>`. */
   readonly name?: string;
   /** At the first start: "earliest" publishes the documents that are there as inserts. Default "latest". */

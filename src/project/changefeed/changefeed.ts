@@ -17,7 +17,7 @@ import type { PublishItem } from "../../model/event-bus.js";
 import type { JsonObject } from "../../model/json.js";
 import type { Mutable } from "../../model/mutable.js";
 import type { Handle } from "../../model/task.js";
-import { checkTopicName } from "../../model/topic.js";
+import { checkTopicName, type TopicRef, topicName } from "../../model/topic.js";
 import { checkRange } from "../option-checks.js";
 import { roundsTask } from "../running-task.js";
 import { checkViewName } from "../view.js";
@@ -88,6 +88,8 @@ class Changefeed {
   readonly #db: Db;
   readonly #bus: FeedHost;
   readonly #options: ChangefeedOptions;
+  /** As it was given: what a definition says of the topic counts. */
+  readonly #target: TopicRef;
   readonly #naming: Naming;
   readonly #point: FeedPoint;
   readonly #states: PublishedStates;
@@ -98,7 +100,8 @@ class Changefeed {
   constructor(db: Db, bus: FeedHost, options: ChangefeedOptions) {
     checkParts(db, bus, options);
     const { collection } = options;
-    this.topic = options.topic ?? `${collection.toLowerCase().replaceAll("_", "-")}.changed`;
+    this.#target = options.topic ?? `${collection.toLowerCase().replaceAll("_", "-")}.changed`;
+    this.topic = topicName(this.#target);
     checkTopicName(this.topic);
     checkRange("batchSize", options.batchSize, 1, 10_000);
     checkRange("takeOverMs", options.takeOverMs, 100);
@@ -263,7 +266,7 @@ class Changefeed {
   async #publishAll(entries: readonly FeedEntry[]): Promise<void> {
     try {
       await this.#bus.publishMany(
-        this.topic,
+        this.#target,
         entries.map((entry) => this.#itemOf(entry)),
       );
       this.stats.published += entries.length;
@@ -276,7 +279,7 @@ class Changefeed {
   async #publishOne(entry: FeedEntry): Promise<void> {
     try {
       const { payload, ...rest } = this.#itemOf(entry);
-      await this.#bus.publish(this.topic, payload, rest);
+      await this.#bus.publish(this.#target, payload, rest);
       this.stats.published++;
     } catch (error) {
       // An earlier try published it; the document that it was shown with has changed since.

@@ -3,6 +3,7 @@ import { BSON, BSONRegExp, Long, MongoClient, ObjectId } from "mongodb";
 import { describe, expect, it } from "vitest";
 import { createBus } from "../../../src/bus/create-bus.js";
 import { BusError } from "../../../src/model/errors.js";
+import { defineTopic } from "../../../src/model/topic.js";
 import { type CollectionChange, startMongoChangefeed } from "../../../src/mongo.js";
 import { startChangelogProjector } from "../../../src/project/changelog.js";
 import { memoryStore } from "../../../src/stores/memory/index.js";
@@ -105,6 +106,14 @@ describe("following a collection", () => {
       .toBe(ids.length);
     await feed.stop();
     await failing.close();
+  });
+
+  it("publishes to a topic that is given by its definition as that says", async () => {
+    const feed = await bench.start({ topic: defineTopic("shop.orders", { partitions: 3 }) });
+    await bench.orders.insertOne({ _id: 1 });
+    await expect.poll(() => feed.stats().published).toBe(1);
+    expect(await bench.bus.topics()).toContainEqual({ name: "shop.orders", partitions: 3 });
+    await feed.stop();
   });
 
   it("stops without waiting for the next change", async () => {
