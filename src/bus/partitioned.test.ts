@@ -171,6 +171,13 @@ describe("subscribePartitioned", () => {
     await expect(member(bus, {} as never, "c", { group: "x" })).rejects.toMatchObject({
       code: "INVALID_OPTION",
     });
+    for (const none of [undefined, null] as unknown as never[])
+      await expect(
+        subscribePartitioned(bus, "t.a", () => undefined, coordinator, none),
+      ).rejects.toMatchObject({
+        code: "INVALID_OPTION",
+        message: expect.stringContaining("{ group, memberId, partitions }"),
+      });
   });
 
   it("takes keys that are no text as text, as publishing by them does", async () => {
