@@ -69,7 +69,8 @@ describe("the client", () => {
         .setProtectedHeader({ alg: "HS256" })
         .setExpirationTime(life)
         .sign(Buffer.from(secret));
-    const short = await token("4s");
+    // Taken for 5 s beyond that: for 4.
+    const short = await token("1s ago");
     let asked = 0;
     const renewing = new PromClient(hub.url, {
       getToken: () => (++asked === 1 ? short : token("1h")),

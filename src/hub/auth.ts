@@ -51,7 +51,7 @@ export type AuthOptions =
 export interface Caller {
   readonly subject: string;
   readonly acl: Acl;
-  /** When the token runs out; Infinity if it does not. */
+  /** Until when the token counts, for requests and for what goes on, leeway included; Infinity if it does not run out. */
   readonly expiresMs: number;
 }
 

@@ -96,6 +96,19 @@ describe("a connection is closed with", () => {
     await answered(kept.frames, 2).toMatchObject({ type: "OK" });
   });
 
+  it("4401 when a token ran out longer ago than clocks may differ, and no sooner", async () => {
+    const clock = new ManualClock({ startMs: Date.now() });
+    f = await hubFixture({ bus: { clock }, auth: { jwt: { secret } } });
+    const { closed, frames, send } = await dial();
+    send({ type: "AUTH", token: await token(-2, ["*:*"]), corr: 1 });
+    await answered(frames, 1).toMatchObject({ type: "OK" });
+    await clock.advance(1_000);
+    send({ type: "PUBLISH", topic: "a", payload: 1, corr: 2 });
+    await answered(frames, 2).toMatchObject({ type: "OK" });
+    await clock.advance(3_000);
+    expect(await closed).toBe(4401);
+  });
+
   it("4403 when a later AUTH does not allow what is subscribed to; its leases go back", async () => {
     f = await hubFixture({ auth: { jwt: { secret } } });
     const one = await dial(await token(3_600, ["*:*"]));

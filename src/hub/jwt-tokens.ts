@@ -26,6 +26,8 @@ import { ASYMMETRIC, faultOf } from "./public-keys.js";
 import { RememberedTokens } from "./remembered-tokens.js";
 
 const REMEMBER_MS = 60_000;
+/** How far the clocks of whoever signs tokens and of hubs may be apart. */
+const LEEWAY_S = 5;
 /** Of a set of keys that was fetched, that it has none for a token. Other failures say nothing about the token. */
 const NO_KEY: ReadonlySet<unknown> = new Set(["ERR_JWKS_NO_MATCHING_KEY", "ERR_JWKS_MULTIPLE_MATCHING_KEYS"]);
 const OTHER_SIGNATURE = "ERR_JWS_SIGNATURE_VERIFICATION_FAILED";
@@ -37,7 +39,7 @@ export function jwtTokens(
   const { keys, algorithms } = keySource(options);
   const verify: JWTVerifyOptions = {
     algorithms: [...algorithms],
-    clockTolerance: 5,
+    clockTolerance: LEEWAY_S,
     requiredClaims: ["exp"],
     ...(options.issuer !== undefined && { issuer: options.issuer }),
     ...(options.audience !== undefined && { audience: options.audience }),
@@ -134,7 +136,7 @@ function callerOf(payload: JWTPayload, { requireGroups = false }: TokenDemands):
   return {
     subject: subjectOf(payload.sub),
     acl: new Acl(requireGroups ? groupsByName(grants) : grants),
-    expiresMs: (payload.exp ?? 0) * 1_000,
+    expiresMs: ((payload.exp ?? 0) + LEEWAY_S) * 1_000,
   };
 }
 

@@ -60,7 +60,8 @@ afterAll(async () => {
 function shortToken(): Promise<string> {
   return new SignJWT({ scopes: ["publish:t.*", "subscribe:t.*"] })
     .setProtectedHeader({ alg: "HS256" })
-    .setExpirationTime("2s")
+    // Taken for 5 s beyond that: for 2.
+    .setExpirationTime("3s ago")
     .sign(new TextEncoder().encode(SECRET));
 }
 
