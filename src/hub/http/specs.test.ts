@@ -7,6 +7,7 @@ import { defineTopic } from "../../model/topic.js";
 
 interface OpenApi {
   readonly openapi: string;
+  readonly servers: readonly { readonly url: string }[];
   readonly paths: Record<string, Record<string, { readonly security?: unknown[] }>>;
 }
 
@@ -53,6 +54,13 @@ describe("what the hub says of itself", { timeout: 30_000 }, () => {
       "/import",
     ])
       expect(document.paths).toHaveProperty([path]);
+  });
+
+  it("says in OpenAPI where the routes are, also below a path of a proxy", async () => {
+    const { servers } = (await (await f.get("/openapi.json")).json()) as OpenApi;
+    const from = (document: string): string[] => servers.map(({ url }) => new URL(url, document).href);
+    expect(from("https://bus.example/openapi.json")).toEqual(["https://bus.example/"]);
+    expect(from("https://shop.example/bus/openapi.json")).toEqual(["https://shop.example/bus/"]);
   });
 
   it("gives a valid AsyncAPI 3.0 document of the frames and of the topics the caller may use", async () => {

@@ -48,7 +48,8 @@ export function specRoutes(app: HubApp, hub: HubContext): void {
         version: API_VERSION,
         description: "Events over HTTP. Errors are problem+json (RFC 9457) with a stable `code`.",
       },
-      servers: [{ url: "/" }],
+      // From where the document lies: a proxy may have put the hub below a path.
+      servers: [{ url: "." }],
     });
     return made;
   };
