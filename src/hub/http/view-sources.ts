@@ -41,8 +41,8 @@ export class ViewSources {
     if (!(await this.mayRead(c, view))) throw forbidden("read", view);
   }
 
-  /** For each partition, the newest event below which the view has taken in everything. */
-  async floors(view: string, group: string | undefined): Promise<(partition: number) => number> {
+  /** For each of the partitions, the newest event below which the view has taken in everything. */
+  async floors(view: string, group: string | undefined, partitions: readonly number[]): Promise<number[]> {
     const topic = await this.topicOf(view);
     if (topic === null)
       throw new HubError(
@@ -56,7 +56,19 @@ export class ViewSources {
         `the projector of ${view} has a group of its own: name it as "group"`,
       );
     const floors = new Map(position?.partitions.map(({ partition, floor }) => [partition, floor]));
-    return (partition) => floors.get(partition) ?? START_CURSOR.floor;
+    if (!partitions.every((partition) => floors.has(partition)))
+      await this.#refuseBeyond(topic, Math.max(...partitions));
+    return partitions.map((partition) => floors.get(partition) ?? START_CURSOR.floor);
+  }
+
+  /** Whoever names a partition that the topic does not have, and never will, would wait in vain. */
+  async #refuseBeyond(topic: string, partition: number): Promise<void> {
+    const { partitions = Number.POSITIVE_INFINITY } = (await this.#hub.bus.store.registry.topic(topic)) ?? {};
+    if (partition >= partitions)
+      throw new HubError(
+        "BAD_REQUEST",
+        `"min" names partition ${partition}, but ${topic} has ${partitions}, counted from 0`,
+      );
   }
 
   async #noted(view: string): Promise<string | null> {

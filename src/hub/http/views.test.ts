@@ -88,6 +88,17 @@ describe("views over HTTP", () => {
     expect((await f.get("/snap/processes/p%2F3?min=soon")).status).toBe(400);
   });
 
+  it("says at once that the topic has no such partition, whoever feeds the view", async () => {
+    for (const query of ["min=7:1", "min=0:1,7:1", "min=7:1&group=nobody"]) {
+      const response = await f.get(`/snap/processes?${query}`);
+      const { code, detail } = (await response.json()) as { code: string; detail: string };
+      expect([query, response.status, code]).toEqual([query, 400, "BAD_REQUEST"]);
+      expect(detail).toMatch(/partition 7, but \S+ has \d/);
+    }
+    const absent = await f.get("/snap/processes?min=0:1&group=nobody&wait_ms=1");
+    expect(absent.status).toBe(504);
+  });
+
   it("shows a document, and the view, as it was", async () => {
     await f.bus.publish(Processes, { pid: 1, status: "new" }, { key: "p/1", ts: 9_000 });
     const then = await f.get("/snap/processes/p%2F1?at=5000");

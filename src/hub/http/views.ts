@@ -294,11 +294,12 @@ class Views {
   async #reached(view: string, { min, group, wait_ms = DEFAULT_WAIT_MS }: OneQuery): Promise<void> {
     if (min === undefined) return;
     const wanted = min.split(",").map((part) => part.split(":").map(Number) as [number, number]);
+    const partitions = wanted.map(([partition]) => partition);
     const { bus, closing } = this.#hub;
     const deadlineMs = bus.clock.steady() + wait_ms;
     for (let napMs = 5; ; napMs = Math.min(napMs * 2, 100)) {
-      const floorOf = await this.#sources.floors(view, group);
-      if (wanted.every(([partition, seq]) => floorOf(partition) >= seq)) return;
+      const floors = await this.#sources.floors(view, group, partitions);
+      if (wanted.every(([, seq], i) => (floors[i] as number) >= seq)) return;
       if (bus.clock.steady() >= deadlineMs || closing.aborted)
         throw new HubError("ACK_TIMEOUT", `${view} has not come to ${min} within ${wait_ms} ms`);
       await pause(bus.clock, napMs, closing);
