@@ -57,7 +57,15 @@ async function run(argv: readonly string[]): Promise<void> {
   const name = first === "help" ? second : first;
   const program = await programFor(name);
   if (first === undefined) program.outputHelp();
-  else await program.parseAsync(argv as string[]);
+  else await program.parseAsync(asksForSub(argv, program) as string[]);
+}
+
+/** `help dlq redrive` as `dlq help redrive`: by itself, Commander's `help` goes no further than to `dlq`. */
+function asksForSub(argv: readonly string[], program: Command): readonly string[] {
+  const [first, name, ...rest] = argv.slice(2);
+  const asked = program.commands.find((command) => command.name() === name);
+  const isMeant = first === "help" && rest.length > 0 && asked !== undefined && asked.commands.length > 0;
+  return isMeant ? [...argv.slice(0, 2), asked.name(), first, ...rest] : argv;
 }
 
 async function fail(error: unknown): Promise<void> {

@@ -62,6 +62,8 @@ describe("promethean, asked for what it does", () => {
     expect(one).toMatchObject({ code: 0, err: "" });
     expect(one.out).toContain("Examples:");
     expect((await run(["help", "topics"])).out).toContain("Usage: promethean topics");
+    expect((await run(["help", "dlq", "redrive"])).out).toBe(one.out);
+    expect((await run(["help", "dlq"])).out).toContain("Usage: promethean dlq");
     expect(one.out).toMatch(
       /^Options:[\s\S]*--dry-run[\s\S]*--yes[\s\S]*--help[\s\S]*^Connection:[\s\S]*--url[\s\S]*--context/m,
     );
