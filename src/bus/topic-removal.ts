@@ -19,12 +19,12 @@ import type { PartitionHead } from "../ports/log.js";
 import type { Registry } from "../ports/registry.js";
 import type { Store } from "../ports/store.js";
 import { runningFeeds } from "../project/changefeed/running-feeds.js";
+import { SNAPSHOT_GROUP } from "../project/expected-lag.js";
 import { viewsFedBy } from "../project/feeders.js";
 import { refuseInUse, useOf } from "../project/group-in-use.js";
 import { removeGroup } from "../project/group-pause.js";
 import { outcomesView } from "../project/letter-reading.js";
 import { countOpenLetters } from "../project/open-letters.js";
-import { SNAPSHOT_GROUP } from "../project/snapshot.js";
 import { forgetUpkeep } from "../project/upkeep-progress.js";
 import type { BusCore } from "./core.js";
 

@@ -65,6 +65,18 @@ describe("tables", () => {
     expect(lines[0]).toMatch(/^GROUP +TOPIC +LAG$/);
   });
 
+  it("of groups say of those that may be behind why that is so, not for how long", () => {
+    const behind = { topic: "t", lag: 1, lagSeconds: 7_200, members: [], partitions: [] };
+    const rows: GroupLag[] = [
+      { ...behind, group: "mailer" },
+      { ...behind, group: "changelog:v", resting: true },
+      { ...behind, group: "compactor:snapshot" },
+      { ...behind, group: "compactor:snapshot", lag: 0 },
+    ];
+    const oldest = tableLines(rows, GROUP_COLUMNS).map((line) => line.split(/ {2,}/)[3]);
+    expect(oldest).toEqual(["OLDEST", "2 h", "rests", "in rounds", "–"]);
+  });
+
   it("of facts leave out what is not known", () => {
     expect(factLines({ a: 1, longer: "x", gone: undefined })).toBe("a       1\nlonger  x");
   });

@@ -4,6 +4,7 @@
  */
 import { Counter, collectDefaultMetrics, Gauge, type Metric, Registry } from "prom-client";
 import type { GroupLag } from "../bus/admin.js";
+import { mayBeBehind } from "../project/expected-lag.js";
 import type { Buckets } from "./buckets.js";
 import {
   type Counts,
@@ -153,7 +154,7 @@ function addLagGauges(registers: Registry[], watch: Watch, live: LiveStats): voi
     const all = await watch.lag().catch(() => null);
     if (all === null) return [];
     live.keepGroups(all);
-    return all.filter(({ resting }) => resting !== true);
+    return all.filter((group) => !mayBeBehind(group));
   };
   new Gauge({
     name: "events_lag",

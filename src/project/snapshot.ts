@@ -20,9 +20,6 @@ import type { Store } from "../ports/store.js";
 import { isTombstoneEvent } from "./tombstone.js";
 import { progressToken } from "./upkeep-progress.js";
 
-/** The group whose cursor tells how far the snapshot of a topic has come. */
-export const SNAPSHOT_GROUP = "compactor:snapshot";
-
 /** The payload of an event in `<topic>.snapshot`. */
 export interface SnapshotEntry<T = unknown> {
   readonly key: string;

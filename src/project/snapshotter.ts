@@ -16,10 +16,11 @@ import { FirstFailure } from "../model/first-failure.js";
 import { isForOneGroup } from "../model/redrive.js";
 import { snapshotTopic, type TopicConfig } from "../model/topic.js";
 import type { AppendResult } from "../ports/log.js";
+import { SNAPSHOT_GROUP } from "./expected-lag.js";
 import type { Host } from "./host.js";
 import { scanPages } from "./log-scan.js";
 import type { PartitionLease, WorkSession } from "./partition-lease.js";
-import { addMark, ensureSnapshotTopic, entryOf, readMarks, SNAPSHOT_GROUP } from "./snapshot.js";
+import { addMark, ensureSnapshotTopic, entryOf, readMarks } from "./snapshot.js";
 
 const CHUNK = { items: 500, bytes: 1_048_576 };
 

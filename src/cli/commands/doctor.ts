@@ -4,6 +4,7 @@ import { dirname } from "node:path";
 import type { Command } from "commander";
 import type { GroupLag } from "../../bus/admin.js";
 import type { TaskReport } from "../../model/task.js";
+import { mayBeBehind } from "../../project/expected-lag.js";
 import type { EmbeddedStore } from "../../stores/embedded/index.js";
 import type { Backend } from "../backend.js";
 import { colors } from "../colors.js";
@@ -205,8 +206,8 @@ async function clock(backend: Backend): Promise<Finding[]> {
 
 async function groups(backend: Backend): Promise<Finding[]> {
   const { items } = await backend.get<{ items: GroupLag[] }>("/groups");
-  const isBehind = ({ lag, lagSeconds, resting }: GroupLag): boolean =>
-    lag > 0 && lagSeconds > OLD_LAG_SECONDS && resting !== true;
+  const isBehind = (group: GroupLag): boolean =>
+    group.lag > 0 && group.lagSeconds > OLD_LAG_SECONDS && !mayBeBehind(group);
   const behind = items.filter(isBehind);
   if (behind.length === 0)
     return [{ check: "groups", state: "ok", found: `${counted(items.length, "group")}, none far behind` }];

@@ -1,6 +1,7 @@
 /** `promethean groups`: all of them, or one with who owns which partition. */
 import type { Command } from "commander";
 import type { GroupLag, PartitionLag } from "../../bus/admin.js";
+import { mayBeBehind } from "../../project/expected-lag.js";
 import { tableLines } from "../output.js";
 import { newCommand } from "../own-command.js";
 import { count, duration } from "../quantities.js";
@@ -37,11 +38,16 @@ export const GROUP_COLUMNS = [
     title: "OLDEST",
     spare: 1,
     align: "right" as const,
-    cell: ({ lag, lagSeconds, resting }: GroupLag) =>
-      resting ? "rests" : lag === 0 ? "–" : duration(lagSeconds * 1_000),
+    cell: oldestOf,
   },
   { title: "MEMBERS", spare: 2, align: "right" as const, cell: ({ members }: GroupLag) => members.length },
 ];
+
+function oldestOf(group: GroupLag): string {
+  if (group.resting) return "rests";
+  if (group.lag === 0) return "–";
+  return mayBeBehind(group) ? "in rounds" : duration(group.lagSeconds * 1_000);
+}
 
 function show(
   { out }: Session,

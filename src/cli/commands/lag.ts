@@ -2,6 +2,7 @@
 import { type Command, Option } from "commander";
 import type { GroupLag } from "../../bus/admin.js";
 import { pause, systemClock } from "../../model/clock.js";
+import { mayBeBehind } from "../../project/expected-lag.js";
 import { Absence } from "../absence.js";
 import { positiveSpan } from "../arguments.js";
 import type { Backend } from "../backend.js";
@@ -90,10 +91,15 @@ function lines({ groups }: Lag): string[] {
       title: "CAUGHT UP IN",
       spare: 3,
       align: "right" as const,
-      cell: ({ lag: behind, drainSeconds, resting }: Lag["groups"][number]) =>
-        behind === 0 ? "now" : resting ? "–" : drainSeconds === null ? "?" : duration(drainSeconds * 1_000),
+      cell: caughtUpIn,
     },
   ]);
+}
+
+function caughtUpIn(group: Lag["groups"][number]): string {
+  if (group.lag === 0) return "now";
+  if (mayBeBehind(group)) return "–";
+  return group.drainSeconds === null ? "?" : duration(group.drainSeconds * 1_000);
 }
 
 function total({ lag: behind, lagSeconds }: Lag): string {

@@ -2,6 +2,7 @@
 import { z } from "@hono/zod-openapi";
 import type { GroupLag, WhyReport } from "../../bus/admin.js";
 import { mapInTurns } from "../../model/map-in-turns.js";
+import { mayBeBehind } from "../../project/expected-lag.js";
 import { replay } from "../../project/replay.js";
 import { verifyGroup } from "../../project/verify.js";
 import type { HubContext } from "../context.js";
@@ -250,7 +251,7 @@ async function topicsOf(
 
 /** Of those that somebody should run. */
 export function sums(all: readonly GroupLag[]): { lag: number; lagSeconds: number } {
-  const groups = all.filter(({ resting }) => resting !== true);
+  const groups = all.filter((group) => !mayBeBehind(group));
   return {
     lag: groups.reduce((sum, { lag }) => sum + lag, 0),
     lagSeconds: Math.max(0, ...groups.map(({ lagSeconds }) => lagSeconds)),

@@ -1,5 +1,6 @@
 /** For those who run it: tasks, the audit, and everything at a glance. */
 import { z } from "@hono/zod-openapi";
+import { mayBeBehind } from "../../project/expected-lag.js";
 import type { HubContext } from "../context.js";
 import { addRoute, demand, type HubApp } from "./base.js";
 import { sums } from "./groups.js";
@@ -119,7 +120,7 @@ async function overview(hub: HubContext): Promise<object> {
     groups: groups.length,
     ...sums(groups),
     lagging: [...groups]
-      .filter(({ lag, resting }) => lag > 0 && resting !== true)
+      .filter((group) => group.lag > 0 && !mayBeBehind(group))
       .sort((a, b) => b.lag - a.lag)
       .slice(0, TOP_GROUPS)
       .map(({ topic, group, lag, lagSeconds, members }) => ({ topic, group, lag, lagSeconds, members })),

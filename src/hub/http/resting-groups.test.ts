@@ -1,7 +1,11 @@
-/** After a rebuild the group of the build before stands still, for the way back: that is no lag that anybody should hear of. */
+/**
+ * After a rebuild the group of the build before stands still, for the way back, and the compactor's is behind between two rounds: that
+ * is no lag that anybody should hear of.
+ */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type HubFixture, hubFixture } from "../../../test/support/hub-fixture.js";
 import { startChangelogProjector } from "../../project/changelog.js";
+import { compactNow } from "../../project/compactor.js";
 import { rebuildView } from "../../project/rebuild.js";
 import { startTransactionalProjector } from "../../project/transactional.js";
 import { rollbackView } from "../../project/view-rollback.js";
@@ -103,5 +107,25 @@ describe.each([
     await settled();
     const { groups } = await json<{ groups: Group[] }>("/lag");
     expect(groups.find((one) => one.group === group)?.resting).toBeUndefined();
+  });
+});
+
+describe("the group by which the compactor writes a snapshot", () => {
+  const GROUP = "compactor:snapshot";
+
+  it("counts for no sum, no list and no metric between two rounds, and is shown for what it is", async () => {
+    await f.bus.defineTopic({ name: "prices", compaction: true });
+    await compactNow(f.bus, { topic: "prices" });
+    await f.bus.publish("prices", { n: 1 }, { key: "k" });
+    const { groups, ...sums } = await json<{ groups: Group[] }>("/lag");
+    expect(groups).toMatchObject([{ group: GROUP, lag: 1 }]);
+    expect(sums).toMatchObject({ lag: 0, lagSeconds: 0 });
+    expect(await json("/overview")).toMatchObject({ lag: 0, lagSeconds: 0, lagging: [] });
+    expect(await json("/stats")).toMatchObject({ lag: 0, lagSeconds: 0, groups: [{ group: GROUP, lag: 1 }] });
+    expect(await (await f.get("/metrics")).text()).not.toContain(GROUP);
+    const { sentence } = await json<{ sentence: string }>(`/groups/${GROUP}/why?topic=prices`);
+    expect(sentence).toBe(
+      "compactor:snapshot is upkeep, 1 event behind on prices: the compactor's next round takes it along.",
+    );
   });
 });
