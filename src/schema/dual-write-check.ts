@@ -2,11 +2,12 @@
 import type { StoredEvent } from "../model/event.js";
 import { canonicalText } from "../model/json.js";
 import { nextTurn } from "../model/next-turn.js";
-import { isForOneGroup } from "../model/redrive.js";
 import { topicName } from "../model/topic.js";
 import type { Log } from "../ports/log.js";
-import { checkDualWrite, type DualWriteOptions, secondId, secondWrite } from "./dual-write.js";
+import type { Store } from "../ports/store.js";
+import { checkDualWrite, type DualWriteOptions, secondWrite } from "./dual-write.js";
 import { headsOf, newestEvents } from "./newest-events.js";
+import { SecondTopic } from "./second-topic.js";
 import { versionedTopic } from "./versioned-topic.js";
 
 /** Which dual write to verify, and how much of it. */
@@ -26,7 +27,7 @@ export interface UnmatchedEvent {
 /** What verifyDualWrite found. */
 export interface DualWriteCheck {
   readonly checked: number;
-  /** Events without a second form; the first 100. */
+  /** Events without a second form, in a compacted topic less those that a newer one of their key took the place of; the first 100. */
   readonly missing: readonly UnmatchedEvent[];
   /** Events whose second form says something else; the first 100. */
   readonly differing: readonly UnmatchedEvent[];
@@ -43,30 +44,26 @@ const MAX_TOLD = 100;
  * const { complete, missing } = await verifyDualWrite(bus, { topic: "orders.placed", to: 2, schemas, upcasts });
  */
 export async function verifyDualWrite(
-  { store: { log } }: { readonly store: { readonly log: Log } },
+  { store }: { readonly store: Pick<Store, "log" | "registry"> },
   options: DualWriteCheckOptions,
 ): Promise<DualWriteCheck> {
   checkDualWrite("verifyDualWrite", options, ["newest"]);
-  const target = versionedTopic(options.topic, options.to);
+  const second = new SecondTopic(store, versionedTopic(options.topic, options.to));
   const missing: UnmatchedEvent[] = [];
   const differing: UnmatchedEvent[] = [];
   let checked = 0;
-  for await (const page of pagesOf(log, options)) {
-    const events = page.filter(owesSecond);
-    const seconds = await Promise.all(events.map(({ id }) => log.find(secondId(target, id))));
+  for await (const page of pagesOf(store.log, options)) {
+    const events = page.filter(SecondTopic.owed);
+    const forms = await second.formsOf(events);
+    checked += events.length;
+    for (const event of await second.missing(events.filter((_, i) => forms[i] === null)))
+      tell(missing, event);
     for (const [i, event] of events.entries()) {
-      const second = seconds[i] ?? undefined;
-      checked++;
-      if (second === undefined) tell(missing, event);
-      else if (!isSecondOf(event, second, options)) tell(differing, event);
+      const form = forms[i] ?? null;
+      if (form !== null && !isSecondOf(event, form, options)) tell(differing, event);
     }
   }
   return { checked, missing, differing, complete: missing.length + differing.length === 0 };
-}
-
-/** What came back for one group says nothing new: the event that it was has a second form, or is told of itself. */
-export function owesSecond({ meta }: StoredEvent): boolean {
-  return !isForOneGroup(meta?.headers);
 }
 
 function tell(told: UnmatchedEvent[], { id, partition, seq }: StoredEvent): void {

@@ -5,6 +5,7 @@ import type { Bus } from "../bus/bus.js";
 import { createBus } from "../bus/create-bus.js";
 import type { EventRecord } from "../model/event.js";
 import { defineTopic } from "../model/topic.js";
+import { compactNow } from "../project/compactor.js";
 import { memoryStore } from "../stores/memory/index.js";
 import { startDualWriteMirror, withDualWrite } from "./dual-write.js";
 import { verifyDualWrite } from "./dual-write-check.js";
@@ -153,6 +154,28 @@ describe("the way of a topic from one version to the next", () => {
     expect(upcasts.upcast(Placed, { order: 1 }, 1, 2)).toEqual({ order: "1", currency: "EUR" });
     expect(versionedTopic(Placed, 2)).toBe("orders.placed.v2");
     await stop();
+  });
+
+  it("misses nothing that compaction took out of the second topic alone, and all that is newer than what is there", async () => {
+    await schemas.register({ topic, version: 2, compat: "none", schema: V2 });
+    await bus.defineTopic({ name: "orders.placed.v2", compaction: true });
+    const checked = withSchemaValidation(bus, schemas, { versions: { [topic]: 1 } });
+    const dual = { topic, to: 2, schemas, upcasts };
+    const stop = await startDualWriteMirror(bus, dual);
+    for (const order of [1, 2, 3]) await checked.publish(topic, { order }, { key: "a" });
+    await expect.poll(async () => (await verifyDualWrite(bus, dual)).complete).toBe(true);
+    await compactNow(bus, { topic: "orders.placed.v2", snapshot: false });
+    expect(await bus.store.log.heads("orders.placed.v2")).toMatchObject([{ events: 1 }]);
+    expect(await verifyDualWrite(bus, dual)).toMatchObject({ checked: 3, missing: [], complete: true });
+    expect((await status()).dualWrite).toMatchObject([{ missing: 0 }]);
+    await stop();
+    const [newer, other] = await checked.publishMany(topic, [
+      { payload: { order: 4 }, key: "a" },
+      { payload: { order: 5 }, key: "b" },
+    ]);
+    const missing = [{ id: newer?.id }, { id: other?.id }];
+    expect(await verifyDualWrite(bus, dual)).toMatchObject({ checked: 5, missing, complete: false });
+    expect((await status()).dualWrite).toMatchObject([{ missing: 2 }]);
   });
 
   it("counts tombstones in no version", async () => {

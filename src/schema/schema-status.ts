@@ -3,11 +3,11 @@ import type { StoredEvent } from "../model/event.js";
 import { checkOptionNames, namesOf } from "../model/known-options.js";
 import { type TopicRef, topicName } from "../model/topic.js";
 import type { Store } from "../ports/store.js";
-import { mirrorGroup, secondId } from "./dual-write.js";
-import { owesSecond } from "./dual-write-check.js";
+import { mirrorGroup } from "./dual-write.js";
 import { type EvolutionFacts, type EvolutionStage, stageOf, stageSentence } from "./evolution-stage.js";
 import { headsOf, newestEvents } from "./newest-events.js";
 import { type Compat, type SchemaVersion, versionsByTopic } from "./schema-version.js";
+import { SecondTopic } from "./second-topic.js";
 import { SCHEMA_VERSION_HEADER, splitVersioned } from "./versioned-topic.js";
 
 /** Of a bus: its store, and how far its groups are. */
@@ -163,15 +163,21 @@ class Survey {
     const version = splitVersioned(target)?.version ?? 0;
     const heads = await headsOf(log, target);
     const mirror = readers.find(({ group }) => group === mirrorGroup(target));
-    const lookedUp = version === latest ? newest.filter(owesSecond).slice(0, MAX_LOOKED_UP) : undefined;
-    const found = lookedUp && (await Promise.all(lookedUp.map(({ id }) => log.find(secondId(target, id)))));
+    const missing = version === latest ? await this.#missing(target, newest) : undefined;
     return {
       topic: target,
       version,
       events: heads.reduce((sum, { events }) => sum + events, 0),
-      ...(found !== undefined && { missing: found.filter((event) => event === null).length }),
+      ...(missing !== undefined && { missing }),
       ...(mirror !== undefined && { mirrorLag: mirror.lag }),
     };
+  }
+
+  async #missing(target: string, newest: readonly StoredEvent[]): Promise<number> {
+    const second = new SecondTopic(this.#host.store, target);
+    const lookedUp = newest.filter(SecondTopic.owed).slice(0, MAX_LOOKED_UP);
+    const forms = await second.formsOf(lookedUp);
+    return (await second.missing(lookedUp.filter((_, i) => forms[i] === null))).length;
   }
 }
 
