@@ -9,7 +9,7 @@ import { type GroupMode, groupPolicy } from "../consume/options.js";
 import { Tail } from "../consume/tail.js";
 import { BusError } from "../model/errors.js";
 import type { StoredEvent } from "../model/event.js";
-import { mapAtMost } from "../model/map-at-most.js";
+import { mapInTurns } from "../model/map-in-turns.js";
 import { Meters } from "../model/meter.js";
 import { DEFAULT_RETRY } from "../model/retry.js";
 import { TaskBoard } from "../model/task.js";
@@ -86,7 +86,7 @@ export class BusCore {
       lookMs: Math.min(500, settings.heartbeatMs),
       onTrouble: (error) => onTrouble({ error }),
     });
-    this.subscriptions = new Subscriptions((topic, group, mode, pageSize) =>
+    this.subscriptions = new Subscriptions(clock, (topic, group, mode, pageSize) =>
       this.#runnerOptions(topic, group, mode, pageSize),
     );
     this.#watchman = new Watchman(
@@ -107,7 +107,7 @@ export class BusCore {
   async #open(): Promise<void> {
     await acquireStore(this.settings.store);
     this.#acquired = true;
-    await mapAtMost(TOPICS_AT_ONCE, this.settings.topics, (topic) => this.catalog.define(topic));
+    await mapInTurns(this.settings.topics, (topic) => this.catalog.define(topic), TOPICS_AT_ONCE);
     this.#watchman.start();
     if (this.#phase === "new") this.#phase = "open";
   }
@@ -131,15 +131,14 @@ export class BusCore {
 
   /** Topics by name, by definition, and those that fit a pattern now. */
   async topicsOf(wanted: readonly TopicRef[]): Promise<TopicConfig[]> {
-    const topics = new Map<string, TopicConfig>();
-    for (const topic of wanted) {
-      const name = topicName(topic);
-      if (!isPattern(name)) topics.set(name, await this.catalog.renew(topic));
-      else
-        for (const config of await this.catalog.list())
-          if (takesIn(name, config.name)) topics.set(config.name, config);
-    }
-    return [...topics.values()];
+    const found = await mapInTurns(wanted, (topic) => this.#fitting(topic), TOPICS_AT_ONCE);
+    return [...new Map(found.flat().map((config) => [config.name, config])).values()];
+  }
+
+  async #fitting(topic: TopicRef): Promise<readonly TopicConfig[]> {
+    const name = topicName(topic);
+    if (!isPattern(name)) return [await this.catalog.renew(topic)];
+    return (await this.catalog.list()).filter((config) => takesIn(name, config.name));
   }
 
   /** Topics that come into being later and fit are added to the subscription, from their first event. */
@@ -264,7 +263,7 @@ export class BusCore {
 
   #lookAround(): void {
     void this.#adoptAll();
-    if (this.subscriptions.runners.length > 0) void this.#lookForPauses();
+    if (!this.subscriptions.isEmpty) void this.#lookForPauses();
   }
 
   async #lookForPauses(): Promise<void> {

@@ -6,9 +6,10 @@ import { GroupRunner, type RunnerOptions } from "../consume/group-runner.js";
 import { type GroupMode, groupMode, handlingPolicy } from "../consume/options.js";
 import { floorsOf, type Wish } from "../consume/position.js";
 import { type Work, Worker, type WorkerOptions } from "../consume/worker.js";
+import type { Clock } from "../model/clock.js";
 import { BusError } from "../model/errors.js";
 import type { Ack, Stop, SubscribeOptions } from "../model/event-bus.js";
-import { mapAtMost } from "../model/map-at-most.js";
+import { allInTurns, mapInTurns } from "../model/map-in-turns.js";
 import { deadLetterTopic, isSnapshotTopic, matchesTopic, type TopicConfig } from "../model/topic.js";
 import { type GroupRef, groupKey } from "../ports/groups.js";
 
@@ -47,12 +48,14 @@ interface Running {
 }
 
 export class Subscriptions {
+  readonly #clock: Clock;
   readonly #options: RunnerFactory;
   readonly #running = new Map<string, Running>();
   readonly #stops = new Set<Stop>();
   #closed = false;
 
-  constructor(options: RunnerFactory) {
+  constructor(clock: Clock, options: RunnerFactory) {
+    this.#clock = clock;
     this.#options = options;
   }
 
@@ -60,7 +63,7 @@ export class Subscriptions {
   async subscribe(topics: readonly TopicConfig[], request: FullRequest): Promise<Subscription> {
     if (this.#closed) throw new BusError("CLOSED", "this bus is closed");
     const options = workerOptions(request);
-    const subscription = new Subscription(options.allowance, (topic, wish) =>
+    const subscription = new Subscription(this.#clock, options.allowance, (topic, wish) =>
       this.#attach(topic, request, options, wish),
     );
     const { stop } = subscription;
@@ -68,7 +71,7 @@ export class Subscriptions {
     subscription.onStopped(() => this.#stops.delete(stop));
     try {
       const wish = wishOf(request.options, topics.length > 1);
-      await mapAtMost(TOPICS_AT_ONCE, topics, (topic) => subscription.add(topic, wish));
+      await mapInTurns(topics, (topic) => subscription.add(topic, wish), TOPICS_AT_ONCE);
     } catch (error) {
       await subscription.stop();
       throw error;
@@ -78,6 +81,10 @@ export class Subscriptions {
 
   runner(ref: GroupRef): GroupRunner | undefined {
     return this.#running.get(groupKey(ref))?.runner;
+  }
+
+  get isEmpty(): boolean {
+    return this.#running.size === 0;
   }
 
   get runners(): GroupRunner[] {
@@ -102,7 +109,7 @@ export class Subscriptions {
   /** Ends every subscription; there will be no others. */
   async stopAll(): Promise<void> {
     this.#closed = true;
-    await Promise.all([...this.#stops].map((stop) => stop()));
+    await allInTurns(this.#clock, this.#stops, (stop) => stop());
   }
 
   /** Adds a worker to the topic's runner, which is started by the first. Returns how to take it away. */
@@ -192,6 +199,7 @@ interface Attached {
 
 /** One call of subscribe: a worker in each of its topics; topics may be added while it runs. */
 export class Subscription {
+  readonly #clock: Clock;
   readonly #allowance: Allowance;
   readonly #attach: (topic: TopicConfig, wish: Wish) => Promise<Attached>;
   /** By topic, from the first step of joining it. */
@@ -200,7 +208,12 @@ export class Subscription {
   #onStopped: (() => void)[] | null = [];
   #stopping: Promise<void> | null = null;
 
-  constructor(allowance: Allowance, attach: (topic: TopicConfig, wish: Wish) => Promise<Attached>) {
+  constructor(
+    clock: Clock,
+    allowance: Allowance,
+    attach: (topic: TopicConfig, wish: Wish) => Promise<Attached>,
+  ) {
+    this.#clock = clock;
     this.#allowance = allowance;
     this.#attach = attach;
   }
@@ -256,9 +269,11 @@ export class Subscription {
     return this.#stopping;
   };
 
+  /** Among thousands of topics it takes a while until the last one has its turn: nothing new is begun meanwhile. */
   async #detachAll(): Promise<void> {
+    this.#allowance.setPaused(true);
     await Promise.allSettled(this.#attaching.values());
-    await Promise.all(this.#attached.map(({ detach }) => detach()));
+    await allInTurns(this.#clock, this.#attached, ({ detach }) => detach());
     const callbacks = this.#onStopped ?? [];
     this.#onStopped = null;
     for (const callback of callbacks) callback();

@@ -6,7 +6,7 @@
  * (assignment.ts): partitions that should be another's are drained and released, those that should be ours are
  * claimed as soon as they are free. A partition changes hands only by lease and epoch (P7).
  */
-import type { CancelTimer } from "../model/clock.js";
+import { type CancelTimer, within } from "../model/clock.js";
 import { BusError } from "../model/errors.js";
 import type { Seq } from "../model/event.js";
 import type { Claim, GroupPartition, GroupRef, GroupState, Lease } from "../ports/groups.js";
@@ -242,13 +242,8 @@ export class GroupRunner implements Participant {
     shell.fence();
   }
 
-  async #within(ms: number, done: Promise<void>): Promise<void> {
-    let cancel: CancelTimer = () => undefined;
-    const late = new Promise<void>((resolve) => {
-      cancel = this.#options.clock.setTimer(ms, resolve);
-    });
-    await Promise.race([done, late]);
-    cancel();
+  #within(ms: number, done: Promise<void>): Promise<void> {
+    return within(this.#options.clock, ms, done);
   }
 
   #retrySoon(): void {

@@ -56,6 +56,9 @@ export class Membership {
   #cancelBeat: CancelTimer | null = null;
   #cancelLook: CancelTimer | null = null;
   #looking = false;
+  /** Groups that are to look, as somebody said. */
+  readonly #changed = new Set<Participant>();
+  #telling = false;
   /** Until then, on the steady clock, the session lasts. */
   #aliveUntilMs = 0;
   /** As long as the session lasts without a break, nobody can have taken a partition from this bus that it holds. */
@@ -80,6 +83,7 @@ export class Membership {
   remove(participant: Participant): void {
     this.#participants.delete(groupKey(participant.ref));
     this.#unjoined.delete(participant);
+    this.#changed.delete(participant);
   }
 
   /**
@@ -168,7 +172,26 @@ export class Membership {
 
   /** A signal of the store. */
   groupChanged(ref: GroupRef): void {
-    this.#participants.get(groupKey(ref))?.changed();
+    const participant = this.#participants.get(groupKey(ref));
+    if (participant === undefined) return;
+    this.#changed.add(participant);
+    if (this.#telling) return;
+    this.#telling = true;
+    void this.#tellChanged();
+  }
+
+  /** So many in a turn, as a member that leaves thousands of groups is news in each. What is told again meanwhile is told once. */
+  async #tellChanged(): Promise<void> {
+    while (this.#changed.size > 0) {
+      let told = 0;
+      for (const participant of this.#changed) {
+        if (++told > GROUPS_AT_ONCE) break;
+        this.#changed.delete(participant);
+        participant.changed();
+      }
+      await nextTurn();
+    }
+    this.#telling = false;
   }
 
   /** Looks at once, rather than at the next turn. */

@@ -1,7 +1,7 @@
 /** The tail: a reader cannot tell it from the log, ten groups cost one read, and it stays within its bounds. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { eventually } from "../../test/support/eventually.js";
+import { eventually, settled } from "../../test/support/eventually.js";
 import { draft } from "../../test/support/stored-events.js";
 import { InOrder, TailBench } from "../../test/support/tail-bench.js";
 import type { TailReader } from "./tail.js";
@@ -303,6 +303,19 @@ describe("growth", () => {
     expect(bench.reads).toBe(1);
     expect(await bench.read(1)).toMatchObject({ events: [], atHead: true });
     expect(bench.reads).toBe(1);
+  });
+
+  it("P15: thousands of readers look again in turns, and once more if it is said again meanwhile", async () => {
+    const bench = new TailBench();
+    const heard: number[] = [];
+    for (const n of range(0, 999)) bench.tail.listen(`t.${n}`, 0, () => heard.push(n));
+    bench.tail.wakeAll();
+    expect(heard.length).toBeLessThanOrEqual(128);
+    bench.tail.wakeAll();
+    bench.tail.wakeAll();
+    await eventually(() => heard.length === 2_000, "two rounds");
+    await settled();
+    expect(heard).toEqual([...range(0, 999), ...range(0, 999)]);
   });
 
   it("names the topics that somebody listens to", async () => {

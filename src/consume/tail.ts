@@ -10,9 +10,11 @@
  * one of them has yet to get is kept, bounded in events per partition and in bytes over all (P13); the oldest go first. Only
  * what the log holds is kept, in seq order and without holes, so a reader cannot tell it from the log.
  */
+import { callSafely } from "../model/call-safely.js";
 import type { Seq, StoredEvent } from "../model/event.js";
 import type { Limits } from "../model/limits.js";
 import { listOfOne } from "../model/list-of-one.js";
+import { nextTurn } from "../model/next-turn.js";
 import type { Log, Page } from "../ports/log.js";
 
 export interface TailPage extends Page {
@@ -22,6 +24,9 @@ export interface TailPage extends Page {
 
 /** Kept events that are handed over at once: the others can be had as quickly when their turn comes. */
 const KEPT_PAGE = 128;
+
+/** Readers that look again in one turn of the event loop. */
+const READERS_A_TURN = 128;
 
 /** Never added to. */
 const NONE: StoredEvent[] = [];
@@ -67,6 +72,8 @@ export class Tail {
   readonly #limits: Limits;
   readonly #partitions = new Map<string, PartitionTail[]>();
   #bytes = 0;
+  #isWakeDue = false;
+  #isWaking = false;
 
   constructor(log: Log, limits: Limits) {
     this.#log = log;
@@ -113,13 +120,25 @@ export class Tail {
 
   /** Those who listen look again, and those who come later do, whatever is known. */
   wakeAll(): void {
-    for (const tails of this.#partitions.values()) {
-      for (const tail of tails) {
-        if (tail === undefined) continue;
-        tail.doubts++;
-        for (const reader of tail.readers) reader.heard();
-      }
+    for (const tail of this.#tails()) tail.doubts++;
+    this.#isWakeDue = true;
+    if (this.#isWaking) return;
+    this.#isWaking = true;
+    void this.#wakeReaders();
+  }
+
+  /** In turns: each of thousands may read at once. What is said again meanwhile is one more round for all. */
+  async #wakeReaders(): Promise<void> {
+    while (this.#isWakeDue) {
+      this.#isWakeDue = false;
+      let woken = 0;
+      for (const tail of this.#tails())
+        for (const reader of tail.readers) {
+          callSafely(reader.heard);
+          if (++woken % READERS_A_TURN === 0) await nextTurn();
+        }
     }
+    this.#isWaking = false;
   }
 
   /** Topics that somebody reads. */
@@ -190,9 +209,7 @@ export class Tail {
 
   /** Everybody gives up half, so that partitions that fell silent do not crowd out those in use. */
   #shrinkAll(): void {
-    for (const tails of this.#partitions.values()) {
-      for (const tail of tails) if (tail !== undefined && tail.events.length > 0) this.#shrink(tail);
-    }
+    for (const tail of this.#tails()) if (tail.events.length > 0) this.#shrink(tail);
   }
 
   #shrink(tail: PartitionTail): void {
@@ -229,6 +246,11 @@ export class Tail {
     tail.events = NONE;
     tail.from = through;
     tail.through = through;
+  }
+
+  *#tails(): Iterable<PartitionTail> {
+    for (const tails of this.#partitions.values())
+      for (const tail of tails) if (tail !== undefined) yield tail;
   }
 
   #tail(topic: string, partition: number): PartitionTail {

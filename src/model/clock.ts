@@ -92,3 +92,13 @@ export function pause(clock: Clock, delayMs: number, signal?: AbortSignal): Prom
     signal?.addEventListener("abort", finish, { once: true });
   });
 }
+
+/** Waits for what will end by itself, but no longer than this. */
+export async function within(clock: Clock, ms: number, done: Promise<unknown>): Promise<void> {
+  let cancel: CancelTimer = () => undefined;
+  const late = new Promise<void>((resolve) => {
+    cancel = clock.setTimer(ms, resolve);
+  });
+  await Promise.race([done, late]);
+  cancel();
+}
