@@ -2,13 +2,11 @@
  * Import: events from NDJSON, streamed in bounded batches. Idempotent by id (P3): what is there already is counted, not
  * added again, so an import that was interrupted can simply be repeated, or go on under a name.
  *
- * The first line that is wrong ends it, with its number in the error; what came before it is in. A topic that is not there yet is
- * not made for a line that is refused.
+ * The first line that is wrong ends it, with its number in the error; what came before it is in.
  */
 import { addToList } from "../model/add-to-list.js";
 import { BusError } from "../model/errors.js";
 import type { PublishedRecord } from "../model/event-bus.js";
-import { idConflict } from "../model/id-conflict.js";
 import { checkOptionNames, namesOf } from "../model/known-options.js";
 import { type TopicRef, topicName } from "../model/topic.js";
 import { checkHost, type Host } from "./host.js";
@@ -109,8 +107,6 @@ class Importer {
   #chars = 0;
   #sending: Promise<void> | undefined;
   #savedThrough: number;
-  /** Topics that are there, or are made by a line that is in. */
-  readonly #topics = new Set<string>();
   /** Aborts, with the reason, once something could not be published: its source may well stall then. */
   readonly #refused = new AbortController();
   #complete = false;
@@ -212,7 +208,6 @@ class Importer {
 
   async #publish(lines: readonly ImportLine[]): Promise<void> {
     const { topic } = lines[0] as ImportLine;
-    await this.#refuseTakenId(lines[0] as ImportLine);
     try {
       const items = lines.map(({ item }) => item);
       this.#count(await this.#host.publishMany(topic, items));
@@ -223,18 +218,6 @@ class Importer {
       const first = failed.reduce((least, { index }) => Math.min(least, index), lines.length);
       throw lineError(lines[first]?.number ?? 0, BusError.from((error as BusError).cause ?? error));
     }
-  }
-
-  /** The store tells, but only of what is appended to a topic: a copy within one store would leave an empty one. */
-  async #refuseTakenId({ topic, item: { id }, number }: ImportLine): Promise<void> {
-    const { registry, log } = this.#host.store;
-    const name = topicName(topic);
-    if (this.#topics.has(name)) return;
-    if (typeof id === "string" && (await registry.topic(name)) === null) {
-      const other = await log.find(id);
-      if (other !== null && other.topic !== name) throw lineError(number, idConflict(other));
-    }
-    this.#topics.add(name);
   }
 
   async #publishSingly(lines: readonly ImportLine[]): Promise<void> {

@@ -12,7 +12,6 @@ import { chunkEnd } from "../model/chunk-end.js";
 import { type Clock, pause, recentMs } from "../model/clock.js";
 import { BusError } from "../model/errors.js";
 import { type Seq, type StoredEvent, saysTheSame } from "../model/event.js";
-import { idConflict } from "../model/id-conflict.js";
 import type { Limits } from "../model/limits.js";
 import { listOfOne } from "../model/list-of-one.js";
 import { backoffMs, type RetryPolicy } from "../model/retry.js";
@@ -363,6 +362,16 @@ const NO_DUPLICATES: ReadonlySet<number> = new Set();
 function countLate(batch: readonly Draft[], beforeMs: number): number {
   const good = batch.findIndex(({ addedMs }) => addedMs > beforeMs);
   return good < 0 ? batch.length : good;
+}
+
+/**
+ * Ids are unique in a store, and whoever meets one that is taken may not be allowed to know of the topic in which it is: that
+ * stands in the details alone, which a hub hands on to nobody.
+ */
+function idConflict({ id, topic, partition, seq }: StoredEvent): BusError {
+  return new BusError("ID_CONFLICT", `event ${id} exists with another topic, key or payload`, {
+    details: { id, topic, partition, seq },
+  });
 }
 
 /** A later try that surely failed says nothing about an earlier one. */

@@ -170,24 +170,6 @@ export function describeTransfer(bench: ProjectBench): void {
         expect((await bench.events(topic)).map(({ payload }) => payload)).toEqual([1]);
     });
 
-    it("makes no topic for events that stand in another: what was copied would be an empty one", async () => {
-      const [topic, copy] = [await bench.topic(), `${await bench.topic()}.copy`];
-      await bench.publish(topic, traffic({ events: 3, keys: 3 }));
-      const lines = await exported(topic);
-      await expect(importEvents(bench.bus, lines, { topic: copy })).rejects.toMatchObject({
-        code: "ID_CONFLICT",
-        details: { line: 1 },
-        message: expect.stringMatching(/^line 1: event \S+ exists with another topic, key or payload$/),
-      });
-      expect((await bench.bus.topics()).map(({ name }) => name)).not.toContain(copy);
-      const [, second = "", third = ""] = lines;
-      const half = [...withNewIds([second], "copy"), third];
-      await expect(importEvents(bench.bus, half, { topic: copy })).rejects.toMatchObject({
-        details: { line: 2 },
-      });
-      expect(await bench.events(copy)).toHaveLength(1);
-    });
-
     it("a line without an id is new each time, unless the import has a name", async () => {
       const topic = await bench.topic();
       const lines = ['{"payload":1}', '{"payload":1}'];
