@@ -58,11 +58,13 @@ afterAll(async () => {
 });
 
 function shortToken(): Promise<string> {
-  return new SignJWT({ scopes: ["publish:t.*", "subscribe:t.*"] })
-    .setProtectedHeader({ alg: "HS256" })
-    // Taken for 5 s beyond that: for 2.
-    .setExpirationTime("3s ago")
-    .sign(new TextEncoder().encode(SECRET));
+  return (
+    new SignJWT({ scopes: ["publish:t.*", "subscribe:t.*"] })
+      .setProtectedHeader({ alg: "HS256" })
+      // Taken for 5 s beyond that: for 2.
+      .setExpirationTime("3s ago")
+      .sign(new TextEncoder().encode(SECRET))
+  );
 }
 
 /** A page with a client that is connected to the hub, and asks its site for tokens. */
