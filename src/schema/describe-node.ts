@@ -75,8 +75,26 @@ export function shortPattern(pattern: string): string {
   return `/${said.length > 60 ? `${said.slice(0, 59)}…` : said}/`;
 }
 
-/** JSON text that fits into a sentence. */
+/** JSON text that fits into a sentence: of what is large no more is written than can be shown. */
 export function shorten(value: unknown, length = 80): string {
-  const text = JSON.stringify(value) ?? String(value);
+  let left = length;
+  const text =
+    JSON.stringify(value, (_, part: unknown) => {
+      if (typeof part === "string") return part.slice(0, length);
+      left--;
+      return typeof part === "object" && part !== null ? firstOf(part, Math.max(1, left)) : part;
+    }) ?? String(value);
   return text.length > length ? `${text.slice(0, length - 1)}…` : text;
+}
+
+/** Each item, and each member, is at least one character. */
+function firstOf(whole: object, count: number): object {
+  if (Array.isArray(whole)) return whole.length > count ? whole.slice(0, count) : whole;
+  const first: Record<string, unknown> = Object.create(null);
+  let taken = 0;
+  for (const name of Object.keys(whole)) {
+    if (taken++ === count) return first;
+    first[name] = (whole as Record<string, unknown>)[name];
+  }
+  return whole;
 }

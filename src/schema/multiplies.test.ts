@@ -63,6 +63,66 @@ describe("a payload against alternatives that lead back to themselves", () => {
   });
 });
 
+describe("a payload with very much that is wrong", () => {
+  const many = Array.from({ length: 200_000 }, () => 1);
+
+  it("P15: is told of by its first place, where all of them would take long", () => {
+    const names = Array.from({ length: 10 }, (_, n) => ({ const: `n${n}` }));
+    const wrong = payloadCheck({ items: { anyOf: names } })(many);
+    expect(wrong.fits || wrong.violations.map(({ path }) => path)).toEqual(Array(11).fill("payload[0]"));
+    const few = payloadCheck({ items: { anyOf: names.slice(0, 2) } })([1, 2, "n1"]);
+    expect(few.fits || few.violations.map(({ path }) => path)).toEqual([
+      ...["payload[0]", "payload[0]", "payload[0]"],
+      ...["payload[1]", "payload[1]", "payload[1]"],
+    ]);
+  });
+
+  it("is shown in part, whatever it is", () => {
+    const value = { list: many, text: "é".repeat(1_000), when: new Date(0) };
+    for (const [whole, start] of [
+      [value, '{"list":[1,1,1,'],
+      [[value], '[{"list":[1,1,1,'],
+      [[[[[]]], "x".repeat(500)], '[[[[]]],"xxx'],
+      [Object.fromEntries(many.map((_, n) => [`k${n}`, n])), '{"k0":0,"k1":1,'],
+      [{ when: new Date(0) }, '{"when":"1970-01-01T00:00:00.000Z"}'],
+      [{ ["__proto__"]: 1, text: "short" }, '{"__proto__":1,"text":"short"}'],
+    ] as const) {
+      const checked = payloadCheck(false)(whole);
+      const shown = checked.fits ? "" : (checked.violations[0]?.value ?? "");
+      const text = JSON.stringify(whole);
+      expect(shown.startsWith(start)).toBe(true);
+      expect(shown).toBe(text.length > 80 ? `${text.slice(0, 79)}…` : text);
+    }
+  });
+});
+
+describe("values that a schema lists", () => {
+  it("are found as JSON has them, by one look, whatever their members are called", () => {
+    const schema: JsonSchema = { enum: [1, "1", null, { a: 1, b: [2] }, [], { toString: 1 }] };
+    const cases: readonly (readonly [unknown, boolean])[] = [
+      [1, true],
+      ["1", true],
+      [null, true],
+      [true, false],
+      ["null", false],
+      [{ b: [2], a: 1 }, true],
+      [{ b: [2], a: 1, c: 0 }, false],
+      [[], true],
+      [{}, false],
+      [{ toString: 1 }, true],
+      [{ toString: 2, valueOf: 1 }, false],
+      ['{"a":1,"b":[2]}', false],
+    ];
+    for (const [value, listed] of cases) {
+      expect([value, payloadCheck(schema)(value).fits]).toEqual([value, listed]);
+      expect([value, payloadCheck({ const: { toString: 1 } })(value).fits]).toEqual([
+        value,
+        JSON.stringify(value) === '{"toString":1}',
+      ]);
+    }
+  });
+});
+
 describe("whether a check may multiply", () => {
   const tree = (node: object): JsonSchema => ({ $ref: "#/$defs/node", $defs: { node } });
   const node = { $ref: "#/$defs/node" };

@@ -37,25 +37,25 @@ export function patiently<T>(work: () => T, isLong = false): T {
   } catch (error) {
     if (!(error instanceof NeedsTime)) throw error;
   }
-  isLimited = true;
-  try {
-    return withinLimit(work);
-  } finally {
-    isLimited = false;
-  }
+  return withinLimit(work);
 }
 
-/** Each try is twice as long, until one had its share of the processor. */
-function withinLimit<T>(work: () => T): T {
-  for (let ms = MAX_CPU_MS; ; ms *= 2) {
-    const before = process.cpuUsage();
-    try {
-      return within(ms, work);
-    } catch (error) {
-      if (!isTimeout(error)) throw error;
-      const { user, system } = process.cpuUsage(before);
-      if (user + system >= MAX_CPU_MS * 1_000 || ms >= MAX_MS) throw tooLong(error);
+/** Each try is twice as long, until one had its share of the processor. Throws `TakesTooLong`. */
+export function withinLimit<T>(work: () => T, cpuMs = MAX_CPU_MS): T {
+  isLimited = true;
+  try {
+    for (let ms = cpuMs; ; ms *= 2) {
+      const before = process.cpuUsage();
+      try {
+        return within(ms, work);
+      } catch (error) {
+        if (!isTimeout(error)) throw error;
+        const { user, system } = process.cpuUsage(before);
+        if (user + system >= cpuMs * 1_000 || ms >= MAX_MS) throw tooLong(error);
+      }
     }
+  } finally {
+    isLimited = false;
   }
 }
 

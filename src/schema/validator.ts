@@ -11,7 +11,7 @@ import { isMultipleOf } from "./multiples.js";
 import { mayMultiply } from "./multiplies.js";
 import { patternOf } from "./pattern.js";
 import { isOlderDraft, isZodSchema, type JsonSchema, type SchemaInput } from "./schema-input.js";
-import { patiently } from "./time-limit.js";
+import { patiently, withinLimit } from "./time-limit.js";
 
 /** A place where a payload does not fit. */
 export interface Violation {
@@ -31,6 +31,8 @@ export type Parse = (payload: unknown) => Parsed;
 
 /** More than these are not told one by one. */
 const MAX_VIOLATIONS = 20;
+/** Whoever sends a megabyte of what does not fit is told the first place. */
+const LISTING_CPU_MS = 50;
 
 export function parserOf(schema: SchemaInput): Parse {
   return isZodSchema(schema) ? zodParser(schema) : jsonParser(schema);
@@ -75,25 +77,38 @@ function stepOf(step: PropertyKey): string | number {
   return typeof step === "symbol" ? String(step) : step;
 }
 
-/** Ajv is loaded when the first schema needs it. */
-function jsonParser(schema: JsonSchema, compiled?: ValidateFunction): Parse {
+/** Ajv is loaded when the first schema needs it. Nothing is compiled within a limit: a module that is stopped while it is loaded never works again. */
+function jsonParser(schema: JsonSchema, quick?: ValidateFunction): Parse {
+  let thorough: ValidateFunction | undefined;
   return (payload) => {
-    // Not within a limit: a module that is stopped while it is loaded never works again.
-    compiled ??= compile(schema);
-    const validate = compiled;
+    quick ??= compile(schema);
+    const validate = quick;
     try {
       if (patiently(() => validate(payload), mayMultiply(schema))) return { fits: true };
     } catch (error) {
       return { fits: false, violations: [violation(payload, [], whyUnchecked(error))] };
     }
-    return { fits: false, violations: errorViolations(payload, validate.errors ?? []) };
+    const errors = validate.errors ?? [];
+    thorough ??= compile(schema, { allErrors: true });
+    return { fits: false, violations: errorViolations(payload, allErrors(thorough, payload) ?? errors) };
   };
+}
+
+/** undefined: there is too much that is wrong. */
+function allErrors(thorough: ValidateFunction, payload: unknown): ErrorObject[] | undefined {
+  try {
+    withinLimit(() => thorough(payload), LISTING_CPU_MS);
+    return thorough.errors ?? undefined;
+  } catch {
+    return undefined;
+  } finally {
+    thorough.errors = null;
+  }
 }
 
 /** What Ajv cannot get through: a payload that stops it does not fit. Any other error is thrown on. */
 function whyUnchecked(error: unknown): string {
-  // It compares objects by their methods, which members of the same name hide.
-  if (error instanceof TypeError) return 'cannot be compared: it has a member named "toString" or "valueOf"';
+  if (error instanceof TypeError) return "cannot be compared: it has no JSON form";
   if (error instanceof RangeError) return "cannot be checked: its schema refers to itself without end";
   throw error;
 }
@@ -139,18 +154,41 @@ const UNIQUE_ITEMS: FuncKeywordDefinition = {
   error: { message: "must NOT have duplicate items" },
 };
 
-function writtenText(item: unknown): string {
-  const isSimple = typeof item !== "object" || item === null;
-  return canonicalText(isSimple ? item : JSON.parse(JSON.stringify(item) ?? "null"));
+/** By one look, however many values there are: Ajv compares objects with each of them, by methods that members of the same name hide. */
+const ENUM: FuncKeywordDefinition = {
+  keyword: "enum",
+  schemaType: "array",
+  compile: isOneOf,
+  error: { message: "must be equal to one of the allowed values" },
+};
+
+const CONST: FuncKeywordDefinition = {
+  keyword: "const",
+  compile: (value: unknown) => isOneOf([value]),
+  error: { message: "must be equal to constant" },
+};
+
+function isOneOf(values: readonly unknown[]): (value: unknown) => boolean {
+  const simple = new Set(values.filter(isSimple));
+  const others = new Set(values.filter((value) => !isSimple(value)).map(canonicalText));
+  return (value) => (isSimple(value) ? simple.has(value) : others.size > 0 && others.has(writtenText(value)));
 }
 
-function compile(schema: JsonSchema): ValidateFunction {
+function isSimple(value: unknown): boolean {
+  return typeof value !== "object" || value === null;
+}
+
+function writtenText(value: unknown): string {
+  return canonicalText(isSimple(value) ? value : JSON.parse(JSON.stringify(value) ?? "null"));
+}
+
+/** By default it stops at the first place that is wrong. */
+function compile(schema: JsonSchema, { allErrors = false } = {}): ValidateFunction {
   const { Ajv } = load("ajv") as typeof import("ajv");
   const { Ajv2020 } = load("ajv/dist/2020.js") as typeof import("ajv/dist/2020.js");
   const options = {
     strict: false,
-    // Alternatives that are wrong are left at once where going on would double the work.
-    allErrors: !mayMultiply(schema),
+    allErrors,
     logger: false,
     validateSchema: false,
     ownProperties: true,
@@ -161,7 +199,8 @@ function compile(schema: JsonSchema): ValidateFunction {
   } as const;
   // One instance for each schema: two versions of a topic may carry the same $id.
   const ajv = isOlderDraft(schema) ? new Ajv(options) : new Ajv2020(options);
-  for (const own of [MULTIPLE_OF, UNIQUE_ITEMS]) ajv.removeKeyword(own.keyword as string).addKeyword(own);
+  for (const own of [MULTIPLE_OF, UNIQUE_ITEMS, ENUM, CONST])
+    ajv.removeKeyword(own.keyword as string).addKeyword(own);
   try {
     if (isAsynchronous(schema)) throw new Error("it is asynchronous, and a topic's schema decides at once");
     return ajv.compile(schema);
