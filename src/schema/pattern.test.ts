@@ -83,6 +83,14 @@ describe("patterns", () => {
     await bus.close();
   });
 
+  it("each of a schema's patterns is asked for itself", () => {
+    const schema = { anyOf: [{ pattern: "^b" }, { pattern: "^a" }], patternProperties: { "^x": false } };
+    expect([fits(schema, "ab"), fits(schema, "ba")]).toEqual([true, true]);
+    expect(fits(schema, "c")).toBe('must match pattern "^b"');
+    expect(fits({ patternProperties: { "^x": false, "^y": true } }, { y: 1 })).toBe(true);
+    expect(fits({ patternProperties: { "^y": true, "^x": false } }, { x: 1 })).not.toBe(true);
+  });
+
   it("compatibility is not decided by trying all ways either", () => {
     const older = { enum: ["a".repeat(1_000)] };
     for (const source of ["\\B\\w*\\w*\\w*!", "^(?=a)(a|a|a|a|a|a|a|a)*b"])

@@ -209,10 +209,11 @@ function compile(schema: JsonSchema, { allErrors = false } = {}): ValidateFuncti
   }
 }
 
-/** An expression as Ajv asks it. */
-function expressionOf(source: string): { test(text: string): boolean } {
+/** An expression as Ajv asks it, which tells one from another by its text. */
+function expressionOf(source: string): { test(text: string): boolean; toString(): string } {
   const pattern = patternOf(source);
-  return pattern ? { test: (text) => pattern.ask(text) } : new RegExp(source, "u");
+  if (pattern === undefined) return new RegExp(source, "u");
+  return { test: (text) => pattern.ask(text), toString: () => source };
 }
 
 function notCompiled(cause: unknown): BusError {
