@@ -22,6 +22,19 @@ afterEach(() => {
   server.close();
 });
 
+it.each(["/groups/", "/groups//why", "/groups/..", "/topics/t/keys/.?limit=1", "/topics/../remove"])(
+  "asks nothing of %s: that would be another route",
+  async (path) => {
+    const api = new HubApi({ url: `${url}/below/a/path/`, token: undefined });
+    for (const asked of [api.get(path), api.post(path, {}), api.stream(path)])
+      await expect(asked).rejects.toMatchObject({
+        code: "USAGE",
+        message: expect.stringMatching(/^a hub cannot be asked for "\.{0,2}"$/),
+      });
+    expect(waiting).toEqual([]);
+  },
+);
+
 it("waits for the end of what takes long, also when fetch would have given up", async () => {
   // Something must have been fetched for Node to have made it.
   await fetch("data:,x");

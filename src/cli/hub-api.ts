@@ -3,7 +3,7 @@ import type { IncomingMessage } from "node:http";
 import { text as textOf } from "node:stream/consumers";
 import { describeThrown } from "../model/errors.js";
 import type { Backend, Download, Query } from "./backend.js";
-import { CliError, failure } from "./exit.js";
+import { CliError, failure, usageError } from "./exit.js";
 import { AnswerLost, type HttpCall, httpCall } from "./http-call.js";
 import { counted } from "./quantities.js";
 
@@ -80,6 +80,7 @@ export class HubApi implements Backend {
   }
 
   async #call(path: string, call: HttpCall = {}): Promise<IncomingMessage> {
+    checkNames(path);
     const { signal } = this.#options;
     const headers = { ...this.#authorization(), ...call.headers };
     const response = await httpCall(this.url + path, {
@@ -140,6 +141,18 @@ async function* pieces(body: AsyncIterable<Uint8Array>, url: string): AsyncGener
       },
     );
   }
+}
+
+/** Addresses cannot hold these, written in whatever way: another route would be asked than was meant. */
+function checkNames(path: string): void {
+  const [route = ""] = path.split("?");
+  const name = route
+    .slice(1)
+    .split("/")
+    .find((each) => ["", ".", ".."].includes(each));
+  if (name === undefined) return;
+  const hint = name === "" ? "is a variable of the shell not set?" : undefined;
+  throw usageError(`a hub cannot be asked for "${name}"`, hint);
 }
 
 function queryText(query: Query): string {

@@ -48,7 +48,7 @@ async function status(session: Session, topic?: string): Promise<void> {
       { title: "NEWEST EVENTS", cell: ({ counts }) => countsText(counts) },
       { title: "READERS", align: "right", cell: ({ readers }) => readers.length },
     ],
-    "No schemas are registered.",
+    topic === undefined ? "No schemas are registered." : `${topic} has no schema.`,
   );
   for (const { sentence } of items) session.out.note(sentence);
 }
