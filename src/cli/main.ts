@@ -83,15 +83,20 @@ async function fail(error: unknown): Promise<void> {
   process.exitCode = exitCodeOf(told);
 }
 
-/** `promethean export t | head` is no failure of the export. */
-function endQuietlyOnBrokenPipe(): void {
-  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-    process.exit(error.code === "EPIPE" ? EXIT.ok : EXIT.failure);
-  });
-  process.stderr.on("error", () => undefined);
+let isOutputLost = false;
+
+/** `promethean export t | head` is no failure of the export; a full disk is. */
+async function endWithoutOutput(error: NodeJS.ErrnoException): Promise<void> {
+  if (error.code === "EPIPE") process.exit(EXIT.ok);
+  if (isOutputLost) return;
+  isOutputLost = true;
+  const { failure } = await import("./exit.js");
+  await fail(failure("STORE_UNAVAILABLE", `the output cannot be written (${error.code})`, { cause: error }));
+  process.exit();
 }
 
-endQuietlyOnBrokenPipe();
+process.stdout.on("error", (error) => void endWithoutOutput(error));
+process.stderr.on("error", () => undefined);
 process.on("uncaughtException", (error) => void fail(error).finally(() => process.exit()));
 try {
   await run(process.argv);
@@ -99,4 +104,7 @@ try {
   await fail(error);
 }
 // Everything was closed by its owner; a connection that is kept alive for another request must not hold up the shell.
-process.stdout.write("", () => process.exit());
+process.stdout.write("", (error) => {
+  if (error) void endWithoutOutput(error);
+  else process.exit();
+});

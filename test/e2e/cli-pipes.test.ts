@@ -45,6 +45,15 @@ it("tail ends with the next event when its reader has left", async () => {
   expect(out).toMatch(/^.*orders\.placed 0\/1 .*\n$/);
 });
 
+it.each(["topics", "export orders.placed", "--help"])(
+  "%s says so once where its output cannot be written",
+  async (command) => {
+    // Open, but for reading alone: as little goes there as onto a full disk.
+    const { code, err } = await typed(`promethean ${command} 1< /dev/null`);
+    expect({ code, err }).toEqual({ code: 1, err: "promethean: the output cannot be written (EBADF)\n" });
+  },
+);
+
 it.each([
   "topics",
   "groups",

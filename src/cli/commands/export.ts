@@ -67,8 +67,11 @@ async function exportTopic(session: Session<ExportOptions>, topic: string): Prom
 }
 
 async function toStdout(pieces: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<void> {
-  for await (const piece of pieces)
-    if (!process.stdout.write(piece)) await once(process.stdout, "drain", { signal });
+  for await (const piece of pieces) {
+    if (process.stdout.write(piece)) continue;
+    // An output that cannot be written ends the whole process.
+    await once(process.stdout, "drain", { signal }).catch(() => signal.throwIfAborted());
+  }
 }
 
 async function toFile(path: string, pieces: AsyncIterable<Uint8Array>): Promise<void> {
