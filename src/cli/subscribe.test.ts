@@ -58,3 +58,21 @@ it("P8: promethean subscribe gives events beyond its limit back untried, however
     await f.close();
   }
 }, 60_000);
+
+it("P8: promethean subscribe says which event it gave up, also if the program for it said nothing", async () => {
+  const f = await hubFixture();
+  try {
+    const { id } = await f.bus.publish("t.a", 1);
+    const child = subscribe(f, "--from", "earliest", "--max-attempts", "2", "--exec", "exit 3");
+    let said = "";
+    child.stderr?.on("data", (chunk: Buffer) => {
+      said += chunk.toString();
+    });
+    await expect.poll(() => said, { timeout: 50_000 }).toContain("\n");
+    expect(said).toBe(`promethean: g failed on event ${id} of t.a, try 2 of 2: exit code 3\n`);
+    child.kill("SIGINT");
+    expect(await once(child, "close")).toEqual([130, null]);
+  } finally {
+    await f.close();
+  }
+}, 60_000);

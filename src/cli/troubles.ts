@@ -19,11 +19,12 @@ export function fewTroubles(
   };
 }
 
-/** In words on stderr; not of events that failed or were given up, since the program that was run for them has said why. */
-export function troublesInWords(): (trouble: Trouble) => void {
+/** In words on stderr; not of events that failed, since the program that was run for them has said why. `givenUp`: but of their last try. */
+export function troublesInWords(o: { readonly givenUp?: boolean } = {}): (trouble: Trouble) => void {
   const tell = fewTroubles(({ error }, leftOut) => warn(error.message + leftOutText(leftOut)));
   return (trouble) => {
-    if (trouble.error.code !== "HANDLER_FAILED") tell(trouble);
+    const isLast = o.givenUp === true && trouble.givenUp === true;
+    if (trouble.error.code !== "HANDLER_FAILED" || isLast) tell(trouble);
   };
 }
 

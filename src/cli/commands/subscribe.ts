@@ -62,7 +62,7 @@ async function subscribe(session: Session<SubscribeOptions>, topic: string): Pro
   // A wrong address or token shows here, in words; the client below would try again for good.
   await backend.get("/topics");
   const client = new PromClient(backend.url, {
-    onTrouble: troublesInWords(),
+    onTrouble: troublesInWords({ givenUp: true }),
     ...(backend.token !== undefined && { token: backend.token }),
   });
   session.onEnd(() => client.close());
