@@ -147,6 +147,11 @@ describe("a registry in memory", () => {
       { against: 2, report: { verdict: "incompatible" } },
     ]);
     expect(registry.latest(topic)?.version).toBe(2);
+    const again = registry.check({ topic, version: 2, compat: "backward-transitive", schema: V2 });
+    expect(
+      again.map(({ against }) => against),
+      "not against itself",
+    ).toEqual([1]);
   });
 
   it("takes another spelling of the same schema for the same", () => {
@@ -159,9 +164,10 @@ describe("a registry in memory", () => {
     };
     registry.register({ topic, version: 1, schema: spelled });
     const kept = { ...spelled, "x-undeclared": undefined };
-    expect(refusal(() => registry.register({ topic, version: 1, schema: kept })).code).toBe(
-      "SCHEMA_CONFLICT",
-    );
+    // It writes the same, and reads less.
+    const closed = { ...kept, additionalProperties: false };
+    for (const schema of [kept, closed])
+      expect(refusal(() => registry.register({ topic, version: 1, schema })).code).toBe("SCHEMA_CONFLICT");
   });
 
   it.each<[string, object, string]>([
@@ -193,6 +199,13 @@ describe("a registry in memory", () => {
     );
     expect(registry.versions(Placed)).toEqual([version]);
     expect(registry.validate(Placed, { order: 7 })).toMatchObject({ version: 1, payload: { order: 7 } });
+  });
+});
+
+describe("a version of nine digits", () => {
+  it("is the last that there can be", () => {
+    const registry = registered({ version: 999_999_999, schema: V1 });
+    expect(registry.validate(topic, { order: 7 })?.version).toBe(999_999_999);
   });
 });
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { gate } from "../../test/support/eventually.js";
 import { BusError } from "../model/errors.js";
 import type { Registry } from "../ports/registry.js";
 import type { Store } from "../ports/store.js";
@@ -50,30 +51,12 @@ describe("a registry in a store", () => {
   });
 
   it("keeps a version that is registered while a look that began before is under way", async () => {
-    const { registry } = await opened();
-    let slow = false;
-    let answer: (() => void) | undefined;
-    const slowly = Object.assign(Object.create(registry) as Registry, {
-      schemas: async (name?: string) => {
-        const found = await registry.schemas(name);
-        if (slow) {
-          await new Promise<void>((resolve) => {
-            answer = resolve;
-          });
-        }
-        return found;
-      },
-      putSchema: registry.putSchema.bind(registry),
-    });
-    const schemas = await StoredSchemaRegistry.open(slowly);
+    const slow = slowly((await opened()).registry);
+    const schemas = await StoredSchemaRegistry.open(slow.registry);
     await schemas.register({ topic, version: 1, schema: V1 });
-    slow = true;
-    const looking = schemas.refresh();
-    await expect.poll(() => answer).toBeDefined();
-    slow = false;
+    const looked = await slow.hold(() => schemas.refresh());
     await schemas.register({ topic, version: 2, schema: V1.extend({ mail: z.email().optional() }) });
-    answer?.();
-    await looking;
+    await looked();
     expect(schemas.current(topic)).toMatchObject({ version: 2, declared: true });
     await schemas.refresh();
     expect(schemas.current(topic)).toMatchObject({ version: 2, declared: true });
@@ -189,6 +172,37 @@ describe("a registry in a store", () => {
   });
 });
 
+/** The registry, of which the answer to one look at the schemas comes when it is asked for. */
+function slowly(registry: Registry): {
+  readonly registry: Registry;
+  hold(look: () => Promise<void>): Promise<() => Promise<void>>;
+} {
+  let isHeld = false;
+  const found = gate();
+  const opened = gate();
+  const slow = Object.assign(Object.create(registry) as Registry, {
+    schemas: async (name?: string) => {
+      const schemas = await registry.schemas(name);
+      if (!isHeld) return schemas;
+      isHeld = false;
+      found.open();
+      await opened.passed;
+      return schemas;
+    },
+    putSchema: registry.putSchema.bind(registry),
+  });
+  const hold = async (look: () => Promise<void>): Promise<() => Promise<void>> => {
+    isHeld = true;
+    const looking = look();
+    await found.passed;
+    return () => {
+      opened.open();
+      return looking;
+    };
+  };
+  return { registry: slow, hold };
+}
+
 /** The registry, with somebody else registering between our look and our write. */
 function overtaken(
   registry: Registry,
@@ -225,6 +239,22 @@ describe("schemas of a topic that was removed", () => {
     expect(here.versions(topic)).toHaveLength(1);
     await there.refresh();
     expect(there.validate(topic, { text: "a" })).toMatchObject({ version: 1 });
+  });
+
+  it("stay if they are registered again here while a look that found none is under way", async () => {
+    const { registry } = await opened();
+    await registry.defineTopic({ name: topic, partitions: 1 });
+    await (await StoredSchemaRegistry.open(registry)).register({ topic, version: 1, schema: V1 });
+    const slow = slowly(registry);
+    const schemas = await StoredSchemaRegistry.open(slow.registry);
+    await registry.removeTopic(topic, [0]);
+    const looked = await slow.hold(() => schemas.refresh());
+    await schemas.register({ topic, version: 1, schema: V1 });
+    await looked();
+    expect(schemas.current(topic)).toMatchObject({ version: 1, declared: true });
+    expect(() => schemas.validate(topic, { order: "1" })).toThrow(
+      expect.objectContaining({ code: "SCHEMA_VIOLATION" }),
+    );
   });
 
   it("are followed through a removal that was not noticed", async () => {

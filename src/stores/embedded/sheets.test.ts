@@ -63,6 +63,28 @@ describe("small batches of many partitions in one commit", () => {
     place.close();
   });
 
+  it.each([
+    ["pieces", 17_000, "x"],
+    ["bytes", 2_300, "x".repeat(1_850)],
+  ])("P13: are filed once there are too many %s of them, however few sheets these are", (_, count, text) => {
+    const place = new SheetPlace();
+    const body = JsonBody.ofText(JSON.stringify(text));
+    const commit = (): void => {
+      const requests = Array.from({ length: count }, (_, n) =>
+        place.append(n % PARTITIONS, [draft(n, { body })]),
+      );
+      place.group(0, requests);
+    };
+    commit();
+    expect(place.engine(0).isFilingDue).toBe(false);
+    commit();
+    expect(place.engine(0).isFilingDue).toBe(true);
+    expect(place.count("sheet")).toBeLessThan(200);
+    while (place.engine(0).isFilingDue) place.engine(0).file();
+    expect(place.count("sheet")).toBe(0);
+    place.close();
+  });
+
   it("P3: their ids are found before and after they are filed, and go when they are removed", () => {
     const place = new SheetPlace();
     const drafts = oneEach(place, 0, 0);
