@@ -4,7 +4,7 @@ import type { JsonValue } from "../model/json.js";
 import { normalize } from "./normalize.js";
 import type { SchemaInput } from "./schema-input.js";
 import { stripUndeclared } from "./strip.js";
-import { type Node, objectOf, stringOf } from "./tree.js";
+import { type Node, objectOf, type StringNode, stringOf } from "./tree.js";
 
 const strip = (schema: SchemaInput, value: JsonValue): JsonValue => stripUndeclared(normalize(schema), value);
 
@@ -41,6 +41,12 @@ describe("what is left of a value", () => {
     ["an array", z.array(z.object({})), [{ a: 1 }, {}], [{}, {}]],
     ["a tuple", z.tuple([z.number(), z.object({})]), [1, { a: 1 }], [1, {}]],
     [
+      "a tuple with an open object before others",
+      z.tuple([z.looseObject({})], z.object({})),
+      [{ a: 1 }, { a: 1 }],
+      [{ a: 1 }, {}],
+    ],
+    [
       "an alternative",
       z.union([z.object({ a: z.string() }), z.object({ b: z.string() })]),
       { b: "", c: 1 },
@@ -51,6 +57,12 @@ describe("what is left of a value", () => {
       z.union([z.object({ a: z.string() }), z.object({ a: z.string(), b: z.string() })]),
       { a: "", b: "" },
       { a: "" },
+    ],
+    [
+      "an object that is listed beside a plain one",
+      { anyOf: [{ const: { a: 1 } }, { type: "object", "x-undeclared": "strip" }] },
+      { a: 1 },
+      { a: 1 },
     ],
     [
       "an intersection",
@@ -117,6 +129,15 @@ describe("what is left of a value", () => {
 
   it("leaves values alone that make their own JSON", () => {
     const when = new Date(0) as unknown as JsonValue;
-    expect(strip(z.looseObject({ when: z.object({}) }), { when })).toEqual({ when });
+    const price = { cents: 5, toJSON: () => ({ text: "0.05" }) } as unknown as JsonValue;
+    const value = { when, price };
+    expect(strip(z.looseObject({ when: z.object({}), price: z.object({}) }), value)).toBe(value);
+  });
+
+  it("loses no member whose name may be one of those that are declared", () => {
+    const keys = stringOf({ formats: ["one-that-nobody-knows"] }) as StringNode;
+    const node = objectOf({ patterns: [{ keys, node: stringOf() }], undeclared: "strip" });
+    const value = { a: "" };
+    expect(stripUndeclared(node, value)).toBe(value);
   });
 });
