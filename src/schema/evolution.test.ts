@@ -178,6 +178,23 @@ describe("the way of a topic from one version to the next", () => {
     expect((await status()).dualWrite).toMatchObject([{ missing: 2 }]);
   });
 
+  it("counts what was refused in no version, and tells what one group has read from what all have", async () => {
+    const checked = withSchemaValidation(bus, schemas);
+    await checked.publish(topic, { order: 1 });
+    await expect(checked.publish(topic, { order: "one" })).rejects.toMatchObject({
+      code: "SCHEMA_VIOLATION",
+    });
+    expect(counts.written(topic)).toEqual({ 1: 1 });
+    for (const group of ["billing", "shipping"]) {
+      const reader = collected<EventRecord>();
+      await subscribeNormalized(bus, topic, group, reader.take, { schemas, upcasts, from: "earliest" });
+      await reader.first(1);
+    }
+    expect(counts.read(topic, "billing")).toEqual({ 1: 1 });
+    expect(counts.read(topic, "nobody")).toEqual({});
+    expect(counts.read(topic)).toEqual({ 1: 2 });
+  });
+
   it("counts tombstones in no version", async () => {
     await bus.defineTopic({ name: topic, compaction: true });
     const checked = withSchemaValidation(bus, schemas);
