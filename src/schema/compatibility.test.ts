@@ -150,6 +150,12 @@ describe("members that an object does not declare", () => {
 describe("what only code decides", () => {
   const even = z.number().refine((n) => n % 2 === 0);
   const unmergeable = z.string().and(z.string().transform((s) => s.length));
+  const throwing = z
+    .string()
+    .default("")
+    .refine(() => {
+      throw new Error("it cannot be told");
+    });
 
   it.each<[string, SchemaInput, SchemaInput, RegExp]>([
     ["a refinement", z.number(), even, /a refinement/],
@@ -161,6 +167,12 @@ describe("what only code decides", () => {
     ["a default for what throws", z.string(), unmergeable.catch(0 as never), /parsing throws/],
     ["an expression with flags", z.string(), z.string().regex(/^a/i), /flags i/],
     ["a Date", z.string(), z.date(), /use z\.iso\.datetime/],
+    [
+      "a member that may be absent unless code throws",
+      z.object({}),
+      z.object({ a: throwing }),
+      /"a" may be absent/,
+    ],
     [
       "a keyword that is not understood",
       { type: "string" },

@@ -138,10 +138,45 @@ describe("versions that take the same", () => {
     ],
     ["tenths", z.number().multipleOf(0.1), { ...number, multipleOf: 0.1 }, 0.3],
     ["multiples beyond what parseInt reads", { type: "integer" }, { ...number, multipleOf: 1 }, 1e21],
+    [
+      "a list of one and lists without repeats",
+      { type: "array", maxItems: 1 },
+      { type: "array", uniqueItems: true },
+      [1],
+    ],
+    [
+      "members that have to be there, and as many of them",
+      { type: "object", properties: { a: text, b: text }, required: ["a", "b"] },
+      { type: "object", properties: { a: text, b: text }, minProperties: 2 },
+      { a: "", b: "" },
+    ],
+    [
+      "a closed object and as many members as it declares",
+      { type: "object", properties: { a: text }, additionalProperties: false },
+      { type: "object", properties: { a: text }, additionalProperties: false, maxProperties: 1 },
+      { a: "" },
+    ],
+    [
+      "a format that both want",
+      { ...text, format: "date", maxLength: 10 },
+      { ...text, format: "date" },
+      "2026-01-31",
+    ],
     ["multiples of multiples", { ...number, multipleOf: 4 }, { ...number, multipleOf: 2 }, 3e21],
   ])("%s: are compatible", (_, older, newer, value) => {
     expect(says(older, newer, value)).toEqual([true, true]);
     expect(checkCompat(older, newer, "backward").verdict).toBe("compatible");
+  });
+
+  it("what breaks in one item of a list that has to be longer is shown", () => {
+    const three = { type: "array", minItems: 3 };
+    const report = checkCompat(
+      { ...three, items: { type: ["string", "number"] } },
+      { ...three, items: text },
+      "backward",
+    );
+    expect(report.verdict).toBe("incompatible");
+    expect(report.findings[0]?.counterExample).toHaveLength(3);
   });
 
   it("what is no multiple is told with the divisor", () => {

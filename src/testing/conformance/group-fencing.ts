@@ -152,6 +152,8 @@ function describeMoves(harness: Harness): void {
     expect(await groups.claim(ref, member, now())).toBeNull();
     await groups.remove(ref);
     await groups.start(ref, [20, 30]);
+    // So that a look tells whoever held it.
+    expect((await leaseOf(harness.store, ref))?.epoch).toBeGreaterThan(epoch);
     await failsWith("LEASE_LOST", groups.commit(ref, epoch, cursorAt(1)));
     await failsWith("LEASE_LOST", groups.release(ref, epoch, cursorAt(1)));
     const again = await claimed(harness.store, ref, member);
