@@ -147,4 +147,19 @@ describe("cursors that are committed in one group of requests", () => {
     const { cursor } = (reply as { answer: { cursor: string } }).answer;
     expect(JSON.parse(cursor)).toMatchObject({ floor: 6 });
   });
+
+  it("P13: sessions that ran out are kept for an hour, in which their members may go on, and then forgotten", () => {
+    const startMs = Date.now();
+    const open = (member: string, nowMs: number): Request => {
+      const session = { member, host: "h", pid: 1, processStart: "0" };
+      return request("openSession", { session, process: null, nowMs, ttlMs: 10 });
+    };
+    const beats = (member: string, nowMs: number): Reply[] =>
+      run(0, request("beat", { member, nowMs, ttlMs: 10 }));
+    run(0, open("silent", startMs), open("frozen", startMs), open("next", startMs + 3_600_000));
+    expect(beats("frozen", startMs + 3_600_000)).toMatchObject([{ answer: true }]);
+    run(0, open("last", startMs + 3_600_011));
+    expect(beats("silent", startMs + 3_600_011)).toMatchObject([{ answer: false }]);
+    expect(beats("frozen", startMs + 3_600_011)).toMatchObject([{ answer: true }]);
+  });
 });

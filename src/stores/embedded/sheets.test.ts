@@ -106,6 +106,19 @@ describe("small batches of many partitions in one commit", () => {
     place.close();
   });
 
+  it("P3: go when they are removed although they are not filed yet, the last one that is to go too", () => {
+    const place = new SheetPlace();
+    const drafts = oneEach(place, 0, 0);
+    oneEach(place, 0, 1);
+    place.call(0, "trim", { topic: "t", partition: 0, through: 1 });
+    expect(place.read(0).map(({ seq }) => seq)).toEqual([2]);
+    const [answer] = place.group(0, [place.append(0, drafts.slice(0, 1))]) as AppendAnswer[];
+    expect(answer).toMatchObject({ firstSeq: 3 });
+    expect(answer).not.toHaveProperty("duplicates");
+    expect(place.problems()).toEqual([]);
+    place.close();
+  });
+
   it("are found by time when an event that was ahead of them is gone, although they are not filed yet", () => {
     const place = new SheetPlace();
     place.group(0, [place.append(0, [draft(0, { ts: 9_000 })])]);
