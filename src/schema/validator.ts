@@ -1,14 +1,13 @@
 /** Payloads against a schema: by Zod where the Zod schema is at hand, by Ajv where only its JSON Schema is. */
 import { createRequire } from "node:module";
-import type { ErrorObject, FuncKeywordDefinition, ValidateFunction } from "ajv";
+import type { ErrorObject, ValidateFunction } from "ajv";
 import { z } from "zod";
 import { BusError, describeThrown } from "../model/errors.js";
-import { canonicalText } from "../model/json.js";
 import type { SchemaIssue } from "../model/topic.js";
 import { shorten } from "./describe-node.js";
 import { formatTests } from "./format.js";
-import { isMultipleOf } from "./multiples.js";
 import { mayMultiply } from "./multiplies.js";
+import { OWN_KEYWORDS } from "./own-keywords.js";
 import { patternOf } from "./pattern.js";
 import { isOlderDraft, isZodSchema, type JsonSchema, type SchemaInput } from "./schema-input.js";
 import { patiently, withinLimit } from "./time-limit.js";
@@ -133,55 +132,6 @@ function load(name: string): unknown {
   return loader(name);
 }
 
-const MULTIPLE_OF: FuncKeywordDefinition = {
-  keyword: "multipleOf",
-  type: "number",
-  schemaType: "number",
-  compile: (divisor: number) => (value: number) => isMultipleOf(value, divisor),
-  error: { message: ({ schema }) => `must be multiple of ${schema}` },
-};
-
-/**
- * By one look at each item, as it will be written: Ajv's own compares each with each, looks only at items of the types that `items` asks for,
- * also where `prefixItems` takes others, and does not see "__proto__" twice.
- */
-const UNIQUE_ITEMS: FuncKeywordDefinition = {
-  keyword: "uniqueItems",
-  type: "array",
-  schemaType: "boolean",
-  compile: (unique: boolean) => (items: readonly unknown[]) =>
-    !unique || new Set(items.map(writtenText)).size === items.length,
-  error: { message: "must NOT have duplicate items" },
-};
-
-/** By one look, however many values there are: Ajv compares objects with each of them, by methods that members of the same name hide. */
-const ENUM: FuncKeywordDefinition = {
-  keyword: "enum",
-  schemaType: "array",
-  compile: isOneOf,
-  error: { message: "must be equal to one of the allowed values" },
-};
-
-const CONST: FuncKeywordDefinition = {
-  keyword: "const",
-  compile: (value: unknown) => isOneOf([value]),
-  error: { message: "must be equal to constant" },
-};
-
-function isOneOf(values: readonly unknown[]): (value: unknown) => boolean {
-  const simple = new Set(values.filter(isSimple));
-  const others = new Set(values.filter((value) => !isSimple(value)).map(canonicalText));
-  return (value) => (isSimple(value) ? simple.has(value) : others.size > 0 && others.has(writtenText(value)));
-}
-
-function isSimple(value: unknown): boolean {
-  return typeof value !== "object" || value === null;
-}
-
-function writtenText(value: unknown): string {
-  return canonicalText(isSimple(value) ? value : JSON.parse(JSON.stringify(value) ?? "null"));
-}
-
 /** By default it stops at the first place that is wrong. */
 function compile(schema: JsonSchema, { allErrors = false } = {}): ValidateFunction {
   const { Ajv } = load("ajv") as typeof import("ajv");
@@ -199,8 +149,7 @@ function compile(schema: JsonSchema, { allErrors = false } = {}): ValidateFuncti
   } as const;
   // One instance for each schema: two versions of a topic may carry the same $id.
   const ajv = isOlderDraft(schema) ? new Ajv(options) : new Ajv2020(options);
-  for (const own of [MULTIPLE_OF, UNIQUE_ITEMS, ENUM, CONST])
-    ajv.removeKeyword(own.keyword as string).addKeyword(own);
+  for (const own of OWN_KEYWORDS) ajv.removeKeyword(own.keyword).addKeyword(own);
   try {
     if (isAsynchronous(schema)) throw new Error("it is asynchronous, and a topic's schema decides at once");
     return ajv.compile(schema);
