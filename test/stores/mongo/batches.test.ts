@@ -282,6 +282,15 @@ describe("places of trimmed batches", () => {
     expect(seqs(await readAll())).toEqual([6]);
   });
 
+  it("what is left of a batch that a trim cut in two counts with its bytes", async () => {
+    await store.log.append(TOPIC, 0, drafts(8));
+    const [before] = await store.log.heads(TOPIC);
+    await store.log.trim(TOPIC, 0, 4);
+    const [after] = await store.log.heads(TOPIC);
+    expect(after).toMatchObject({ low: 5, head: 8, events: 4 });
+    expect((after?.bytes ?? 0) / (before?.bytes ?? 1)).toBeGreaterThan(0.4);
+  });
+
   it("P3: chosen ids of removed events can be published again at once", async () => {
     await store.log.append(
       TOPIC,
