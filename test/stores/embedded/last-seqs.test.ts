@@ -31,11 +31,13 @@ describe("a partition that has come to its last seqs", () => {
       const store = embeddedStore({ path, exclusive });
       await store.open();
       await store.log.append("full", 0, drafts(2));
-      const refused = await store.log
-        .append("full", 0, drafts(3))
-        .catch((error: unknown) => ({ events: [], error }));
-      expect(refused.events).toEqual([]);
-      expect(refused).toMatchObject({ error: { code: "STORE_FULL", retryable: false } });
+      for (const count of [3, 1]) {
+        const refused = await store.log
+          .append("full", 0, drafts(count))
+          .catch((error: unknown) => ({ events: [], error }));
+        expect(refused.events).toEqual([]);
+        expect(refused).toMatchObject({ error: { code: "STORE_FULL", retryable: false } });
+      }
       expect(seqs((await store.log.append("next", 0, [draft()])).events)).toEqual([1]);
       expect(seqs((await store.log.read("next", 0, { after: 0, limit: 10 })).events)).toEqual([1]);
       expect(await store.check()).toMatchObject({ problems: [] });
