@@ -150,9 +150,7 @@ function checkNames(path: string): void {
     .slice(1)
     .split("/")
     .find((each) => ["", ".", ".."].includes(each));
-  if (name === undefined) return;
-  const hint = name === "" ? "is a variable of the shell not set?" : undefined;
-  throw usageError(`a hub cannot be asked for "${name}"`, hint);
+  if (name !== undefined) throw usageError(`a hub cannot be asked for "${name}"`);
 }
 
 function queryText(query: Query): string {

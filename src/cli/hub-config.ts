@@ -87,13 +87,14 @@ const Topic = z.strictObject({
 
 const positive = z.number().positive().optional();
 const LIMITS = Object.keys(DEFAULT_HUB_LIMITS);
+const PORT = "is a number from 0 to 65535";
 
 export const HubConfigSchema = z.strictObject({
   store: z.string({ error: "is needed: a file, or mongodb://…" }).min(1),
   /** A file that no other process opens meanwhile. */
   exclusive: z.boolean().default(false),
   host: z.string().min(1).default("127.0.0.1"),
-  port: z.coerce.number<number | string>().int().min(0).max(65_535).default(8_420),
+  port: z.coerce.number<number | string>(PORT).int(PORT).min(0, PORT).max(65_535, PORT).default(8_420),
   name: z.string().min(1).default("promethean"),
   auth: Auth,
   origins: z.array(z.url()).default([]),

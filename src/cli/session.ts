@@ -5,7 +5,7 @@
 import { type Command, Option } from "commander";
 import { FirstFailure } from "../model/first-failure.js";
 import type { Backend } from "./backend.js";
-import { codeOf, exitCodeOf, failure, failureText, withSoFar } from "./exit.js";
+import { codeOf, exitCodeOf, failure, failureText, usageError, withSoFar } from "./exit.js";
 import { EXIT } from "./exit-codes.js";
 import { listenForInterruption } from "./interruption.js";
 import { Output } from "./output.js";
@@ -73,6 +73,7 @@ export function perform<O extends object, A extends unknown[]>(
     const session = new Session<O>(command.optsWithGlobals() as O & CommonOptions, interruption.signal);
     let code: number = EXIT.ok;
     try {
+      refuseEmpty(command, args);
       await work(session, ...args);
     } catch (error) {
       const { soFar } = session;
@@ -90,6 +91,15 @@ export function perform<O extends object, A extends unknown[]>(
     const asked = session.servesUntilStopped && exitCode === EXIT.terminated;
     process.exitCode = code || (asked ? EXIT.ok : exitCode) || process.exitCode || EXIT.ok;
   };
+}
+
+/** What a command must be given, and is given as nothing: mostly a variable of the shell that is not set. */
+function refuseEmpty(command: Command, args: readonly unknown[]): void {
+  const options: Readonly<Record<string, unknown>> = command.opts();
+  const empty =
+    command.registeredArguments.find((_, i) => args[i] === "")?.name() ??
+    command.options.find((option) => option.mandatory && options[option.attributeName()] === "")?.long;
+  if (empty !== undefined) throw usageError(`${empty} is empty`, "is a variable of the shell not set?");
 }
 
 function tell(error: unknown, json: boolean): number {
