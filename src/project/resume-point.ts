@@ -1,4 +1,5 @@
 /** The place of a named piece of work, kept in the store while it is unfinished. Without a name nothing is kept. */
+import { BusError } from "../model/errors.js";
 import type { JsonValue } from "../model/json.js";
 import type { Registry } from "../ports/registry.js";
 
@@ -29,12 +30,21 @@ export class ResumePoint<V extends JsonValue> {
 
   /** WRITE_CONFLICT if somebody else does the same work under the same name. */
   async save(value: V): Promise<void> {
-    if (this.#token === undefined) return;
-    this.#revision = await this.#registry.putToken(this.#token, value, { expected: this.#revision });
+    if (this.#token !== undefined) await this.#put(this.#token, value);
   }
 
   async forget(): Promise<void> {
-    if (this.#token === undefined || this.#revision === 0) return;
-    this.#revision = await this.#registry.putToken(this.#token, null, { expected: this.#revision });
+    if (this.#token !== undefined && this.#revision > 0) await this.#put(this.#token, null);
+  }
+
+  async #put(token: string, value: JsonValue): Promise<void> {
+    try {
+      this.#revision = await this.#registry.putToken(token, value, { expected: this.#revision });
+    } catch (error) {
+      if (!BusError.is(error, "WRITE_CONFLICT")) throw error;
+      const { retryable, details } = error;
+      const message = `another ${token.replace(":", " under the name ")} is under way, or was a moment ago; begun again, it goes on from there`;
+      throw new BusError("WRITE_CONFLICT", message, { cause: error, retryable, ...(details && { details }) });
+    }
   }
 }

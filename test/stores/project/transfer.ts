@@ -195,6 +195,27 @@ export function describeTransfer(bench: ProjectBench): void {
       expect(await bench.store.registry.tokens("import:")).toEqual(new Map());
     });
 
+    it("says so in words if another import goes on under its name", async () => {
+      const topic = await bench.topic();
+      const resume = `import-${topic}`;
+      const stop = new AbortController();
+      async function* stalled(): AsyncGenerator<string> {
+        yield '{"payload":1}\n';
+        await new Promise(() => undefined);
+      }
+      const first = importEvents(bench.bus, stalled(), { topic, resume, signal: stop.signal });
+      const ended = expect(first).rejects.toMatchObject({
+        code: "WRITE_CONFLICT",
+        message: `another import under the name ${resume} is under way, or was a moment ago; begun again, it goes on from there`,
+      });
+      await expect.poll(() => bench.events(topic)).toHaveLength(1);
+      const torn = importEvents(bench.bus, ['{"payload":1}', '{"payload":2}', "{torn"], { topic, resume });
+      await expect(torn).rejects.toMatchObject({ details: { line: 3 } });
+      stop.abort();
+      await ended;
+      expect(await bench.events(topic)).toHaveLength(2);
+    });
+
     it("what a source that stalls has given is in; stops when told to; while it runs it shows on the board", async () => {
       const topic = await bench.topic();
       const stop = new AbortController();
