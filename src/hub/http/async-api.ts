@@ -178,7 +178,6 @@ export function asyncApi(input: AsyncApiInput): Json {
       hub: {
         host: input.host,
         protocol: "ws",
-        pathname: "/ws",
         security: [{ $ref: "#/components/securitySchemes/token" }],
       },
     },

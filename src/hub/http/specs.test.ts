@@ -12,7 +12,8 @@ interface OpenApi {
 }
 
 interface AsyncApi {
-  readonly channels: Record<string, unknown>;
+  readonly servers: { readonly hub: Record<"protocol" | "host", string> & { readonly pathname?: string } };
+  readonly channels: Record<string, unknown> & { readonly ws: { readonly address: string } };
   readonly operations: Record<string, unknown>;
   readonly components: { readonly messages: Record<string, unknown> };
 }
@@ -61,6 +62,14 @@ describe("what the hub says of itself", { timeout: 30_000 }, () => {
     const from = (document: string): string[] => servers.map(({ url }) => new URL(url, document).href);
     expect(from("https://bus.example/openapi.json")).toEqual(["https://bus.example/"]);
     expect(from("https://shop.example/bus/openapi.json")).toEqual(["https://shop.example/bus/"]);
+  });
+
+  it("says in AsyncAPI where the socket is: the channel's address goes on from the server's", async () => {
+    const document = (await (await f.get("/asyncapi.json")).json()) as AsyncApi;
+    const { protocol, host, pathname = "" } = document.servers.hub;
+    expect(`${protocol}://${host}${pathname}${document.channels.ws.address}`).toBe(
+      `${f.hub.url.replace("http", "ws")}/ws`,
+    );
   });
 
   it("gives a valid AsyncAPI 3.0 document of the frames and of the topics the caller may use", async () => {
