@@ -42,9 +42,14 @@ export class ResumePoint<V extends JsonValue> {
       this.#revision = await this.#registry.putToken(token, value, { expected: this.#revision });
     } catch (error) {
       if (!BusError.is(error, "WRITE_CONFLICT")) throw error;
-      const { retryable, details } = error;
-      const message = `another ${token.replace(":", " under the name ")} is under way, or was a moment ago; begun again, it goes on from there`;
-      throw new BusError("WRITE_CONFLICT", message, { cause: error, retryable, ...(details && { details }) });
+      throw inWords(token, error);
     }
   }
+}
+
+function inWords(token: string, cause: BusError): BusError {
+  const { code, retryable, details } = cause;
+  const what = token.replace(":", " under the name ");
+  const message = `another ${what} is under way, or was a moment ago; begun again, it goes on from there`;
+  return new BusError(code, message, { cause, retryable, ...(details && { details }) });
 }
