@@ -2,7 +2,14 @@
  * A pattern as an automaton over symbols, made deterministic step by step as it is walked. A pattern matches
  * somewhere in a text unless it is anchored, as `RegExp.test` has it.
  */
-import { BY_UNITS, EVERY_SYMBOL, parsePattern, type SymbolSet, type Syntax } from "./pattern-syntax.js";
+import {
+  BY_UNITS,
+  cutsOf,
+  EVERY_SYMBOL,
+  parsePattern,
+  type SymbolSet,
+  type Syntax,
+} from "./pattern-syntax.js";
 
 /** Beyond it a pattern counts as not understood: `.{5000}` is not worth the memory. */
 const MAX_STATES = 4_000;
@@ -244,9 +251,7 @@ class SymbolClasses {
   readonly #ascii: readonly number[];
 
   constructor(sets: Iterable<SymbolSet>) {
-    const cuts = new Set<number>();
-    for (const set of sets) for (const [low, high] of set) cuts.add(low).add(high + 1);
-    this.#cuts = [...cuts].sort((a, b) => a - b);
+    this.#cuts = [...cutsOf(sets)].sort((a, b) => a - b);
     this.#ascii = Array.from({ length: 128 }, (_, symbol) => this.#find(symbol));
   }
 

@@ -4,7 +4,7 @@
  * plain, so that both readings agree on it.
  */
 import { Automaton, type Position } from "./automaton.js";
-import { complement, type SymbolSet } from "./pattern-syntax.js";
+import { complement, cutsOf, type SymbolSet } from "./pattern-syntax.js";
 
 export interface TextQuery {
   readonly matches: readonly string[];
@@ -179,14 +179,8 @@ function spell(place: Place): string {
 
 /** One symbol for each class of symbols that no pattern tells apart, among those allowed. */
 function alphabet(inside: readonly Automaton[], outside: readonly Automaton[], allowed: SymbolSet): number[] {
-  const cuts = new Set<number>();
-  const cut = (set: SymbolSet): void => {
-    for (const [low, high] of set) cuts.add(low).add(high + 1);
-  };
-  cut(BEYOND);
-  cut(allowed);
-  for (const automaton of [...inside, ...outside]) for (const set of automaton.sets()) cut(set);
-  const sorted = [...cuts].sort((a, b) => a - b);
+  const told = [...inside, ...outside].flatMap((automaton) => [...automaton.sets()]);
+  const sorted = [...cutsOf([BEYOND, allowed, ...told])].sort((a, b) => a - b);
   const symbols: number[] = [];
   for (const [i, low] of sorted.entries()) {
     const high = (sorted[i + 1] ?? 0x110000) - 1;

@@ -86,6 +86,13 @@ export function complement(set: SymbolSet): SymbolSet {
   return gaps;
 }
 
+/** Where sets begin and end: between two of these places no set tells one symbol from another. */
+export function cutsOf(sets: Iterable<SymbolSet>): Set<number> {
+  const cuts = new Set<number>();
+  for (const set of sets) for (const [low, high] of set) cuts.add(low).add(high + 1);
+  return cuts;
+}
+
 function joined(ranges: SymbolSet): SymbolSet {
   const merged: [number, number][] = [];
   for (const [low, high] of [...ranges].sort((a, b) => a[0] - b[0])) {

@@ -13,7 +13,8 @@ const MAX_KEPT = 1_000;
 export class Pattern {
   readonly #expression: RegExp;
   #quickLength: number | undefined;
-  #automaton: Automaton | undefined;
+  /** null: automata cannot express it. Made for the first text that needs it: most are short. */
+  #automaton: Automaton | null | undefined;
 
   constructor(expression: RegExp) {
     this.#expression = expression;
@@ -21,8 +22,9 @@ export class Pattern {
 
   /** Whether a text matches, in a time that grows with its length and no faster; undefined: that is not to be known so. */
   test(text: string): boolean | undefined {
-    if (this.#quickLength === undefined) this.#prepare();
-    if (text.length <= (this.#quickLength as number)) return this.#expression.test(text);
+    this.#quickLength ??= quickLength(this.#expression.source);
+    if (text.length <= this.#quickLength) return this.#expression.test(text);
+    if (this.#automaton === undefined) this.#automaton = automatonOf(this.#expression);
     return this.#automaton?.matches(text);
   }
 
@@ -33,13 +35,12 @@ export class Pattern {
     mayTakeTime();
     return this.#expression.test(text);
   }
+}
 
-  #prepare(): void {
-    const { source, unicode } = this.#expression;
-    this.#quickLength = quickLength(source);
-    const automaton = Automaton.of(source);
-    if (automaton?.byUnits === !unicode) this.#automaton = automaton;
-  }
+/** null: there is none that reads a text as the expression does. */
+function automatonOf({ source, unicode }: RegExp): Automaton | null {
+  const automaton = Automaton.of(source);
+  return automaton?.byUnits === !unicode ? automaton : null;
 }
 
 const kept = new Map<string, Pattern | undefined>();

@@ -47,7 +47,7 @@ export function withinLimit<T>(work: () => T, cpuMs = MAX_CPU_MS): T {
     for (let ms = cpuMs; ; ms *= 2) {
       const before = process.cpuUsage();
       try {
-        return within(ms, work);
+        return runFor(ms, work);
       } catch (error) {
         if (!isTimeout(error)) throw error;
         const { user, system } = process.cpuUsage(before);
@@ -63,7 +63,7 @@ export function withinLimit<T>(work: () => T, cpuMs = MAX_CPU_MS): T {
 let clock: { readonly place: { work: () => unknown }; readonly script: Script } | undefined;
 const idle = (): undefined => undefined;
 
-function within<T>(timeout: number, work: () => T): T {
+function runFor<T>(timeout: number, work: () => T): T {
   clock ??= { place: createContext({ work: idle }) as { work: () => unknown }, script: new Script("work()") };
   clock.place.work = work;
   try {
