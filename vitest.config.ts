@@ -8,7 +8,7 @@ const source = (path: string): string => fileURLToPath(new URL(`./src/${path}`, 
 const PROGRAMS =
   "test/e2e/{cli,cli-*,console-files,examples,hub-fuzz,hub-processes,hub-stores,project-scale,readme,serve-tracing,start}.test.ts";
 /** They put something in the place of a module, which no other file is to see. */
-const APART = "src/stores/embedded/{append-now,threads}.test.ts";
+const APART = "src/stores/embedded/threads/{append-now,threads}.test.ts";
 const END_TO_END = {
   globalSetup: ["test/support/mongo/global-setup.ts", "test/support/console/global-setup.ts"],
   testTimeout: 180_000,

@@ -31,7 +31,7 @@ export function compileModule(source, others = []) {
 
 /** As `compileModule`, for a program that uses the embedded store. */
 export function compileProgram(source) {
-  const store = new URL("../src/stores/embedded/", import.meta.url);
+  const store = new URL("../src/stores/embedded/threads/", import.meta.url);
   return compileModule(
     source,
     ["writer-worker.ts", "reader-worker.ts"].map((name) => new URL(name, store)),

@@ -114,14 +114,21 @@ export type {
 } from "./ports/outbox.js";
 export type { AuditEntry, Registry, SchemaEntry, Token } from "./ports/registry.js";
 export type { Capabilities, Signal, Store } from "./ports/store.js";
-export { type ChangelogOptions, type ChangelogStats, startChangelogProjector } from "./project/changelog.js";
 export {
   type CompactionOptions,
   type CompactorOptions,
   type CompactorStats,
   compactNow,
   startCompactor,
-} from "./project/compactor.js";
+} from "./project/history/compactor.js";
+export type { SnapshotEntry } from "./project/history/snapshot.js";
+export { history, type KeyHistoryOptions, stateAt } from "./project/history/time-travel.js";
+export {
+  type Hole,
+  type VerifiedGroup,
+  type VerifiedPartition,
+  verifyGroup,
+} from "./project/history/verify.js";
 export {
   type DiscardOptions,
   deadLetters,
@@ -131,41 +138,32 @@ export {
   type LetterStatus,
   type LetterSummary,
   summarizeDeadLetters,
-} from "./project/dead-letters.js";
-export { type ExportOptions, exportEvents } from "./project/export-events.js";
-export type { MovedGroup, MovedPartition, MoveGroupOptions } from "./project/group-move.js";
+} from "./project/letters/dead-letters.js";
 export {
-  type Imported,
-  type ImportOptions,
-  importEvents,
-  type NdjsonSource,
-} from "./project/import-events.js";
+  type DocumentDifference,
+  type RedriveOptions,
+  type RedriveResult,
+  redrive,
+} from "./project/letters/redrive.js";
 export {
   type OutboxDrainerOptions,
   type OutboxDrainerStats,
   runOutboxDrainer,
 } from "./project/outbox-drainer.js";
-export { type PastFindOptions, type PastPage, type PastView, viewAt } from "./project/past-view.js";
 export { type HeartbeatSourceOptions, startHeartbeatSource } from "./project/process/heartbeat-source.js";
 export { startHostSummary } from "./project/process/host-summary.js";
 export { startProcessChangelog } from "./project/process/process-changelog.js";
 export { type ProcessProjectorOptions, startProcessProjector } from "./project/process/process-projector.js";
 export type { Heartbeat, ProcessState } from "./project/process/process-topics.js";
-export type { ProjectorSource } from "./project/projection.js";
 export {
   type RebuildHandle,
   type RebuildOptions,
   type RebuildProgress,
   type RebuildResult,
   rebuildView,
-} from "./project/rebuild.js";
-export {
-  type DocumentDifference,
-  type RedriveOptions,
-  type RedriveResult,
-  redrive,
-} from "./project/redrive.js";
-export { type Copied, type CopyOptions, replay } from "./project/replay.js";
+} from "./project/rebuild/rebuild.js";
+export type { ViewDifference } from "./project/rebuild/view-comparison.js";
+export { type RollbackOptions, type RolledBackView, rollbackView } from "./project/rebuild/view-rollback.js";
 export {
   type RetentionOptions,
   type RetentionRun,
@@ -173,25 +171,36 @@ export {
   retainNow,
   startRetention,
   type UnreadEvents,
-} from "./project/retention.js";
-export type { SnapshotEntry } from "./project/snapshot.js";
-export { history, type KeyHistoryOptions, stateAt } from "./project/time-travel.js";
+} from "./project/retention/retention.js";
 export type { Position } from "./project/topic-position.js";
-export type { Transaction, TransactionView } from "./project/transaction.js";
+export { type ExportOptions, exportEvents } from "./project/transfer/export-events.js";
+export type { MovedGroup, MovedPartition, MoveGroupOptions } from "./project/transfer/group-move.js";
+export {
+  type Imported,
+  type ImportOptions,
+  importEvents,
+  type NdjsonSource,
+} from "./project/transfer/import-events.js";
+export { type Copied, type CopyOptions, replay } from "./project/transfer/replay.js";
+export { type RemovedView, type RemoveViewOptions, removeView } from "./project/view-removal.js";
+export {
+  type ChangelogOptions,
+  type ChangelogStats,
+  startChangelogProjector,
+} from "./project/views/changelog.js";
+export { type PastFindOptions, type PastPage, type PastView, viewAt } from "./project/views/past-view.js";
+export type { ProjectorSource } from "./project/views/projection.js";
+export type { Transaction, TransactionView } from "./project/views/transaction.js";
 export {
   startTransactionalProjector,
   type TransactionalOptions,
   type TransactionalStats,
-} from "./project/transactional.js";
-export type { TransactionContext } from "./project/transactional-context.js";
-export { type Hole, type VerifiedGroup, type VerifiedPartition, verifyGroup } from "./project/verify.js";
-export type { FindOptions, View, ViewPage, ViewRecord } from "./project/view.js";
-export type { ViewDifference } from "./project/view-comparison.js";
-export type { ViewSource } from "./project/view-definitions.js";
-export type { ViewConditions, ViewField } from "./project/view-fields.js";
-export { type RemovedView, type RemoveViewOptions, removeView } from "./project/view-removal.js";
-export { type RollbackOptions, type RolledBackView, rollbackView } from "./project/view-rollback.js";
-export { type Warmed, type WarmOptions, warmView } from "./project/warm.js";
+} from "./project/views/transactional.js";
+export type { TransactionContext } from "./project/views/transactional-context.js";
+export type { FindOptions, View, ViewPage, ViewRecord } from "./project/views/view.js";
+export type { ViewSource } from "./project/views/view-definitions.js";
+export type { ViewConditions, ViewField } from "./project/views/view-fields.js";
+export { type Warmed, type WarmOptions, warmView } from "./project/views/warm.js";
 export * from "./schema/index.js";
 export { memoryStore } from "./stores/memory/index.js";
 export {

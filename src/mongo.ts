@@ -11,7 +11,7 @@ import type {
   FeedDatabase,
   FeedHost,
 } from "./project/changefeed/changefeed-options.js";
-import { freeEndedSockets } from "./stores/mongo/ended-sockets.js";
+import { freeEndedSockets } from "./stores/mongo/connection/ended-sockets.js";
 import type { MongoEventStore } from "./stores/mongo/index.js";
 
 export type {

@@ -7,7 +7,7 @@ import {
   processStateSchema,
   processStateTopic,
 } from "./project/process/process-topics.js";
-import { SchemaRegistry } from "./schema/registry.js";
+import { SchemaRegistry } from "./schema/registry/registry.js";
 
 /** A value under a path; the newest counts. */
 const kvSetSchema = z.object({ path: z.string().min(1), value: z.json() });

@@ -5,8 +5,8 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { Bus } from "../../src/bus/bus.js";
 import type { Handle, TaskStats } from "../../src/model/task.js";
-import { startChangelogProjector } from "../../src/project/changelog.js";
-import { startTransactionalProjector } from "../../src/project/transactional.js";
+import { startChangelogProjector } from "../../src/project/views/changelog.js";
+import { startTransactionalProjector } from "../../src/project/views/transactional.js";
 import { perSecond } from "../events.js";
 import type { Case, Ratio, Suite } from "../suite.js";
 import { bulkUpserts, rawTransactions } from "./project/bare.js";

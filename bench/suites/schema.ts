@@ -9,14 +9,14 @@ import { z } from "zod";
 import type { Bus } from "../../src/bus/bus.js";
 import { createBus } from "../../src/bus/create-bus.js";
 import { defineTopic, type TopicRef } from "../../src/model/topic.js";
-import { toJsonSchema } from "../../src/schema/normalize.js";
-import { SchemaRegistry } from "../../src/schema/registry.js";
-import type { SchemaInput } from "../../src/schema/schema-input.js";
-import { withSchemaValidation } from "../../src/schema/validation-layer.js";
+import { toJsonSchema } from "../../src/schema/reading/normalize.js";
+import type { SchemaInput } from "../../src/schema/reading/schema-input.js";
+import { SchemaRegistry } from "../../src/schema/registry/registry.js";
+import { withSchemaValidation } from "../../src/schema/registry/validation-layer.js";
 import { embeddedStore } from "../../src/stores/embedded/index.js";
 // The compiler must emit the threads' modules too, although nothing here calls them.
-import type {} from "../../src/stores/embedded/reader-worker.js";
-import type {} from "../../src/stores/embedded/writer-worker.js";
+import type {} from "../../src/stores/embedded/threads/reader-worker.js";
+import type {} from "../../src/stores/embedded/threads/writer-worker.js";
 import { keyOf, payloadOf } from "../events.js";
 import type { Case, Suite } from "../suite.js";
 

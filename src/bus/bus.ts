@@ -40,7 +40,7 @@ import {
   topicName,
 } from "../model/topic.js";
 import type { Store } from "../ports/store.js";
-import { View } from "../project/view.js";
+import { View } from "../project/views/view.js";
 import { Admin } from "./admin.js";
 import type { BusCore } from "./core.js";
 import { groupPosition, moveGroup } from "./cursors.js";

@@ -17,7 +17,7 @@ import { seldomTries } from "../model/told-tries.js";
 import { deadLetterTopic, isPattern, type TopicConfig, type TopicRef, topicName } from "../model/topic.js";
 import type { Fence, GroupPartition } from "../ports/groups.js";
 import type { Signal } from "../ports/store.js";
-import { ViewPointers } from "../project/view-pointer.js";
+import { ViewPointers } from "../project/views/view-pointer.js";
 import { Publisher } from "../publish/publisher.js";
 import { GroupPauses } from "./group-pauses.js";
 import type { Settings } from "./options.js";

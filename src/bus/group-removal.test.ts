@@ -2,9 +2,9 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { failure } from "../../test/support/failure.js";
 import { ordersOnTwoBuses } from "../../test/support/orders-on-two-buses.js";
-import { startChangelogProjector } from "../project/changelog.js";
-import { rebuildView } from "../project/rebuild.js";
-import { retainNow } from "../project/retention.js";
+import { rebuildView } from "../project/rebuild/rebuild.js";
+import { retainNow } from "../project/retention/retention.js";
+import { startChangelogProjector } from "../project/views/changelog.js";
 import { memoryStore } from "../stores/memory/index.js";
 import { ManualClock } from "../testing/index.js";
 import type { Bus } from "./bus.js";

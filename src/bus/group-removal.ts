@@ -9,9 +9,9 @@ import { BusError } from "../model/errors.js";
 import type { GroupRef, GroupState } from "../ports/groups.js";
 import type { Log } from "../ports/log.js";
 import type { Registry } from "../ports/registry.js";
-import { feedersOf, isBuildOf } from "../project/feeders.js";
-import { restingGroups } from "../project/resting-groups.js";
-import { unsettled } from "../project/retention-cut.js";
+import { unsettled } from "../project/retention/retention-cut.js";
+import { feedersOf, isBuildOf } from "../project/views/feeders.js";
+import { restingGroups } from "../project/views/resting-groups.js";
 
 /** What the removal of a group means, or meant. */
 export interface RemovedGroup extends GroupRef {

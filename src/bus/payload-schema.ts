@@ -1,6 +1,6 @@
 /** Payloads against the schema of a topic's definition; what is stored of them is decided in schema/payload-check. */
 import type { TopicDefinition } from "../model/topic.js";
-import { definitionCheck, violated } from "../schema/payload-check.js";
+import { definitionCheck, violated } from "../schema/payload/payload-check.js";
 
 export interface DefinedPayload {
   readonly stored: unknown;

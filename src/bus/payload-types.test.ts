@@ -3,8 +3,8 @@ import { afterEach, beforeEach, describe, expect, expectTypeOf, it } from "vites
 import { z } from "zod";
 import type { EventOf, Handler } from "../model/event-bus.js";
 import { defineTopic, type TopicDefinition } from "../model/topic.js";
-import { SchemaRegistry } from "../schema/registry.js";
-import { subscribeNormalized } from "../schema/subscribe-normalized.js";
+import { subscribeNormalized } from "../schema/evolution/subscribe-normalized.js";
+import { SchemaRegistry } from "../schema/registry/registry.js";
 import { memoryStore } from "../stores/memory/index.js";
 import type { Bus } from "./bus.js";
 import { createBus } from "./create-bus.js";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { BusError } from "../model/errors.js";
-import { startTransactionalProjector } from "../project/transactional.js";
+import { startTransactionalProjector } from "../project/views/transactional.js";
 import { memoryStore } from "../stores/memory/index.js";
 import { interceptStore } from "../testing/store-calls.js";
 import { createBus } from "./create-bus.js";

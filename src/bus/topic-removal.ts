@@ -19,13 +19,13 @@ import type { PartitionHead } from "../ports/log.js";
 import type { Registry } from "../ports/registry.js";
 import type { Store } from "../ports/store.js";
 import { runningFeeds } from "../project/changefeed/running-feeds.js";
-import { SNAPSHOT_GROUP } from "../project/expected-lag.js";
-import { viewsFedBy } from "../project/feeders.js";
 import { refuseInUse, useOf } from "../project/group-in-use.js";
 import { removeGroup } from "../project/group-pause.js";
-import { outcomesView } from "../project/letter-reading.js";
-import { countOpenLetters } from "../project/open-letters.js";
+import { SNAPSHOT_GROUP } from "../project/history/expected-lag.js";
+import { outcomesView } from "../project/letters/letter-reading.js";
+import { countOpenLetters } from "../project/letters/open-letters.js";
 import { forgetUpkeep } from "../project/upkeep-progress.js";
+import { viewsFedBy } from "../project/views/feeders.js";
 import type { BusCore } from "./core.js";
 
 /** Whether to remove it, or only to say what that would mean; and who does it, for the audit. */

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
-import { Acl, groupsByName } from "../hub/acl.js";
+import { Acl, groupsByName } from "../hub/auth/acl.js";
 import { checkConfig, loadConfig, redactedConfig } from "./hub-config.js";
 
 const AUTH = { tokens: [{ token: "0123456789abcdef", scopes: ["*:*"] }] };

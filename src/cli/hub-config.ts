@@ -4,10 +4,10 @@
  */
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
-import { Acl } from "../hub/acl.js";
-import { isLoopback } from "../hub/auth.js";
+import { Acl } from "../hub/auth/acl.js";
+import { isLoopback } from "../hub/auth/auth.js";
+import { faultOf } from "../hub/auth/public-keys.js";
 import { DEFAULT_HUB_LIMITS } from "../hub/limits.js";
-import { faultOf } from "../hub/public-keys.js";
 import { describeThrown } from "../model/errors.js";
 import { checkTopicName } from "../model/topic.js";
 import { failure } from "./exit.js";

@@ -1,6 +1,6 @@
 /** The lines of a file or of stdin, as they stand there: bytes that are no text are refused, not replaced. */
 import { BusError } from "../model/errors.js";
-import { LineSplitter, type NdjsonLine } from "../project/ndjson.js";
+import { LineSplitter, type NdjsonLine } from "../project/transfer/ndjson.js";
 import { failure } from "./exit.js";
 
 /** A bound for the memory of this program; the hub has its own, and says so. */

@@ -3,13 +3,13 @@ import type { Bus } from "../bus/bus.js";
 import { describeThrown } from "../model/errors.js";
 import type { EventRecord, Seq } from "../model/event.js";
 import type { Handle } from "../model/task.js";
-import { startCompactor } from "../project/compactor.js";
+import { startCompactor } from "../project/history/compactor.js";
 import { type HeartbeatSourceStats, startHeartbeatSource } from "../project/process/heartbeat-source.js";
 import { startHostSummary } from "../project/process/host-summary.js";
 import { startProcessChangelog } from "../project/process/process-changelog.js";
 import { type ProcessProjectorStats, startProcessProjector } from "../project/process/process-projector.js";
 import { heartbeatTopic, type ProcessState, processStateTopic } from "../project/process/process-topics.js";
-import { startRetention } from "../project/retention.js";
+import { startRetention } from "../project/retention/retention.js";
 import { ProcessRows } from "./process-rows.js";
 import type { TableFigures } from "./table-frame.js";
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { type HubFixture, hubFixture } from "../../test/support/hub-fixture.js";
-import type { Copied } from "../project/replay.js";
+import type { Copied } from "../project/transfer/replay.js";
 import { HubApi } from "./hub-api.js";
 import { whileWatched } from "./watched-task.js";
 

@@ -3,9 +3,9 @@ import "./style.css";
 import { render } from "preact";
 import { Frame } from "./app/frame.js";
 import { Mark } from "./app/mark.js";
-import { identify, session } from "./app/session.js";
 import { SignIn } from "./app/sign-in.js";
-import "./app/theme.js";
+import { identify, session } from "./data/session.js";
+import "./ui/theme.js";
 import { offlineSinceMs } from "./data/live.js";
 
 function App() {

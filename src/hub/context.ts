@@ -2,12 +2,12 @@
 import type { Logger } from "pino";
 import type { Bus } from "../bus/bus.js";
 import type { Seldom } from "../model/seldom.js";
-import type { Authenticator } from "./auth.js";
+import type { Authenticator } from "./auth/auth.js";
 import type { HubRoll } from "./hub-roll.js";
 import type { Jobs } from "./jobs.js";
 import type { HubLimits } from "./limits.js";
-import type { LiveStats } from "./live-stats.js";
-import type { HubMetrics } from "./metrics.js";
+import type { LiveStats } from "./metrics/live-stats.js";
+import type { HubMetrics } from "./metrics/metrics.js";
 import type { Visitors } from "./visitors.js";
 import type { Watch } from "./watch.js";
 

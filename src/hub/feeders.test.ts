@@ -2,8 +2,8 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type HubFixture, hubFixture } from "../../test/support/hub-fixture.js";
 import { PromClient } from "../client/index.js";
-import { startChangelogProjector } from "../project/changelog.js";
-import { startTransactionalProjector } from "../project/transactional.js";
+import { startChangelogProjector } from "../project/views/changelog.js";
+import { startTransactionalProjector } from "../project/views/transactional.js";
 
 let f: HubFixture;
 let client: PromClient;

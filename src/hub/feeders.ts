@@ -4,7 +4,7 @@
  */
 import type { Bus } from "../bus/bus.js";
 import { matchesTopic } from "../model/topic.js";
-import { feedersOf, isBuildOf } from "../project/feeders.js";
+import { feedersOf, isBuildOf } from "../project/views/feeders.js";
 import { HubError } from "./problem.js";
 import { kept } from "./watch.js";
 

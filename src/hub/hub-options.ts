@@ -1,7 +1,7 @@
 /** What `startHub` was given, before anything is started: what is wrong is one error that says what to write. */
 import { BusError } from "../model/errors.js";
 import { checkOptionNames, namesOf } from "../model/known-options.js";
-import type { JwtOptions, TokenDemands, TokenGrant } from "./auth.js";
+import type { JwtOptions, TokenDemands, TokenGrant } from "./auth/auth.js";
 import { DEFAULT_HUB_LIMITS } from "./limits.js";
 import type { HubOptions } from "./server.js";
 

@@ -5,8 +5,8 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { as, type HubFixture, hubFixture } from "../../test/support/hub-fixture.js";
 import { PromClient } from "../client/index.js";
-import { allows } from "../console/app/rights.js";
-import type { AuthOptions } from "./auth.js";
+import { allows } from "../console/data/rights.js";
+import type { AuthOptions } from "./auth/auth.js";
 
 const SECRET = "0123456789abcdef0123456789abcdef";
 const GROUP_RULE = { effect: "allow", verbs: ["group"], resources: ["mailer.**"] };

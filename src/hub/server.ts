@@ -13,8 +13,8 @@ import { loadTracing, type Tracing } from "../bus/tracing.js";
 import { pause, systemClock } from "../model/clock.js";
 import { BusError } from "../model/errors.js";
 import { Seldom } from "../model/seldom.js";
-import { type Authenticator, type AuthOptions, areKeysAway, type Caller, REFUSED } from "./auth.js";
-import { authenticatorOf } from "./authenticator.js";
+import { type Authenticator, type AuthOptions, areKeysAway, type Caller, REFUSED } from "./auth/auth.js";
+import { authenticatorOf } from "./auth/authenticator.js";
 import type { HubContext } from "./context.js";
 import { Feeders } from "./feeders.js";
 import { bearer } from "./http/answers.js";
@@ -27,12 +27,12 @@ import { checkHubOptions } from "./hub-options.js";
 import { HubRoll } from "./hub-roll.js";
 import { Jobs } from "./jobs.js";
 import { DEFAULT_HUB_LIMITS, type HubLimits } from "./limits.js";
-import { LiveStats } from "./live-stats.js";
-import type { HubMetrics } from "./metrics.js";
+import { LiveStats } from "./metrics/live-stats.js";
+import type { HubMetrics } from "./metrics/metrics.js";
 import { HubError } from "./problem.js";
-import { SessionShell } from "./session-shell.js";
 import { Visitors } from "./visitors.js";
 import { Watch } from "./watch.js";
+import { SessionShell } from "./ws/session-shell.js";
 
 /** What startHub takes: a bus, who gets in, and where to listen. */
 export interface HubOptions {
@@ -227,7 +227,7 @@ class Gateway {
   }
 
   async #loadMetrics(watch: Watch): Promise<HubMetrics> {
-    const { createMetrics } = await import("./metrics.js");
+    const { createMetrics } = await import("./metrics/metrics.js");
     const { live, connections } = this.#context;
     this.#metrics ??= createMetrics({ live, connections, cutOff: () => this.#cutOff, watch });
     return this.#metrics;

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { type HubFixture, hubFixture } from "../../test/support/hub-fixture.js";
-import { startTransactionalProjector } from "../project/transactional.js";
+import { startTransactionalProjector } from "../project/views/transactional.js";
 
 let f: HubFixture;
 beforeEach(async () => {

@@ -6,7 +6,7 @@
  * there, and a site may make a name of its own lead there, so that its page counts as the hub's. So such a hub looks at every
  * request: at where it comes from, and at the name by which the hub was called.
  */
-import { isLoopback } from "./auth.js";
+import { isLoopback } from "./auth/auth.js";
 
 /** What a request says of itself. */
 export interface Visit {

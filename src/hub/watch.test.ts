@@ -3,7 +3,7 @@ import { eventually } from "../../test/support/eventually.js";
 import type { Bus } from "../bus/bus.js";
 import { createBus } from "../bus/create-bus.js";
 import { Fatal } from "../model/errors.js";
-import { discardDeadLetters } from "../project/dead-letters.js";
+import { discardDeadLetters } from "../project/letters/dead-letters.js";
 import { memoryStore } from "../stores/memory/index.js";
 import { Watch } from "./watch.js";
 

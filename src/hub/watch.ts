@@ -5,7 +5,7 @@
 import type { GroupLag } from "../bus/admin.js";
 import type { Bus } from "../bus/bus.js";
 import { deadLetterTopic } from "../model/topic.js";
-import { countOpenLetters } from "../project/open-letters.js";
+import { countOpenLetters } from "../project/letters/open-letters.js";
 
 const LAG_KEEP_MS = 1_000;
 const LETTERS_KEEP_MS = 2_000;

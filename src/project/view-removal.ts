@@ -11,16 +11,16 @@ import { checkOptionNames, namesOf } from "../model/known-options.js";
 import type { Registry, Token } from "../ports/registry.js";
 import { feedsOfView, forgetPublished, refuseRunning } from "./changefeed/feed-removal.js";
 import { FEED_PREFIX } from "./changefeed/running-feeds.js";
-import { groupOf } from "./changelog.js";
-import { isBuildOf } from "./feeders.js";
 import { refuseInUse } from "./group-in-use.js";
 import { removeGroup } from "./group-pause.js";
 import { checkHost, type Host } from "./host.js";
-import { forgetKeeper, keeperName, keeperOf, viewsOf } from "./kept-views.js";
 import { checkObject } from "./option-checks.js";
-import { checkViewName } from "./view.js";
-import { forgetView, notedViews } from "./view-definitions.js";
-import { removePointer } from "./view-pointer.js";
+import { groupOf } from "./views/changelog.js";
+import { isBuildOf } from "./views/feeders.js";
+import { forgetKeeper, keeperName, keeperOf, viewsOf } from "./views/kept-views.js";
+import { checkViewName } from "./views/view.js";
+import { forgetView, notedViews } from "./views/view-definitions.js";
+import { removePointer } from "./views/view-pointer.js";
 
 /** Whether to remove it, or only to say what that would mean; and who does it, for the audit. */
 export interface RemoveViewOptions {

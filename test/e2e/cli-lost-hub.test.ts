@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeAll, expect, it } from "vitest";
 import { Fatal } from "../../src/model/errors.js";
-import { summarizeDeadLetters } from "../../src/project/dead-letters.js";
+import { summarizeDeadLetters } from "../../src/project/letters/dead-letters.js";
 import { ensureBuilt, run, start } from "../support/cli.js";
 import { eventually } from "../support/eventually.js";
 import { type HubFixture, hubFixture } from "../support/hub-fixture.js";

@@ -1,6 +1,6 @@
 /** Commands whose reader leaves, as `head` does: they end, and nothing is lost by it. */
 import { expect, it } from "vitest";
-import { summarizeDeadLetters } from "../../src/project/dead-letters.js";
+import { summarizeDeadLetters } from "../../src/project/letters/dead-letters.js";
 import { type Ended, shell } from "../support/cli.js";
 import { sceneOfFile } from "../support/cli-scene.js";
 import { eventually } from "../support/eventually.js";

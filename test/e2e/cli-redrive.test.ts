@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { summarizeDeadLetters } from "../../src/project/dead-letters.js";
+import { summarizeDeadLetters } from "../../src/project/letters/dead-letters.js";
 import { start } from "../support/cli.js";
 import { sceneOfFile } from "../support/cli-scene.js";
 import { eventually } from "../support/eventually.js";

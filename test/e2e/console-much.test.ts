@@ -2,7 +2,7 @@
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { defineTopic } from "../../src/model/topic.js";
-import { startChangelogProjector } from "../../src/project/changelog.js";
+import { startChangelogProjector } from "../../src/project/views/changelog.js";
 import { SOON, sees } from "../support/console/browser.js";
 import { useOneShop } from "../support/console/one-shop.js";
 import type { Shop } from "../support/console/shop.js";

@@ -1,7 +1,7 @@
 /** The console in a real browser against a real hub: the main task of each page that has no file of its own. */
 import { describe, expect, it } from "vitest";
 import { defineTopic } from "../../src/model/topic.js";
-import { startChangelogProjector } from "../../src/project/changelog.js";
+import { startChangelogProjector } from "../../src/project/views/changelog.js";
 import { SOON, sees } from "../support/console/browser.js";
 import { useFreshShop } from "../support/console/fresh-shop.js";
 import { gate } from "../support/eventually.js";

@@ -7,7 +7,7 @@ import { PromClient } from "../../src/client/index.js";
 import { type Hub, startHub } from "../../src/hub/server.js";
 import { systemClock } from "../../src/model/clock.js";
 import type { EventRecord } from "../../src/model/event.js";
-import { startChangelogProjector } from "../../src/project/changelog.js";
+import { startChangelogProjector } from "../../src/project/views/changelog.js";
 import type { StoreUnderTest } from "../../src/testing/conformance/fixture.js";
 import { checkHistory, Recorder } from "../../src/testing/history/index.js";
 import { observedStore, Turnstile } from "../../src/testing/simulator/observed-store.js";

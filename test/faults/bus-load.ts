@@ -9,7 +9,7 @@ import type { EventRecord } from "../../src/model/event.js";
 import type { DeliveryContext } from "../../src/model/event-bus.js";
 import { deadLetterTopic } from "../../src/model/topic.js";
 import type { Store } from "../../src/ports/store.js";
-import { startTransactionalProjector } from "../../src/project/transactional.js";
+import { startTransactionalProjector } from "../../src/project/views/transactional.js";
 import { checkHistory, type HistoryEvent } from "../../src/testing/history/index.js";
 import { countByKey, wholeLog } from "../support/kept-history.js";
 import type { FaultAnomaly } from "./report.js";

@@ -8,7 +8,7 @@ import type { Bus } from "../../src/bus/bus.js";
 import { createBus } from "../../src/bus/create-bus.js";
 import { systemClock } from "../../src/model/clock.js";
 import { BusError } from "../../src/model/errors.js";
-import { startTransactionalProjector } from "../../src/project/transactional.js";
+import { startTransactionalProjector } from "../../src/project/views/transactional.js";
 import { embeddedStore } from "../../src/stores/embedded/index.js";
 import { type DiskLine, PARTITIONS, PROJECTION, TOPIC, VIEW } from "./disk-names.js";
 import { PASSING_TOPIC, PassingTopic } from "./passing-topic.js";

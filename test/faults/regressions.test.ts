@@ -2,9 +2,9 @@
 import { afterEach, describe, expect, it } from "vitest";
 import type { Bus } from "../../src/bus/bus.js";
 import { createBus } from "../../src/bus/create-bus.js";
-import { Acl } from "../../src/hub/acl.js";
-import { SchemaRegistry } from "../../src/schema/registry.js";
-import { withSchemaValidation } from "../../src/schema/validation-layer.js";
+import { Acl } from "../../src/hub/auth/acl.js";
+import { SchemaRegistry } from "../../src/schema/registry/registry.js";
+import { withSchemaValidation } from "../../src/schema/registry/validation-layer.js";
 import { memoryStore } from "../../src/stores/memory/index.js";
 
 describe("rights on patterns", () => {

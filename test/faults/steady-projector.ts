@@ -1,6 +1,6 @@
 /** The projector of a steady load, which runs in two processes at once: counts events by key, each exactly once. */
 import type { Bus } from "../../src/bus/bus.js";
-import { startTransactionalProjector } from "../../src/project/transactional.js";
+import { startTransactionalProjector } from "../../src/project/views/transactional.js";
 
 export const STEADY = { topic: "steady", partitions: 4, group: "counting", view: "counts" };
 export const STEADY_LEASE_MS = 3_000;

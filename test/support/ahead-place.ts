@@ -4,9 +4,9 @@ import { expect } from "vitest";
 import type { EventDraft } from "../../src/model/event.js";
 import { JsonBody } from "../../src/model/json.js";
 import { Leaf } from "../../src/stores/batch-encoder.js";
-import { Ahead } from "../../src/stores/embedded/ahead.js";
-import { AheadDisk } from "../../src/stores/embedded/ahead-disk.js";
-import { aheadPath } from "../../src/stores/embedded/ahead-file.js";
+import { Ahead } from "../../src/stores/embedded/ahead/ahead.js";
+import { AheadDisk } from "../../src/stores/embedded/ahead/ahead-disk.js";
+import { aheadPath } from "../../src/stores/embedded/ahead/ahead-file.js";
 import { embeddedStore } from "../../src/stores/embedded/index.js";
 import type {
   AheadStart,
@@ -15,7 +15,7 @@ import type {
   OperationName,
   Request,
 } from "../../src/stores/embedded/protocol.js";
-import { WriteEngine } from "../../src/stores/embedded/write-engine.js";
+import { WriteEngine } from "../../src/stores/embedded/threads/write-engine.js";
 
 export const PARTITIONS = 3;
 

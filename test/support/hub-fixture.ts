@@ -3,7 +3,7 @@ import type { Logger } from "pino";
 import type { Bus } from "../../src/bus/bus.js";
 import { createBus } from "../../src/bus/create-bus.js";
 import type { BusOptions } from "../../src/bus/options.js";
-import type { AuthOptions } from "../../src/hub/auth.js";
+import type { AuthOptions } from "../../src/hub/auth/auth.js";
 import type { HubLimits } from "../../src/hub/limits.js";
 import { type Hub, startHub } from "../../src/hub/server.js";
 import { memoryStore } from "../../src/stores/memory/index.js";

@@ -2,6 +2,6 @@
 export type { Bus } from "../../src/bus/bus.js";
 export type { EventBus } from "../../src/model/event-bus.js";
 export { defineTopic } from "../../src/model/topic.js";
-export { SchemaRegistry } from "../../src/schema/registry.js";
-export { subscribeNormalized } from "../../src/schema/subscribe-normalized.js";
-export { UpcastChain } from "../../src/schema/upcast.js";
+export { subscribeNormalized } from "../../src/schema/evolution/subscribe-normalized.js";
+export { UpcastChain } from "../../src/schema/evolution/upcast.js";
+export { SchemaRegistry } from "../../src/schema/registry/registry.js";

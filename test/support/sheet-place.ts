@@ -6,15 +6,15 @@ import { systemClock } from "../../src/model/clock.js";
 import type { EventDraft, StoredEvent } from "../../src/model/event.js";
 import { JsonBody } from "../../src/model/json.js";
 import { Leaf } from "../../src/stores/batch-encoder.js";
-import { Batches } from "../../src/stores/embedded/batches.js";
-import { Checker } from "../../src/stores/embedded/checker.js";
-import { IdIndex } from "../../src/stores/embedded/id-index.js";
-import { KeyIndex } from "../../src/stores/embedded/key-index.js";
-import { readPage } from "../../src/stores/embedded/log-reader.js";
+import { Batches } from "../../src/stores/embedded/batches/batches.js";
+import { IdIndex } from "../../src/stores/embedded/indexes/id-index.js";
+import { KeyIndex } from "../../src/stores/embedded/indexes/key-index.js";
+import { Checker } from "../../src/stores/embedded/log/checker.js";
+import { readPage } from "../../src/stores/embedded/log/log-reader.js";
 import type { ArgumentOf, OperationName, Request } from "../../src/stores/embedded/protocol.js";
 import { Connection } from "../../src/stores/embedded/sqlite.js";
+import { WriteEngine } from "../../src/stores/embedded/threads/write-engine.js";
 import { Topics } from "../../src/stores/embedded/topics.js";
-import { WriteEngine } from "../../src/stores/embedded/write-engine.js";
 
 export const PARTITIONS = 10;
 /** So few that what takes many otherwise is seen. */

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { ACTIONS } from "../../src/console/app/rights.js";
+import { ACTIONS } from "../../src/console/data/rights.js";
 import { HubError, problemOf } from "../../src/hub/problem.js";
 import { CloseCode } from "../../src/hub/protocol.js";
 import { type HubFixture, hubFixture } from "../support/hub-fixture.js";

@@ -35,14 +35,19 @@ const TABLES = [
   ["docs/bus.md", "Subscribing", "SubscribeOptions", "src/model/event-bus.ts"],
   ["docs/client.md", "The client, in programs and in pages", "ClientOptions", "src/client/client-options.ts"],
   ["docs/operations.md", "In a program", "HubOptions", "src/hub/server.ts"],
-  ["docs/processing.md", "By changelog", "ChangelogOptions", "src/project/changelog.ts"],
+  ["docs/processing.md", "By changelog", "ChangelogOptions", "src/project/views/changelog.ts"],
   ["docs/processing.md", "Change feeds", "ChangefeedOptions", "src/project/changefeed/changefeed-options.ts"],
-  ["docs/schemas.md", "A payload that does not fit", "ValidationOptions", "src/schema/validation-layer.ts"],
-  ["docs/security.md", "Who gets in", "JwtOptions", "src/hub/auth.ts"],
+  [
+    "docs/schemas.md",
+    "A payload that does not fit",
+    "ValidationOptions",
+    "src/schema/registry/validation-layer.ts",
+  ],
+  ["docs/security.md", "Who gets in", "JwtOptions", "src/hub/auth/auth.ts"],
   ["docs/stores/embedded.md", "The embedded store", "EmbeddedStoreOptions", "src/stores/embedded/store.ts"],
 ] as const;
 const IN_WORDS = [
-  ["docs/processing.md", "By transaction", "TransactionalOptions", "src/project/transactional.ts"],
+  ["docs/processing.md", "By transaction", "TransactionalOptions", "src/project/views/transactional.ts"],
   ["docs/processing.md", "Outbox", "OutboxDrainerOptions", "src/project/outbox-drainer.ts"],
 ] as const;
 
@@ -62,6 +67,6 @@ it.each(TABLES)("%s, %s: has no others than the members of %s", (page, heading, 
 
 it("docs/stores/mongo.md has the options of a connection and the store's own, and no others", () => {
   const own = membersOf("src/stores/mongo/store.ts", "MongoStoreOptions");
-  const members = [...own, ...membersOf("src/stores/mongo/connection.ts", "ConnectionOptions")];
+  const members = [...own, ...membersOf("src/stores/mongo/connection/connection.ts", "ConnectionOptions")];
   expect(optionsOf("docs/stores/mongo.md", "The MongoDB store").sort()).toEqual(members.sort());
 });

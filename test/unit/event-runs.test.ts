@@ -2,9 +2,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { eventAt } from "../../src/client/runs.js";
-import { EventsRun } from "../../src/hub/events-run.js";
 import { Message } from "../../src/hub/message-bytes.js";
 import type { EventsFrame } from "../../src/hub/protocol.js";
+import { EventsRun } from "../../src/hub/ws/events-run.js";
 import { type EventRecord, StoredEvent } from "../../src/model/event.js";
 import { JsonBody } from "../../src/model/json.js";
 

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { importViolations, type SourceFile } from "./import-rules.js";
+import { folderCircles, importViolations, type SourceFile } from "./import-rules.js";
 
 const src = fileURLToPath(new URL("../../src", import.meta.url));
 
@@ -19,10 +19,15 @@ function planted(path: string, ...lines: string[]): string[] {
 }
 
 describe("import directions", () => {
+  const files = sources();
+
   it("hold in every file of src", () => {
-    const files = sources();
     expect(files.length).toBeGreaterThan(10);
     expect(importViolations(files)).toEqual([]);
+  });
+
+  it("are one way between the folders inside a folder", () => {
+    expect(folderCircles(files)).toEqual([]);
   });
 });
 
@@ -51,6 +56,22 @@ describe("the checker of import directions", () => {
     const violations = planted("ports/log.ts", ...lines);
     expect(violations.map((line) => line.split(" ")[0])).toEqual(lines.map((_, i) => `:${i + 1}`));
     for (const line of lines) expect(planted("ports/log.ts", line), line).toHaveLength(1);
+  });
+
+  it("finds folders that lead back to themselves, by whatever way", () => {
+    const file = (path: string, specifier: string): SourceFile => ({ path, text: `import "${specifier}";` });
+    const files = [
+      file("project/views/view.ts", "../letters/redrive.js"),
+      file("project/letters/redrive.ts", "../history/deep/snapshot.js"),
+      file("project/history/deep/snapshot.ts", "../../host.js"),
+      file("project/history/snapshot.test.ts", "../views/view.js"),
+    ];
+    expect(folderCircles(files)).toEqual([]);
+    expect(folderCircles([...files, file("project/history/compactor.ts", "../views/view.js")])).toEqual([
+      "src/project: history imports views",
+      "src/project: letters imports history",
+      "src/project: views imports letters",
+    ]);
   });
 
   it("is not fooled by comments and strings", () => {

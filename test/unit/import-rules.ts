@@ -10,10 +10,11 @@
  * - cli starts everything, so it may also import hub, client, stores and the package's entry point.
  * - Files directly in src/ compose the package: anything but hub, cli and console.
  * - Tests (*.test.ts) are not shipped and may import what they need; nothing imports a test.
+ * - Folders that lie side by side inside one of these import each other one way, too: none leads back to itself.
  *
  * Pure: takes the text of the files, gives back the violations.
  */
-import { dirname, join } from "node:path/posix";
+import { basename, dirname, join } from "node:path/posix";
 import ts from "typescript";
 
 /** A path below src/, such as "consume/delivery.ts", and its text. */
@@ -62,6 +63,40 @@ export function importViolations(files: readonly SourceFile[]): string[] {
       return broken === undefined ? [] : [`src/${file.path}:${line} ${broken}`];
     }),
   );
+}
+
+/** Imports between folders side by side that lead back to where they begin, as `src/project: views imports letters`. */
+export function folderCircles(files: readonly SourceFile[]): string[] {
+  const steps = new Map<string, Set<string>>();
+  for (const file of files.filter(({ path }) => !/\.test\.tsx?$/.test(path))) {
+    for (const { specifier } of importsOf(file)) {
+      if (!specifier.startsWith(".")) continue;
+      const [from, to] = apart(file.path, join(dirname(file.path), specifier));
+      if (from !== undefined && to !== undefined) steps.set(from, (steps.get(from) ?? new Set()).add(to));
+    }
+  }
+  const circles: string[] = [];
+  for (const [from, targets] of steps)
+    for (const to of targets)
+      if (leadsTo(steps, to, from))
+        circles.push(`src/${dirname(from)}: ${basename(from)} imports ${basename(to)}`);
+  return circles.sort();
+}
+
+/** The folders in which two paths part, if both are in one by then: `a/b/x` and `a/c/d/y` part in `a/b` and `a/c`. */
+function apart(one: string, other: string): [string | undefined, string | undefined] {
+  const [a, b] = [one.split("/"), other.split("/")];
+  let same = 0;
+  while (a[same] === b[same]) same++;
+  const folder = (parts: string[]): string | undefined =>
+    same > 0 && parts.length > same + 1 ? parts.slice(0, same + 1).join("/") : undefined;
+  return [folder(a), folder(b)];
+}
+
+function leadsTo(steps: ReadonlyMap<string, ReadonlySet<string>>, from: string, to: string): boolean {
+  const seen = new Set([from]);
+  for (const at of seen) for (const next of steps.get(at) ?? []) seen.add(next);
+  return seen.has(to);
 }
 
 function brokenRule(from: string, specifier: string): string | undefined {
@@ -125,7 +160,19 @@ function isInside(path: string, name: string): boolean {
 /** What may stand elsewhere than at the top of a file; where there is no sign of it, only the top is looked at. */
 const DEEPER = /\b(?:import|require)\b[^"';]*\(|\bdeclare\s+module\b/;
 
-function importsOf({ path, text }: SourceFile): Import[] {
+/** Of files that were read before: both rules ask. */
+const read = new WeakMap<SourceFile, readonly Import[]>();
+
+function importsOf(file: SourceFile): readonly Import[] {
+  let imports = read.get(file);
+  if (imports === undefined) {
+    imports = importsIn(file);
+    read.set(file, imports);
+  }
+  return imports;
+}
+
+function importsIn({ path, text }: SourceFile): Import[] {
   const source = ts.createSourceFile(path, text, ts.ScriptTarget.Latest);
   const isDeeper = DEEPER.test(text);
   const found: Import[] = [];

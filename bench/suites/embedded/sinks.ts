@@ -7,8 +7,8 @@ import type { EventDraft } from "../../../src/model/event.js";
 import { jsonBody } from "../../../src/model/json.js";
 import { type EmbeddedStore, embeddedStore } from "../../../src/stores/embedded/index.js";
 // The compiler must emit the threads' modules too, although nothing here calls them.
-import type {} from "../../../src/stores/embedded/reader-worker.js";
-import type {} from "../../../src/stores/embedded/writer-worker.js";
+import type {} from "../../../src/stores/embedded/threads/reader-worker.js";
+import type {} from "../../../src/stores/embedded/threads/writer-worker.js";
 import { keyOf, payloadOf } from "../../events.js";
 
 export const TOPIC = "bench.events";

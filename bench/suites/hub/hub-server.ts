@@ -6,8 +6,8 @@ import { createBus } from "../../../src/bus/create-bus.js";
 import { startHub } from "../../../src/hub/server.js";
 import { embeddedStore } from "../../../src/stores/embedded/index.js";
 // The compiler must emit the threads' modules too, although nothing here calls them.
-import type {} from "../../../src/stores/embedded/reader-worker.js";
-import type {} from "../../../src/stores/embedded/writer-worker.js";
+import type {} from "../../../src/stores/embedded/threads/reader-worker.js";
+import type {} from "../../../src/stores/embedded/threads/writer-worker.js";
 import { TOKEN } from "./load.js";
 
 const folder = mkdtempSync(join(tmpdir(), "promethean-bench-"));

@@ -10,8 +10,8 @@ import { PromClient } from "../../../src/client/index.js";
 import type { Store } from "../../../src/ports/store.js";
 import { embeddedStore } from "../../../src/stores/embedded/index.js";
 // The compiler must emit the threads' modules too, although nothing here calls them.
-import type {} from "../../../src/stores/embedded/reader-worker.js";
-import type {} from "../../../src/stores/embedded/writer-worker.js";
+import type {} from "../../../src/stores/embedded/threads/reader-worker.js";
+import type {} from "../../../src/stores/embedded/threads/writer-worker.js";
 import { memoryStore } from "../../../src/stores/memory/index.js";
 import { keyOf, payloadOf } from "../../events.js";
 import { type Line, once, type System } from "./system.js";

@@ -8,8 +8,8 @@ import { createBus } from "../../../src/bus/create-bus.js";
 import type { Store } from "../../../src/ports/store.js";
 import { embeddedStore } from "../../../src/stores/embedded/index.js";
 // The compiler must emit the threads' modules too, although nothing here calls them.
-import type {} from "../../../src/stores/embedded/reader-worker.js";
-import type {} from "../../../src/stores/embedded/writer-worker.js";
+import type {} from "../../../src/stores/embedded/threads/reader-worker.js";
+import type {} from "../../../src/stores/embedded/threads/writer-worker.js";
 import { mongoStore } from "../../../src/stores/mongo/index.js";
 import { ReplicaSet } from "../../../test/support/mongo/replica-set.js";
 import { payloadOf } from "../../events.js";

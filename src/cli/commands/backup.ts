@@ -2,9 +2,9 @@
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Command } from "commander";
-import { Copy } from "../../stores/embedded/copy-place.js";
+import { Copy } from "../../stores/embedded/backup/copy-place.js";
+import { partOf } from "../../stores/embedded/backup/partial-copy.js";
 import type { EmbeddedStore } from "../../stores/embedded/index.js";
-import { partOf } from "../../stores/embedded/partial-copy.js";
 import type { Backend } from "../backend.js";
 import { CliError, codeOf, failure, usageError } from "../exit.js";
 import { watchGrowth } from "../growth.js";

@@ -1,6 +1,6 @@
 /** `promethean compact`: compacts topics now, instead of waiting for the compactor. */
 import type { Command } from "commander";
-import { compactNow } from "../../project/compactor.js";
+import { compactNow } from "../../project/history/compactor.js";
 import { span } from "../arguments.js";
 import { demandConsent } from "../consent.js";
 import { failure } from "../exit.js";

@@ -1,7 +1,7 @@
 /** `promethean cursor`: moves a group, or removes it, after saying what that means. */
 import type { Command } from "commander";
 import type { RemovedGroup } from "../../bus/group-removal.js";
-import type { MovedGroup } from "../../project/group-move.js";
+import type { MovedGroup } from "../../project/transfer/group-move.js";
 import { PLACES, type Place, place } from "../arguments.js";
 import { demandConsent } from "../consent.js";
 import { newCommand } from "../own-command.js";

@@ -1,7 +1,7 @@
 /** `promethean dlq`: dead letters, counted, shown, redriven, discarded. */
 import type { Command } from "commander";
-import type { Letter, LetterSummary } from "../../project/dead-letters.js";
-import type { RedriveResult } from "../../project/redrive.js";
+import type { Letter, LetterSummary } from "../../project/letters/dead-letters.js";
+import type { RedriveResult } from "../../project/letters/redrive.js";
 import { gather, positiveNumber, wholeNumber } from "../arguments.js";
 import type { Backend } from "../backend.js";
 import { demandConsent } from "../consent.js";

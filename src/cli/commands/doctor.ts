@@ -4,7 +4,7 @@ import { dirname } from "node:path";
 import type { Command } from "commander";
 import type { GroupLag } from "../../bus/admin.js";
 import type { TaskReport } from "../../model/task.js";
-import { mayBeBehind } from "../../project/expected-lag.js";
+import { mayBeBehind } from "../../project/history/expected-lag.js";
 import type { EmbeddedStore } from "../../stores/embedded/index.js";
 import type { Backend } from "../backend.js";
 import { colors } from "../colors.js";

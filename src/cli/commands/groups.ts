@@ -1,7 +1,7 @@
 /** `promethean groups`: all of them, or one with who owns which partition. */
 import type { Command } from "commander";
 import type { GroupLag, PartitionLag } from "../../bus/admin.js";
-import { mayBeBehind } from "../../project/expected-lag.js";
+import { mayBeBehind } from "../../project/history/expected-lag.js";
 import { tableLines } from "../output.js";
 import { newCommand } from "../own-command.js";
 import { count, duration } from "../quantities.js";

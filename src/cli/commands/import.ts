@@ -2,7 +2,7 @@
 import { stat } from "node:fs/promises";
 import type { Command } from "commander";
 import { derivedId } from "../../model/derived-id.js";
-import type { Imported } from "../../project/import-events.js";
+import type { Imported } from "../../project/transfer/import-events.js";
 import { parseJson, readInput } from "../arguments.js";
 import { CliError, codeOf, failure, usageError } from "../exit.js";
 import { inputLines } from "../input-lines.js";

@@ -2,7 +2,7 @@
 import { type Command, Option } from "commander";
 import type { GroupLag } from "../../bus/admin.js";
 import { pause, systemClock } from "../../model/clock.js";
-import { mayBeBehind } from "../../project/expected-lag.js";
+import { mayBeBehind } from "../../project/history/expected-lag.js";
 import { Absence } from "../absence.js";
 import { positiveSpan } from "../arguments.js";
 import type { Backend } from "../backend.js";

@@ -1,6 +1,6 @@
 /** `promethean replay`: copies a topic into another, each key in order; a second time adds nothing. */
 import type { Command } from "commander";
-import type { Copied } from "../../project/replay.js";
+import type { Copied } from "../../project/transfer/replay.js";
 import { gather, PLACES, type Place, place, positiveNumber, time } from "../arguments.js";
 import { demandConsent } from "../consent.js";
 import { newCommand } from "../own-command.js";

@@ -1,9 +1,9 @@
 /** `promethean schema`: which schemas there are, whether a new one is compatible, and its registration. */
 import type { Command } from "commander";
 import type { SchemaEntry } from "../../ports/registry.js";
-import type { JsonSchema } from "../../schema/schema-input.js";
-import type { TopicSchemaStatus } from "../../schema/schema-status.js";
-import type { Compat } from "../../schema/schema-version.js";
+import type { TopicSchemaStatus } from "../../schema/evolution/schema-status.js";
+import type { JsonSchema } from "../../schema/reading/schema-input.js";
+import type { Compat } from "../../schema/registry/schema-version.js";
 import { parseJson, readText, wholeNumber } from "../arguments.js";
 import type { Backend } from "../backend.js";
 import { failure } from "../exit.js";
@@ -84,8 +84,8 @@ function checkCommand(): Command {
 async function check(session: Session<SchemaOptions>, topic: string, file: string): Promise<void> {
   const backend = await session.connect();
   const { items } = await schemasOf(backend, topic);
-  const { SchemaVersion } = await import("../../schema/schema-version.js");
-  const { reportRegistration } = await import("../../schema/registration.js");
+  const { SchemaVersion } = await import("../../schema/registry/schema-version.js");
+  const { reportRegistration } = await import("../../schema/registry/registration.js");
   const present = items.map((entry) => SchemaVersion.fromEntry(entry));
   const reports = reportRegistration(
     present,

@@ -1,6 +1,6 @@
 /** `promethean serve`: a hub in production. SIGTERM refuses new work, drains what is under way, and ends with 0. */
 import type { Command } from "commander";
-import type { AuthOptions, JwtOptions } from "../../hub/auth.js";
+import type { AuthOptions, JwtOptions } from "../../hub/auth/auth.js";
 import type { HubOptions } from "../../hub/server.js";
 import { pause, systemClock } from "../../model/clock.js";
 import { defineTopic, type TopicOptions } from "../../model/topic.js";
@@ -46,8 +46,8 @@ async function serve(session: Session<ConfigFlags>): Promise<void> {
       import("../../bus/create-bus.js"),
       import("../../hub/server.js"),
       import("../checked-bus.js"),
-      import("../../project/retention.js"),
-      import("../../project/compactor.js"),
+      import("../../project/retention/retention.js"),
+      import("../../project/history/compactor.js"),
     ]);
   const log = pino({ level: config.log.level, name: config.name }, pino.destination({ dest: 2, sync: true }));
   const { exclusive } = config;

@@ -1,7 +1,7 @@
 /** `promethean token`: tokens that a hub with a JWT secret takes. */
 import { type Command, Option } from "commander";
-import { Acl, type Grants, type Rule } from "../../hub/acl.js";
-import { grantsOf } from "../../hub/claims.js";
+import { Acl, type Grants, type Rule } from "../../hub/auth/acl.js";
+import { grantsOf } from "../../hub/auth/claims.js";
 import { BusError } from "../../model/errors.js";
 import { gather, positiveSpan, readText } from "../arguments.js";
 import { failure, usageError } from "../exit.js";

@@ -1,6 +1,6 @@
 /** `promethean verify`: every event of a group is settled, dead-lettered, removed, in flight or pending; or it is named. */
 import type { Command } from "commander";
-import type { VerifiedGroup } from "../../project/verify.js";
+import type { VerifiedGroup } from "../../project/history/verify.js";
 import { failure } from "../exit.js";
 import { tableLines } from "../output.js";
 import { newCommand } from "../own-command.js";

@@ -2,11 +2,11 @@
 import type { Command } from "commander";
 import type { Job } from "../../hub/jobs.js";
 import type { ViewInfo } from "../../ports/documents.js";
-import type { RebuildResult } from "../../project/rebuild.js";
-import type { RebuildPreview } from "../../project/rebuild-preview.js";
-import type { ViewPage, ViewRecord } from "../../project/view.js";
+import type { RebuildResult } from "../../project/rebuild/rebuild.js";
+import type { RebuildPreview } from "../../project/rebuild/rebuild-preview.js";
+import type { RolledBackView } from "../../project/rebuild/view-rollback.js";
 import type { RemovedView } from "../../project/view-removal.js";
-import type { RolledBackView } from "../../project/view-rollback.js";
+import type { ViewPage, ViewRecord } from "../../project/views/view.js";
 import { gatherPairs, time, wholeNumber } from "../arguments.js";
 import { demandConsent } from "../consent.js";
 import { finishedWithBar } from "../jobs.js";

@@ -4,12 +4,12 @@ import { forgetKept, offlineSinceMs } from "../data/live.js";
 import { Problem } from "../data/problem.js";
 import { Button } from "../ui/button.js";
 import { TextLink } from "../ui/link.js";
+import { place, to } from "../ui/router.js";
 import { Empty, Waiting } from "../ui/states.js";
 import { Toasts } from "../ui/toast.js";
 import { codeOf, fetchCode, pageOf } from "./pages.js";
 import { Palette, paletteOpen } from "./palette.js";
 import { Rail } from "./rail.js";
-import { place, to } from "./router.js";
 import { Shortcuts, shortcutsOpen, useShortcuts } from "./shortcuts.js";
 import { OfflineBar, TopBar } from "./top-bar.js";
 

@@ -13,12 +13,8 @@ import {
   Wrench,
 } from "lucide-preact";
 import type { ComponentType } from "preact";
-import { hubAnswers } from "./session.js";
-
-export interface PageProps {
-  /** What stands in the path after the page's own name. */
-  readonly rest: readonly string[];
-}
+import { hubAnswers } from "../data/session.js";
+import type { PageProps } from "../pages/page-props.js";
 
 export interface Page {
   readonly name: string;

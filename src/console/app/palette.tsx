@@ -13,14 +13,14 @@ import {
 import { useEffect, useState } from "preact/hooks";
 import { isByKey, type KeyPlace, useKeyPlaces } from "../data/key-places.js";
 import { useLive } from "../data/live.js";
+import { reach } from "../data/session.js";
 import type { GroupLag, Items, TopicRow, ViewInfo } from "../data/shapes.js";
 import { visible } from "../ui/format.js";
 import { useModal } from "../ui/modal.js";
+import { go, to } from "../ui/router.js";
+import { toggleTheme } from "../ui/theme.js";
 import { DialogToasts } from "../ui/toast.js";
 import { PAGES } from "./pages.js";
-import { go, to } from "./router.js";
-import { reach } from "./session.js";
-import { toggleTheme } from "./theme.js";
 
 export const paletteOpen = signal(false);
 

@@ -3,8 +3,8 @@ import { useEffect, useRef } from "preact/hooks";
 import { useStats } from "../data/stats.js";
 import { count, si } from "../ui/format.js";
 import { Link } from "../ui/link.js";
+import { place, to } from "../ui/router.js";
 import { PAGES } from "./pages.js";
-import { place, to } from "./router.js";
 
 export function Rail() {
   const here = place.value.path[0] ?? "";

@@ -2,10 +2,10 @@
 import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { Dialog } from "../ui/dialog.js";
+import { go, to } from "../ui/router.js";
 import { isTyping } from "../ui/table.js";
 import { PAGES } from "./pages.js";
 import { paletteOpen } from "./palette.js";
-import { go, to } from "./router.js";
 
 export const shortcutsOpen = signal(false);
 const CHORD_MS = 1_200;

@@ -3,11 +3,11 @@ import { KeyRound } from "lucide-preact";
 import { useState } from "preact/hooks";
 import { offlineSinceMs } from "../data/live.js";
 import type { Problem } from "../data/problem.js";
+import { session, signIn } from "../data/session.js";
 import { Button } from "../ui/button.js";
 import { TextField } from "../ui/fields.js";
 import { sentence } from "../ui/states.js";
 import { Mark } from "./mark.js";
-import { session, signIn } from "./session.js";
 
 export function SignIn() {
   const [text, setText] = useState("");

@@ -1,6 +1,7 @@
 /** Which hub this is, how it does, and the switches that concern every page. */
 import { LogOut, Moon, Pause, Play, Search, Sun, WifiOff } from "lucide-preact";
 import { isRunning, lastHeardMs, liveSwitch, offlineSinceMs } from "../data/live.js";
+import { signOut, who } from "../data/session.js";
 import { useStats } from "../data/stats.js";
 import { isFarBehind } from "../data/stats-past.js";
 import { Badge, Dot, type Tone } from "../ui/badge.js";
@@ -8,11 +9,10 @@ import { Button } from "../ui/button.js";
 import { count, duration, plural } from "../ui/format.js";
 import { Link } from "../ui/link.js";
 import { localNow } from "../ui/now.js";
+import { to } from "../ui/router.js";
+import { theme, toggleTheme } from "../ui/theme.js";
 import { Mark } from "./mark.js";
 import { paletteOpen } from "./palette.js";
-import { to } from "./router.js";
-import { signOut, who } from "./session.js";
-import { theme, toggleTheme } from "./theme.js";
 
 export function TopBar() {
   const identity = who.value;

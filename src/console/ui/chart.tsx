@@ -4,8 +4,8 @@
  */
 import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
-import { theme } from "../app/theme.js";
 import { clock } from "./format.js";
+import { theme } from "./theme.js";
 
 export interface ChartSeries {
   readonly name: string;

@@ -2,7 +2,7 @@
 import { Search, X } from "lucide-preact";
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
-import { query, setQuery } from "../app/router.js";
+import { query, setQuery } from "./router.js";
 
 /** What ties a control to its label, and to what is said below it. */
 interface Tied {

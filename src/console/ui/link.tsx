@@ -1,6 +1,6 @@
 /** Links within the console: real ones, so that they open in a new tab as any other. */
 import type { ComponentChildren, JSX } from "preact";
-import { go } from "../app/router.js";
+import { go } from "./router.js";
 
 interface LinkProps extends JSX.HTMLAttributes<HTMLAnchorElement> {
   readonly href: string;

@@ -2,8 +2,8 @@
 import { ChevronRight } from "lucide-preact";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { query, setQuery } from "../app/router.js";
 import { Link } from "./link.js";
+import { query, setQuery } from "./router.js";
 
 export interface Crumb {
   readonly label: string;

@@ -5,8 +5,8 @@
 import { ArrowDown, ArrowUp } from "lucide-preact";
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { query, setQuery } from "../app/router.js";
 import { sentenceCase } from "./format.js";
+import { query, setQuery } from "./router.js";
 import { isPhone } from "./screen.js";
 import { useVirtual } from "./virtual.js";
 

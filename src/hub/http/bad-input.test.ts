@@ -4,7 +4,7 @@ import { z } from "zod";
 import { as, type HubFixture, hubFixture } from "../../../test/support/hub-fixture.js";
 import { ManualClock } from "../../model/manual-clock.js";
 import { defineTopic } from "../../model/topic.js";
-import { startChangelogProjector } from "../../project/changelog.js";
+import { startChangelogProjector } from "../../project/views/changelog.js";
 import { memoryStore } from "../../stores/memory/index.js";
 import { type FaultPlan, faultyStore } from "../../testing/faulty-store/index.js";
 

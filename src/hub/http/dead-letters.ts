@@ -1,8 +1,8 @@
 /** Dead letters: counted, listed, redriven, discarded. */
 import { z } from "@hono/zod-openapi";
-import { deadLetters, discardDeadLetters } from "../../project/dead-letters.js";
-import { LetterCounts } from "../../project/letter-tally.js";
-import { redrive } from "../../project/redrive.js";
+import { deadLetters, discardDeadLetters } from "../../project/letters/dead-letters.js";
+import { LetterCounts } from "../../project/letters/letter-tally.js";
+import { redrive } from "../../project/letters/redrive.js";
 import type { HubContext } from "../context.js";
 import { HubError } from "../problem.js";
 import { deadLetterSources } from "../watch.js";

@@ -6,7 +6,7 @@
 import { z } from "@hono/zod-openapi";
 import type { Seq, StoredEvent } from "../../model/event.js";
 import { floorsAt } from "../../project/topic-position.js";
-import type { Caller } from "../auth.js";
+import type { Caller } from "../auth/auth.js";
 import type { HubContext } from "../context.js";
 import { HubError } from "../problem.js";
 import { addRoute, type HubApp, type HubRequest, readableTopic } from "./base.js";

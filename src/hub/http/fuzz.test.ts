@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type HubFixture, hubFixture } from "../../../test/support/hub-fixture.js";
-import { startChangelogProjector } from "../../project/changelog.js";
+import { startChangelogProjector } from "../../project/views/changelog.js";
 
 /** Streams that go on are read no further than their head. */
 async function statusOf(response: Response): Promise<number> {

@@ -2,9 +2,9 @@
 import { z } from "@hono/zod-openapi";
 import type { GroupLag, WhyReport } from "../../bus/admin.js";
 import { mapInTurns } from "../../model/map-in-turns.js";
-import { mayBeBehind } from "../../project/expected-lag.js";
-import { replay } from "../../project/replay.js";
-import { verifyGroup } from "../../project/verify.js";
+import { mayBeBehind } from "../../project/history/expected-lag.js";
+import { verifyGroup } from "../../project/history/verify.js";
+import { replay } from "../../project/transfer/replay.js";
 import type { HubContext } from "../context.js";
 import { HubError } from "../problem.js";
 import { addRoute, demandFor, type HubApp, type HubRequest, may, readableTopic } from "./base.js";

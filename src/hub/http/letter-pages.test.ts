@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { turnsDuring } from "../../../test/support/turns.js";
 import type { Bus } from "../../bus/bus.js";
 import { createBus } from "../../bus/create-bus.js";
-import { deadLetters, summarizeDeadLetters } from "../../project/dead-letters.js";
+import { deadLetters, summarizeDeadLetters } from "../../project/letters/dead-letters.js";
 import { memoryStore } from "../../stores/memory/index.js";
 import { letterPage } from "./letter-pages.js";
 

@@ -1,8 +1,8 @@
 /** Dead letters a page at a time. A page says where the next one goes on, so that nothing is looked at twice. */
 import type { Seq } from "../../model/event.js";
-import { deadLetters, fits, type Letter, type LetterQuery } from "../../project/dead-letters.js";
 import type { Host } from "../../project/host.js";
-import { lettersBehind, newestLetters } from "../../project/letter-reading.js";
+import { deadLetters, fits, type Letter, type LetterQuery } from "../../project/letters/dead-letters.js";
+import { lettersBehind, newestLetters } from "../../project/letters/letter-reading.js";
 import { HubError } from "../problem.js";
 
 export interface LetterPage {

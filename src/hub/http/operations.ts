@@ -1,6 +1,6 @@
 /** For those who run it: tasks, the audit, and everything at a glance. */
 import { z } from "@hono/zod-openapi";
-import { mayBeBehind } from "../../project/expected-lag.js";
+import { mayBeBehind } from "../../project/history/expected-lag.js";
 import type { HubContext } from "../context.js";
 import { addRoute, demand, type HubApp } from "./base.js";
 import { sums } from "./groups.js";

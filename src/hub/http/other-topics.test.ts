@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { as, type HubFixture, hubFixture } from "../../../test/support/hub-fixture.js";
-import { startChangelogProjector } from "../../project/changelog.js";
+import { startChangelogProjector } from "../../project/views/changelog.js";
 
 const SECRET = "mergers";
 

@@ -1,9 +1,9 @@
 /** A JSON body that publishes, from its bytes to the text of the answer: the same for every short way into the hub. */
 import type { Place, PublishWaiter } from "../../model/event-bus.js";
-import type { Caller } from "../auth.js";
+import type { Caller } from "../auth/auth.js";
 import type { HubContext } from "../context.js";
-import { PayloadTexts } from "../payload-text.js";
 import { HubError } from "../problem.js";
+import { PayloadTexts } from "../ws/payload-text.js";
 import { parseText, textOf } from "./body.js";
 import {
   type PublishDesk,

@@ -13,7 +13,7 @@
  */
 import { type Server, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
-import type { Caller } from "../auth.js";
+import type { Caller } from "../auth/auth.js";
 import type { HubContext } from "../context.js";
 import { bearer, problemAnswer } from "./answers.js";
 import { refuse, tooSlow } from "./connection-room.js";

@@ -13,7 +13,7 @@ import type {
   PublishWaiter,
 } from "../../model/event-bus.js";
 import { checkTopicName } from "../../model/topic.js";
-import type { Caller } from "../auth.js";
+import type { Caller } from "../auth/auth.js";
 import type { HubContext } from "../context.js";
 import { TokenBucket } from "../limits.js";
 import { HubError, problemOf } from "../problem.js";

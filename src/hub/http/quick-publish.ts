@@ -3,7 +3,7 @@
  * is not exactly that goes the long way, and both answer alike: they share rights, rates, parsing and problems.
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
-import type { Caller } from "../auth.js";
+import type { Caller } from "../auth/auth.js";
 import type { HubContext } from "../context.js";
 import { HubError } from "../problem.js";
 import { bearer, writeProblem } from "./answers.js";

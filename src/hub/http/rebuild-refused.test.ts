@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 import { gate, settled } from "../../../test/support/eventually.js";
 import { hubFixture } from "../../../test/support/hub-fixture.js";
-import { startChangelogProjector } from "../../project/changelog.js";
-import { readPointer } from "../../project/view-pointer.js";
+import { startChangelogProjector } from "../../project/views/changelog.js";
+import { readPointer } from "../../project/views/view-pointer.js";
 import { memoryStore } from "../../stores/memory/index.js";
 import { faultyStore } from "../../testing/faulty-store/index.js";
 import { interceptStore } from "../../testing/store-calls.js";

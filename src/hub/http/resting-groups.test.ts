@@ -4,11 +4,11 @@
  */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type HubFixture, hubFixture } from "../../../test/support/hub-fixture.js";
-import { startChangelogProjector } from "../../project/changelog.js";
-import { compactNow } from "../../project/compactor.js";
-import { rebuildView } from "../../project/rebuild.js";
-import { startTransactionalProjector } from "../../project/transactional.js";
-import { rollbackView } from "../../project/view-rollback.js";
+import { compactNow } from "../../project/history/compactor.js";
+import { rebuildView } from "../../project/rebuild/rebuild.js";
+import { rollbackView } from "../../project/rebuild/view-rollback.js";
+import { startChangelogProjector } from "../../project/views/changelog.js";
+import { startTransactionalProjector } from "../../project/views/transactional.js";
 
 let f: HubFixture;
 beforeEach(async () => {

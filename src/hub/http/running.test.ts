@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { holdTrim } from "../../../test/support/held-trim.js";
 import { as, type HubFixture, hubFixture } from "../../../test/support/hub-fixture.js";
 import { defineTopic } from "../../model/topic.js";
-import { startChangelogProjector } from "../../project/changelog.js";
+import { startChangelogProjector } from "../../project/views/changelog.js";
 import { drafts } from "../../testing/conformance/samples.js";
 import { startHub } from "../server.js";
 

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { as, type HubFixture, hubFixture } from "../../../test/support/hub-fixture.js";
-import { StoredSchemaRegistry } from "../../schema/stored-registry.js";
-import { withSchemaValidation } from "../../schema/validation-layer.js";
+import { StoredSchemaRegistry } from "../../schema/registry/stored-registry.js";
+import { withSchemaValidation } from "../../schema/registry/validation-layer.js";
 
 describe("the status of schemas over HTTP", () => {
   let f: HubFixture;

@@ -1,6 +1,6 @@
 /** Where topics stand on their way to the newest version of their schema. */
 import { z } from "@hono/zod-openapi";
-import { schemaStatus } from "../../schema/schema-status.js";
+import { schemaStatus } from "../../schema/evolution/schema-status.js";
 import type { HubContext } from "../context.js";
 import { addRoute, demand, type HubApp, may } from "./base.js";
 import { Count } from "./positions.js";

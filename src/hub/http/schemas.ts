@@ -2,11 +2,11 @@
 import { z } from "@hono/zod-openapi";
 import { checkTopicName } from "../../model/topic.js";
 import type { SchemaEntry } from "../../ports/registry.js";
-import { type CompatMode, type CompatReport, checkTrees } from "../../schema/compatibility.js";
-import { normalize } from "../../schema/normalize.js";
-import { checkSchemaInput, type JsonSchema } from "../../schema/schema-input.js";
-import { SchemaVersion } from "../../schema/schema-version.js";
-import { StoredSchemaRegistry } from "../../schema/stored-registry.js";
+import { type CompatMode, type CompatReport, checkTrees } from "../../schema/compare/compatibility.js";
+import { normalize } from "../../schema/reading/normalize.js";
+import { checkSchemaInput, type JsonSchema } from "../../schema/reading/schema-input.js";
+import { SchemaVersion } from "../../schema/registry/schema-version.js";
+import { StoredSchemaRegistry } from "../../schema/registry/stored-registry.js";
 import type { HubContext } from "../context.js";
 import { HubError } from "../problem.js";
 import { addRoute, demand, type HubApp, type HubRequest } from "./base.js";

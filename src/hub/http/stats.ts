@@ -2,7 +2,7 @@
 import { z } from "@hono/zod-openapi";
 import { groupKey } from "../../ports/groups.js";
 import type { HubContext } from "../context.js";
-import { forgetRemovedTopics, type GroupStats } from "../live-stats.js";
+import { forgetRemovedTopics, type GroupStats } from "../metrics/live-stats.js";
 import { addRoute, demand, type HubApp } from "./base.js";
 import { sums } from "./groups.js";
 import { serverSentEvents, streamLife } from "./streams.js";

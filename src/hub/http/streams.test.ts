@@ -1,7 +1,7 @@
 import { getEventListeners } from "node:events";
 import { expect, it } from "vitest";
 import { ManualClock } from "../../model/manual-clock.js";
-import { Acl } from "../acl.js";
+import { Acl } from "../auth/acl.js";
 import type { HubContext } from "../context.js";
 import { streamLife } from "./streams.js";
 

@@ -2,7 +2,7 @@
 import type { FileHandle } from "node:fs/promises";
 import type { HttpBindings } from "@hono/node-server";
 import { nextTurn } from "../../model/next-turn.js";
-import type { Caller } from "../auth.js";
+import type { Caller } from "../auth/auth.js";
 import type { HubContext } from "../context.js";
 
 export interface StreamLife {

@@ -2,8 +2,8 @@
 import { z } from "@hono/zod-openapi";
 import type { EventRecord } from "../../model/event.js";
 import { checkTopicName, type TopicRef } from "../../model/topic.js";
-import { exportEvents } from "../../project/export-events.js";
-import { type CopyOptions, replay } from "../../project/replay.js";
+import { exportEvents } from "../../project/transfer/export-events.js";
+import { type CopyOptions, replay } from "../../project/transfer/replay.js";
 import type { HubContext } from "../context.js";
 import { HubError } from "../problem.js";
 import {

@@ -3,7 +3,7 @@
  * the projector's group how far it has got. Of a view that something else makes, its name decides alone.
  */
 import { START_CURSOR } from "../../ports/groups.js";
-import { isBuildName, viewOfBuild } from "../../project/view-pointer.js";
+import { isBuildName, viewOfBuild } from "../../project/views/view-pointer.js";
 import type { HubContext } from "../context.js";
 import { HubError } from "../problem.js";
 import { forbidden, type HubRequest, may } from "./base.js";

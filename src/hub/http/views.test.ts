@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { as, type HubFixture, hubFixture } from "../../../test/support/hub-fixture.js";
 import { defineTopic } from "../../model/topic.js";
-import { startChangelogProjector } from "../../project/changelog.js";
+import { startChangelogProjector } from "../../project/views/changelog.js";
 
 const Processes = defineTopic("process.state", { keyed: true, partitions: 2 });
 

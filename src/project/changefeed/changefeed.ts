@@ -20,7 +20,7 @@ import type { Handle } from "../../model/task.js";
 import { checkTopicName, type TopicRef, topicName } from "../../model/topic.js";
 import { checkRange } from "../option-checks.js";
 import { roundsTask } from "../running-task.js";
-import { checkViewName } from "../view.js";
+import { checkViewName } from "../views/view.js";
 import {
   type ChangeBatch,
   ChangeCursor,

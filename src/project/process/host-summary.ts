@@ -6,8 +6,8 @@
 import type { EventRecord } from "../../model/event.js";
 import type { Handle } from "../../model/task.js";
 import type { Host } from "../host.js";
-import type { Transaction } from "../transaction.js";
-import { startTransactionalProjector, type TransactionalStats } from "../transactional.js";
+import type { Transaction } from "../views/transaction.js";
+import { startTransactionalProjector, type TransactionalStats } from "../views/transactional.js";
 import { changedTotals, type HostTotals, noTotals, type Share } from "./host-totals.js";
 import { type ProcessState, processStateSchema, processStateTopic } from "./process-topics.js";
 

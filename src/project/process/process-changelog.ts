@@ -1,7 +1,7 @@
 /** The view `processes`: one document for each process, as `process.state` last told it; gone when it is forgotten. */
 import type { Handle } from "../../model/task.js";
-import { type ChangelogStats, startChangelogProjector } from "../changelog.js";
 import type { Host } from "../host.js";
+import { type ChangelogStats, startChangelogProjector } from "../views/changelog.js";
 import { type ProcessState, processStateTopic } from "./process-topics.js";
 
 /**

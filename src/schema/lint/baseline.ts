@@ -1,10 +1,10 @@
 /** The schemas that were released, in a file beside the sources: what the working tree's schemas are held against. */
 import { BusError } from "../../model/errors.js";
 import type { JsonValue } from "../../model/json.js";
-import { toJsonSchema } from "../normalize.js";
-import { withoutLocalKeys } from "../opaque-mark.js";
-import { isJsonSchema, type JsonSchema, type SchemaInput } from "../schema-input.js";
-import { type Compat, isCompat, SchemaVersion } from "../schema-version.js";
+import { toJsonSchema } from "../reading/normalize.js";
+import { withoutLocalKeys } from "../reading/opaque-mark.js";
+import { isJsonSchema, type JsonSchema, type SchemaInput } from "../reading/schema-input.js";
+import { type Compat, isCompat, SchemaVersion } from "../registry/schema-version.js";
 import type { WorkingSchemas } from "./working-schemas.js";
 
 const FORMAT = "promethean-schemas/1";

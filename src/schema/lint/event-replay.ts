@@ -2,9 +2,9 @@
 import { BusError } from "../../model/errors.js";
 import type { EventRecord } from "../../model/event.js";
 import type { SchemaEntry } from "../../ports/registry.js";
-import { payloadCheck, violated } from "../payload-check.js";
-import { normalizeEvent } from "../upcast.js";
-import { headerVersion } from "../versioned-topic.js";
+import { normalizeEvent } from "../evolution/upcast.js";
+import { payloadCheck, violated } from "../payload/payload-check.js";
+import { headerVersion } from "../registry/versioned-topic.js";
 import type { LintFinding } from "./finding.js";
 import type { WorkingSchemas } from "./working-schemas.js";
 

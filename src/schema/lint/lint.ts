@@ -6,7 +6,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { BusError } from "../../model/errors.js";
 import { checkOptionNames, namesOf } from "../../model/known-options.js";
-import { versionsByTopic } from "../schema-version.js";
+import { versionsByTopic } from "../registry/schema-version.js";
 import { type Baseline, baselineText, parseBaseline } from "./baseline.js";
 import { type LintTarget, replayNewest } from "./event-replay.js";
 import { inOrder, type LintFinding } from "./finding.js";

@@ -1,9 +1,9 @@
 /** What is wrong with the working tree's schemas, held against those that were released. Pure. */
 import { BusError } from "../../model/errors.js";
-import { checkTrees } from "../compatibility.js";
-import { normalize } from "../normalize.js";
-import { decideRegistration, type TopicSchema } from "../registration.js";
-import { type SchemaVersion, takesOlder } from "../schema-version.js";
+import { checkTrees } from "../compare/compatibility.js";
+import { normalize } from "../reading/normalize.js";
+import { decideRegistration, type TopicSchema } from "../registry/registration.js";
+import { type SchemaVersion, takesOlder } from "../registry/schema-version.js";
 import { type Baseline, UNVERSIONED } from "./baseline.js";
 import type { LintFinding, LintRule } from "./finding.js";
 import type { UnversionedSchema, WorkingSchemas } from "./working-schemas.js";

@@ -8,7 +8,7 @@ import {
   isPattern,
   REDRIVE_GROUP_HEADER,
 } from "../../model/topic.js";
-import { SCHEMA_VERSION_HEADER, splitVersioned } from "../versioned-topic.js";
+import { SCHEMA_VERSION_HEADER, splitVersioned } from "../registry/versioned-topic.js";
 import type { LintFinding } from "./finding.js";
 import type { HeaderUse, Usage } from "./usages.js";
 

@@ -3,7 +3,7 @@
 import type { EventRecord } from "../../model/event.js";
 import type { SchemaEntry } from "../../ports/registry.js";
 import type { Store } from "../../ports/store.js";
-import { newestEvents } from "../newest-events.js";
+import { newestEvents } from "../evolution/newest-events.js";
 import type { LintTarget } from "./event-replay.js";
 
 /** What a hub answers to GET. */

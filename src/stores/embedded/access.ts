@@ -2,11 +2,11 @@
 import { BusError } from "../../model/errors.js";
 import type { EventDraft, Seq } from "../../model/event.js";
 import type { AnswerOf, ArgumentOf, OperationName } from "./protocol.js";
-import type { Reader } from "./reader.js";
-import type { LongReads, ReaderThread } from "./reader-thread.js";
 import type { Connection } from "./sqlite.js";
+import type { Reader } from "./threads/reader.js";
+import type { LongReads, ReaderThread } from "./threads/reader-thread.js";
+import type { Call, Writer } from "./threads/writer.js";
 import { Wake } from "./wake.js";
-import type { Call, Writer } from "./writer.js";
 
 /** The threads and connections of a store while it is open. */
 export interface OpenFile {

@@ -3,9 +3,9 @@
  * waits until nothing of it is left.
  */
 import { BusError } from "../../model/errors.js";
-import { Copy, demandFree } from "./copy-place.js";
+import { Copy, demandFree } from "./backup/copy-place.js";
 import { unavailable } from "./errors.js";
-import type { ReaderThread } from "./reader-thread.js";
+import type { ReaderThread } from "./threads/reader-thread.js";
 
 /** Those of a store that are under way. */
 export class Backups {

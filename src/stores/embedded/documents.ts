@@ -12,8 +12,8 @@ import type {
   WriteResult,
 } from "../../ports/documents.js";
 import type { Access } from "./access.js";
-import { packWrites } from "./document-message.js";
-import { documentOf, getDocuments, pageOf } from "./document-reader.js";
+import { packWrites } from "./documents/document-message.js";
+import { documentOf, getDocuments, pageOf } from "./documents/document-reader.js";
 import { cursorText } from "./groups.js";
 import { jsonCopy, parseFrozen } from "./json-copy.js";
 

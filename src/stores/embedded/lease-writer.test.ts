@@ -6,7 +6,7 @@ import { type Cursor, type Epoch, START_CURSOR } from "../../ports/groups.js";
 import { cursorText } from "./groups.js";
 import type { ArgumentOf, OperationName, Reply, Request } from "./protocol.js";
 import { Connection } from "./sqlite.js";
-import { WriteEngine } from "./write-engine.js";
+import { WriteEngine } from "./threads/write-engine.js";
 
 const PARTITIONS = 20;
 const OPTIONS = {

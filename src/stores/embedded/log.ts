@@ -7,17 +7,17 @@ import { BatchCursor } from "../batch-codec.js";
 import { type Encoded, Leaf } from "../batch-encoder.js";
 import { headsOfOne } from "../heads-of-one.js";
 import type { Access } from "./access.js";
-import { Batches } from "./batches.js";
-import { IdIndex } from "./id-index.js";
-import { locate } from "./id-lookup.js";
-import { KeyIndex } from "./key-index.js";
-import { HistoryWalk, NewestWalk } from "./key-walk.js";
-import { readPage, seqAt } from "./log-reader.js";
+import { Batches } from "./batches/batches.js";
+import { IdIndex } from "./indexes/id-index.js";
+import { locate } from "./indexes/id-lookup.js";
+import { KeyIndex } from "./indexes/key-index.js";
+import { HistoryWalk, NewestWalk } from "./log/key-walk.js";
+import { readPage, seqAt } from "./log/log-reader.js";
 import type { AppendAnswer, AppendRequest, Duplicate } from "./protocol.js";
 import type { Connection } from "./sqlite.js";
+import type { Call } from "./threads/writer.js";
 import { ARE_FILLING, isFilling, KEYS_READY, type TopicRow, Topics } from "./topics.js";
 import type { Wake } from "./wake.js";
-import type { Call } from "./writer.js";
 
 /** Topics whose heads are read in one go. */
 const HEADS_AT_ONCE = 1_000;

@@ -7,9 +7,9 @@ import type { TopicConfig } from "../../model/topic.js";
 import type { ViewIndex, WriteResult } from "../../ports/documents.js";
 import type { Epoch, Fence, GroupPartition, GroupRef, Session } from "../../ports/groups.js";
 import type { ClaimOptions, OutboxClaim, OutboxEntry, OutboxFailure } from "../../ports/outbox.js";
-import type { ViewWrites } from "./document-message.js";
+import type { ViewWrites } from "./documents/document-message.js";
 import type { PackedError } from "./errors.js";
-import type { IndexSizes } from "./index-merger.js";
+import type { IndexSizes } from "./indexes/index-merger.js";
 
 export interface AppendRequest {
   readonly topic: string;

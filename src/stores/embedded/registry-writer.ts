@@ -1,7 +1,7 @@
 /** Topics, schemas, tokens and audit, in the writing thread: every compare-and-set is one step of a transaction. */
 import { BusError } from "../../model/errors.js";
 import { asksForKeys, type TopicConfig } from "../../model/topic.js";
-import type { KeyIndexWriter } from "./key-index-writer.js";
+import type { KeyIndexWriter } from "./indexes/key-index-writer.js";
 import type { AnswerOf, ArgumentOf, Operations } from "./protocol.js";
 import type { Connection } from "./sqlite.js";
 import {

@@ -13,7 +13,7 @@
  */
 import { BusError } from "../../model/errors.js";
 import { busError } from "./errors.js";
-import { ID_TABLES, indexSchema, KEY_TABLES } from "./index-tables.js";
+import { ID_TABLES, indexSchema, KEY_TABLES } from "./indexes/index-tables.js";
 import { OUTBOX_TABLE } from "./outbox-table.js";
 import type { Connection } from "./sqlite.js";
 import { KEYS_FILLING, KEYS_NONE } from "./topics.js";

@@ -10,19 +10,19 @@ import type { Seq } from "../../model/event.js";
 import { checkOptionNames, namesOf } from "../../model/known-options.js";
 import type { Capabilities, Signal, Store } from "../../ports/store.js";
 import { Access } from "./access.js";
+import { realFile } from "./backup/real-file.js";
 import { Backups, backUp } from "./backup.js";
-import type { CheckedStretch } from "./checker.js";
 import { EmbeddedDocuments } from "./documents.js";
 import { unavailable } from "./errors.js";
 import { EmbeddedGroups } from "./groups.js";
+import type { CheckedStretch } from "./log/checker.js";
 import { EmbeddedLog } from "./log.js";
 import { EmbeddedOutbox } from "./outbox.js";
-import { Reader } from "./reader.js";
-import { ReaderThread } from "./reader-thread.js";
-import { realFile } from "./real-file.js";
 import { EmbeddedRegistry } from "./registry.js";
 import { makeFolder } from "./sync.js";
-import { Writer } from "./writer.js";
+import { Reader } from "./threads/reader.js";
+import { ReaderThread } from "./threads/reader-thread.js";
+import { Writer } from "./threads/writer.js";
 
 /** What an answer means: the disk has it, or the operating system has it. */
 export type Durability = "sync" | "os";

@@ -9,7 +9,7 @@
 import { Binary, type Document } from "mongodb";
 import { BusError } from "../../model/errors.js";
 import { freezeJson, type JsonObject, type JsonValue } from "../../model/json.js";
-import { isBinary } from "./driver-kinds.js";
+import { isBinary } from "./connection/driver-kinds.js";
 
 const MARK = "\u0001";
 // biome-ignore lint/suspicious/noControlCharactersInRegex: NUL ends a name in BSON, the mark begins an escaped one.

@@ -7,7 +7,7 @@ import type { TopicLayout } from "../../model/topic.js";
 import type { Cursor } from "../../ports/groups.js";
 import type { OutboxStatus } from "../../ports/outbox.js";
 import type { BatchDocument } from "./batches/batch-document.js";
-import { refuseForeign } from "./foreign-documents.js";
+import { refuseForeign } from "./documents/foreign-documents.js";
 
 /** A string, or the escaped form of one that UTF-8 cannot hold. */
 export type Text = string | Binary;

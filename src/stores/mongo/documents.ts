@@ -18,16 +18,16 @@ import type {
 } from "../../ports/documents.js";
 import { bsonText, fromBson, plainText } from "./bson-json.js";
 import type { ViewRow } from "./collections.js";
-import type { Connection } from "./connection.js";
-import { commitCursor } from "./cursor-document.js";
-import { duplicateValues, writeEach } from "./document-each.js";
-import { type FoldedWrite, foldWrites } from "./document-fold.js";
-import { type Stretch, stretchesOf, tokenAfter } from "./document-query.js";
-import { operatorsFor, updateFor } from "./document-write.js";
-import { isMongo } from "./driver-kinds.js";
-import { duplicateIndex, isDuplicateKey, isNoCollection, isTransient } from "./errors.js";
-import { mayHoldLists } from "./list-fields.js";
-import { createIndex, viewIndex } from "./view-indexes.js";
+import type { Connection } from "./connection/connection.js";
+import { isMongo } from "./connection/driver-kinds.js";
+import { duplicateIndex, isDuplicateKey, isNoCollection, isTransient } from "./connection/errors.js";
+import { duplicateValues, writeEach } from "./documents/document-each.js";
+import { type FoldedWrite, foldWrites } from "./documents/document-fold.js";
+import { type Stretch, stretchesOf, tokenAfter } from "./documents/document-query.js";
+import { operatorsFor, updateFor } from "./documents/document-write.js";
+import { mayHoldLists } from "./documents/list-fields.js";
+import { createIndex, viewIndex } from "./documents/view-indexes.js";
+import { commitCursor } from "./groups/cursor-document.js";
 
 const TOMBSTONES = "tombstones";
 const MAX_TRIES = 20;

@@ -19,10 +19,12 @@ import type {
   Timed,
 } from "../../ports/groups.js";
 import { START_CURSOR } from "../../ports/groups.js";
-import { AskedTogether } from "./asked-together.js";
 import { type CursorDocument, IS_OWNED, type MemberDocument } from "./collections.js";
-import type { Connection } from "./connection.js";
-import { commitCursors, type PlainCommit } from "./cursor-commits.js";
+import { AskedTogether } from "./connection/asked-together.js";
+import type { Connection } from "./connection/connection.js";
+import { retryDuplicates } from "./connection/errors.js";
+import { answerOf, type Told } from "./connection/told-apart.js";
+import { commitCursors, type PlainCommit } from "./groups/cursor-commits.js";
 import {
   cursorId,
   cursorOf,
@@ -32,11 +34,9 @@ import {
   nextWrite,
   ownedBy,
   storedCursor,
-} from "./cursor-document.js";
-import { retryDuplicates } from "./errors.js";
-import type { GroupChangeLog } from "./group-changes.js";
-import { ALIVE, readStates } from "./group-states.js";
-import { answerOf, type Told } from "./told-apart.js";
+} from "./groups/cursor-document.js";
+import type { GroupChangeLog } from "./groups/group-changes.js";
+import { ALIVE, readStates } from "./groups/group-states.js";
 
 interface Start {
   readonly ref: GroupRef;

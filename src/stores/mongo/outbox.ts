@@ -21,9 +21,9 @@ import type {
 import { checkAddOptions, checkEntry, claimOptions, failureOf } from "../../ports/outbox-arguments.js";
 import { bsonText } from "./bson-json.js";
 import { ensureOutboxIndexes, type OutboxDocument } from "./collections.js";
-import { freeEndedSockets } from "./ended-sockets.js";
-import { Gate } from "./gate.js";
-import { IN_ORDER, OutboxClaims, UNSENT } from "./outbox-claims.js";
+import { freeEndedSockets } from "./connection/ended-sockets.js";
+import { Gate } from "./connection/gate.js";
+import { IN_ORDER, OutboxClaims, UNSENT } from "./outbox/outbox-claims.js";
 import {
   entryFields,
   IS_DUE,
@@ -32,9 +32,9 @@ import {
   type ServerTimes,
   saysTheSame,
   sentBefore,
-} from "./outbox-document.js";
-import { claimOf, SentMarks } from "./outbox-marks.js";
-import { type OutboxWatch, watchOutbox } from "./outbox-watch.js";
+} from "./outbox/outbox-document.js";
+import { claimOf, SentMarks } from "./outbox/outbox-marks.js";
+import { type OutboxWatch, watchOutbox } from "./outbox/outbox-watch.js";
 
 /** What can be said of an outbox in MongoDB. */
 export interface MongoOutboxOptions {

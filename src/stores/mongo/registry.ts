@@ -7,15 +7,15 @@ import { asksForKeys, type TopicConfig, type TopicLayout } from "../../model/top
 import type { Log } from "../../ports/log.js";
 import type { AuditEntry, Registry, SchemaEntry, Token } from "../../ports/registry.js";
 import type { Signal } from "../../ports/store.js";
-import { AskedTogether } from "./asked-together.js";
-import { addAudits, type NewAudit } from "./audit-writes.js";
 import type { AuditDocument, SchemaDocument, TopicDocument } from "./collections.js";
-import type { Connection } from "./connection.js";
-import { isDuplicateKey } from "./errors.js";
-import { Leftovers } from "./leftovers.js";
-import { RemovedTopics, sumOf } from "./removed-topics.js";
-import { replaceTokens, type TokenOutcome, type TokenWrite } from "./token-writes.js";
-import { answerOf, type Told } from "./told-apart.js";
+import { AskedTogether } from "./connection/asked-together.js";
+import type { Connection } from "./connection/connection.js";
+import { isDuplicateKey } from "./connection/errors.js";
+import { answerOf, type Told } from "./connection/told-apart.js";
+import { addAudits, type NewAudit } from "./registry/audit-writes.js";
+import { Leftovers } from "./registry/leftovers.js";
+import { RemovedTopics, sumOf } from "./registry/removed-topics.js";
+import { replaceTokens, type TokenOutcome, type TokenWrite } from "./registry/token-writes.js";
 
 /** The most audit entries that one call looks at to forget them. */
 const AUDITS_AT_ONCE = 1_000;

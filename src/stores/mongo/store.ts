@@ -3,15 +3,15 @@ import { BusError } from "../../model/errors.js";
 import { checkOptionNames, namesOf } from "../../model/known-options.js";
 import type { Capabilities, Signal, Store } from "../../ports/store.js";
 import { ensureIndexes } from "./collections.js";
-import { Connection, type ConnectionOptions } from "./connection.js";
+import { Connection, type ConnectionOptions } from "./connection/connection.js";
+import { refuseSharded } from "./documents/foreign-documents.js";
 import { MongoDocuments } from "./documents.js";
-import { refuseSharded } from "./foreign-documents.js";
-import { GroupChangeLog } from "./group-changes.js";
+import { GroupChangeLog } from "./groups/group-changes.js";
 import { MongoGroups } from "./groups.js";
-import { LogByLayout } from "./log-by-layout.js";
+import { LogByLayout } from "./log.js";
 import { MongoOutbox } from "./outbox.js";
 import { MongoRegistry } from "./registry.js";
-import { Signals } from "./signals.js";
+import { Signals } from "./signals/signals.js";
 
 /** Where the store is, and how it keeps payloads. */
 export interface MongoStoreOptions extends ConnectionOptions {

@@ -1,8 +1,8 @@
 /** The transactional projector of the product, run by every simulated bus: it counts the events of each key (P9). */
 import type { Bus } from "../../bus/bus.js";
 import type { EventRecord } from "../../model/event.js";
-import type { Transaction } from "../../project/transaction.js";
-import { startTransactionalProjector } from "../../project/transactional.js";
+import type { Transaction } from "../../project/views/transaction.js";
+import { startTransactionalProjector } from "../../project/views/transactional.js";
 import type { SimulatedPayload } from "./naming.js";
 import { ORDERS, TOTALS } from "./scenario.js";
 import type { SimulatedProcess } from "./simulated-process.js";

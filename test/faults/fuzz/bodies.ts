@@ -1,11 +1,11 @@
 /** Bodies: lines, CloudEvents, payloads, schema documents, frames. */
 import type { IncomingHttpHeaders } from "node:http";
-import { checkFrame, parseMessage } from "../../../src/hub/frames.js";
 import { batchedEvents, binaryEvent, structuredEvent } from "../../../src/hub/http/cloud-events.js";
+import { checkFrame, parseMessage } from "../../../src/hub/ws/frames.js";
 import { jsonBody } from "../../../src/model/json.js";
-import { importEvents } from "../../../src/project/import-events.js";
-import { checkCompat } from "../../../src/schema/compatibility.js";
-import { payloadCheck } from "../../../src/schema/payload-check.js";
+import { importEvents } from "../../../src/project/transfer/import-events.js";
+import { checkCompat } from "../../../src/schema/compare/compatibility.js";
+import { payloadCheck } from "../../../src/schema/payload/payload-check.js";
 import type { Kind } from "./fuzz.js";
 import type { Noise } from "./noise.js";
 

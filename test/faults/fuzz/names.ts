@@ -1,6 +1,6 @@
 /** Topic names, patterns and rights against matchers so simple that they are plainly right. */
 import { takesIn } from "../../../src/bus/subscriptions.js";
-import { Acl, type Rule, type Verb } from "../../../src/hub/acl.js";
+import { Acl, type Rule, type Verb } from "../../../src/hub/auth/acl.js";
 import {
   baseTopic,
   checkTopicName,

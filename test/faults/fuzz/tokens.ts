@@ -1,7 +1,7 @@
 /** Tokens that are forged, torn, swapped, out of date or meant for somebody else. */
 import { createHmac, generateKeyPairSync, type KeyObject, sign } from "node:crypto";
-import type { Authenticator } from "../../../src/hub/auth.js";
-import { authenticatorOf } from "../../../src/hub/authenticator.js";
+import type { Authenticator } from "../../../src/hub/auth/auth.js";
+import { authenticatorOf } from "../../../src/hub/auth/authenticator.js";
 import type { Kind } from "./fuzz.js";
 import type { Noise } from "./noise.js";
 

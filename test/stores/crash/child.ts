@@ -6,7 +6,7 @@
 import { createBus } from "../../../src/bus/create-bus.js";
 import { BusError, Fatal } from "../../../src/model/errors.js";
 import type { PublishedRecord } from "../../../src/model/event-bus.js";
-import { startTransactionalProjector } from "../../../src/project/transactional.js";
+import { startTransactionalProjector } from "../../../src/project/views/transactional.js";
 import type { HistoryEvent } from "../../../src/testing/history/index.js";
 import { type StorePlace, storeAt } from "../../support/store-place.js";
 import { tellLine } from "../../support/tell-line.js";

@@ -1,7 +1,7 @@
 /** Begins to copy a store, and exits when the copy has begun. */
 import { statSync } from "node:fs";
+import { partOf } from "../../../src/stores/embedded/backup/partial-copy.js";
 import { embeddedStore } from "../../../src/stores/embedded/index.js";
-import { partOf } from "../../../src/stores/embedded/partial-copy.js";
 
 const DOCUMENTS = 512;
 const MORE_THAN_A_STRETCH = 131_072;

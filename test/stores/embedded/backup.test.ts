@@ -4,8 +4,8 @@ import { copyFile, mkdir, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { nextTurn } from "../../../src/model/next-turn.js";
+import { partOf } from "../../../src/stores/embedded/backup/partial-copy.js";
 import type { EmbeddedStore } from "../../../src/stores/embedded/index.js";
-import { partOf } from "../../../src/stores/embedded/partial-copy.js";
 import { append, draft, drafts, failsWith, readAll, TOPIC, until, Workplace } from "./support.js";
 
 const work = new Workplace();

@@ -2,7 +2,7 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { partOf } from "../../../src/stores/embedded/partial-copy.js";
+import { partOf } from "../../../src/stores/embedded/backup/partial-copy.js";
 import { runProgram, Workplace } from "./support.js";
 
 const work = new Workplace();

@@ -5,7 +5,7 @@ import { createBus } from "../../../src/bus/create-bus.js";
 import type { StoredEvent } from "../../../src/model/event.js";
 import type { TopicConfig, TopicLayout } from "../../../src/model/topic.js";
 import type { Store } from "../../../src/ports/store.js";
-import { compactNow } from "../../../src/project/compactor.js";
+import { compactNow } from "../../../src/project/history/compactor.js";
 import { MongoEventStore } from "../../../src/stores/mongo/index.js";
 import { draft, range, seqs } from "../../../src/testing/conformance/samples.js";
 import { interceptStore } from "../../../src/testing/store-calls.js";

@@ -2,8 +2,8 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Bus } from "../../../src/bus/bus.js";
 import { createBus } from "../../../src/bus/create-bus.js";
-import { compactNow, startCompactor } from "../../../src/project/compactor.js";
-import { warmView } from "../../../src/project/warm.js";
+import { compactNow, startCompactor } from "../../../src/project/history/compactor.js";
+import { warmView } from "../../../src/project/views/warm.js";
 import { mongoStore } from "../../../src/stores/mongo/index.js";
 import { eventually } from "../../support/eventually.js";
 import { TestDatabase } from "../../support/mongo/database.js";

@@ -1,7 +1,7 @@
 /** Looking for news beside a change stream that may be late. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Collections } from "../../../src/stores/mongo/collections.js";
-import { type End, Poller } from "../../../src/stores/mongo/poller.js";
+import { type End, Poller } from "../../../src/stores/mongo/signals/poller.js";
 import { drafts } from "../../../src/testing/conformance/samples.js";
 import { eventually } from "../../support/eventually.js";
 import { TestDatabase } from "../../support/mongo/database.js";

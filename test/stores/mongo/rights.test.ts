@@ -9,7 +9,7 @@ import type { Bus } from "../../../src/bus/bus.js";
 import { createBus } from "../../../src/bus/create-bus.js";
 import { startMongoChangefeed } from "../../../src/mongo.js";
 import type { Store } from "../../../src/ports/store.js";
-import { startTransactionalProjector } from "../../../src/project/transactional.js";
+import { startTransactionalProjector } from "../../../src/project/views/transactional.js";
 import { mongoStore } from "../../../src/stores/mongo/index.js";
 import { describeUnits } from "../../../src/testing/conformance/document-units.js";
 import { upsert } from "../../../src/testing/conformance/document-writes.js";

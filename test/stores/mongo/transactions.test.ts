@@ -1,7 +1,7 @@
 /** Transactions that the server does not let come to their end. */
 import { type ClientSession, MongoClient } from "mongodb";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { inTransaction } from "../../../src/stores/mongo/transaction.js";
+import { inTransaction } from "../../../src/stores/mongo/connection/transaction.js";
 import { failure } from "../../support/failure.js";
 import { admin, ReplicaSet } from "../../support/mongo/replica-set.js";
 

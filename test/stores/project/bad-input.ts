@@ -1,22 +1,22 @@
 /** What people hand in by mistake: one clear error each, and nothing happens. On every store: undefined must match nothing. */
 import { describe, expect, it } from "vitest";
-import { startChangelogProjector } from "../../../src/project/changelog.js";
-import { compactNow, startCompactor } from "../../../src/project/compactor.js";
-import { discardDeadLetters, summarizeDeadLetters } from "../../../src/project/dead-letters.js";
-import { exportEvents } from "../../../src/project/export-events.js";
+import { compactNow, startCompactor } from "../../../src/project/history/compactor.js";
+import { history, stateAt } from "../../../src/project/history/time-travel.js";
+import { verifyGroup } from "../../../src/project/history/verify.js";
 import type { Host } from "../../../src/project/host.js";
-import { importEvents } from "../../../src/project/import-events.js";
+import { discardDeadLetters, summarizeDeadLetters } from "../../../src/project/letters/dead-letters.js";
+import { redrive } from "../../../src/project/letters/redrive.js";
 import { runOutboxDrainer } from "../../../src/project/outbox-drainer.js";
-import { viewAt } from "../../../src/project/past-view.js";
-import { rebuildView } from "../../../src/project/rebuild.js";
-import { redrive } from "../../../src/project/redrive.js";
-import { replay } from "../../../src/project/replay.js";
-import { retainNow, startRetention } from "../../../src/project/retention.js";
-import { history, stateAt } from "../../../src/project/time-travel.js";
-import { startTransactionalProjector } from "../../../src/project/transactional.js";
-import { verifyGroup } from "../../../src/project/verify.js";
-import { rollbackView } from "../../../src/project/view-rollback.js";
-import { warmView } from "../../../src/project/warm.js";
+import { rebuildView } from "../../../src/project/rebuild/rebuild.js";
+import { rollbackView } from "../../../src/project/rebuild/view-rollback.js";
+import { retainNow, startRetention } from "../../../src/project/retention/retention.js";
+import { exportEvents } from "../../../src/project/transfer/export-events.js";
+import { importEvents } from "../../../src/project/transfer/import-events.js";
+import { replay } from "../../../src/project/transfer/replay.js";
+import { startChangelogProjector } from "../../../src/project/views/changelog.js";
+import { viewAt } from "../../../src/project/views/past-view.js";
+import { startTransactionalProjector } from "../../../src/project/views/transactional.js";
+import { warmView } from "../../../src/project/views/warm.js";
 import type { ProjectBench } from "./bench.js";
 
 type Call = (...args: unknown[]) => unknown;

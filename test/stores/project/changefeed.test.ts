@@ -5,7 +5,7 @@ import { createBus } from "../../../src/bus/create-bus.js";
 import { BusError } from "../../../src/model/errors.js";
 import { defineTopic } from "../../../src/model/topic.js";
 import { type CollectionChange, startMongoChangefeed } from "../../../src/mongo.js";
-import { startChangelogProjector } from "../../../src/project/changelog.js";
+import { startChangelogProjector } from "../../../src/project/views/changelog.js";
 import { memoryStore } from "../../../src/stores/memory/index.js";
 import { interceptStore } from "../../../src/testing/store-calls.js";
 import { ChangefeedBench, following } from "../../support/mongo/changefeed-bench.js";

@@ -5,9 +5,12 @@ import { BusError } from "../../../src/model/errors.js";
 import { nextTurn } from "../../../src/model/next-turn.js";
 import type { Handle } from "../../../src/model/task.js";
 import type { CursorWrite } from "../../../src/ports/groups.js";
-import { rebuildView } from "../../../src/project/rebuild.js";
-import { startTransactionalProjector, type TransactionalStats } from "../../../src/project/transactional.js";
-import { rollbackView } from "../../../src/project/view-rollback.js";
+import { rebuildView } from "../../../src/project/rebuild/rebuild.js";
+import { rollbackView } from "../../../src/project/rebuild/view-rollback.js";
+import {
+  startTransactionalProjector,
+  type TransactionalStats,
+} from "../../../src/project/views/transactional.js";
 import { interceptStore, type Proceed } from "../../../src/testing/store-calls.js";
 import type { ProjectBench } from "./bench.js";
 

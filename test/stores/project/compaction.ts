@@ -1,11 +1,11 @@
 /** P11 on every store: compaction of the log. */
 import { describe, expect, it } from "vitest";
 import { Fatal } from "../../../src/model/errors.js";
-import { compactNow } from "../../../src/project/compactor.js";
+import { compactNow } from "../../../src/project/history/compactor.js";
+import { compactionReached } from "../../../src/project/history/log-compactor.js";
+import { verifyGroup } from "../../../src/project/history/verify.js";
 import type { Host } from "../../../src/project/host.js";
-import { compactionReached } from "../../../src/project/log-compactor.js";
-import { redrive } from "../../../src/project/redrive.js";
-import { verifyGroup } from "../../../src/project/verify.js";
+import { redrive } from "../../../src/project/letters/redrive.js";
 import { interceptStore } from "../../../src/testing/store-calls.js";
 import type { ProjectBench } from "./bench.js";
 import { finalState, traffic } from "./traffic.js";

@@ -7,9 +7,9 @@ import {
   discardDeadLetters,
   type Letter,
   summarizeDeadLetters,
-} from "../../../src/project/dead-letters.js";
-import { LetterCounts } from "../../../src/project/letter-tally.js";
-import { redrive } from "../../../src/project/redrive.js";
+} from "../../../src/project/letters/dead-letters.js";
+import { LetterCounts } from "../../../src/project/letters/letter-tally.js";
+import { redrive } from "../../../src/project/letters/redrive.js";
 import { interceptStore } from "../../../src/testing/store-calls.js";
 import type { ProjectBench } from "./bench.js";
 

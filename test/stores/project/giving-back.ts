@@ -4,7 +4,7 @@ import { BusError } from "../../../src/model/errors.js";
 import type { Handle } from "../../../src/model/task.js";
 import type { GroupState } from "../../../src/ports/groups.js";
 import type { Host } from "../../../src/project/host.js";
-import { startTransactionalProjector } from "../../../src/project/transactional.js";
+import { startTransactionalProjector } from "../../../src/project/views/transactional.js";
 import { interceptStore } from "../../../src/testing/store-calls.js";
 import { gate } from "../../support/eventually.js";
 import type { ProjectBench } from "./bench.js";

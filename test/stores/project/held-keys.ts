@@ -4,8 +4,8 @@ import { z } from "zod";
 import type { Bus } from "../../../src/bus/bus.js";
 import type { Stop } from "../../../src/model/event-bus.js";
 import { jumpHash } from "../../../src/model/partition.js";
-import { deadLetters, discardDeadLetters } from "../../../src/project/dead-letters.js";
-import { redrive } from "../../../src/project/redrive.js";
+import { deadLetters, discardDeadLetters } from "../../../src/project/letters/dead-letters.js";
+import { redrive } from "../../../src/project/letters/redrive.js";
 import { interceptStore } from "../../../src/testing/store-calls.js";
 import type { ProjectBench } from "./bench.js";
 

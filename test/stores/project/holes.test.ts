@@ -1,7 +1,7 @@
 /** Events that vanished from a database by somebody's hand: verifyGroup names them (P2). */
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { createBus } from "../../../src/bus/create-bus.js";
-import { verifyGroup } from "../../../src/project/verify.js";
+import { verifyGroup } from "../../../src/project/history/verify.js";
 import { TestDatabase } from "../../support/mongo/database.js";
 
 let database: TestDatabase;

@@ -1,11 +1,11 @@
 /** Views kept by changelog and by transaction, on every store. */
 import { describe, expect, it } from "vitest";
 import { Fatal } from "../../../src/model/errors.js";
-import { startChangelogProjector } from "../../../src/project/changelog.js";
-import { deadLetters, summarizeDeadLetters } from "../../../src/project/dead-letters.js";
-import { viewAt } from "../../../src/project/past-view.js";
-import { redrive } from "../../../src/project/redrive.js";
-import { startTransactionalProjector } from "../../../src/project/transactional.js";
+import { deadLetters, summarizeDeadLetters } from "../../../src/project/letters/dead-letters.js";
+import { redrive } from "../../../src/project/letters/redrive.js";
+import { startChangelogProjector } from "../../../src/project/views/changelog.js";
+import { viewAt } from "../../../src/project/views/past-view.js";
+import { startTransactionalProjector } from "../../../src/project/views/transactional.js";
 import type { ProjectBench } from "./bench.js";
 
 export function describeProjectors(bench: ProjectBench): void {

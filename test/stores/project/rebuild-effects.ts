@@ -1,9 +1,9 @@
 /** What a handler does elsewhere, while its views are rebuilt and rolled back, on every store. */
 import { expect, it } from "vitest";
-import { startChangelogProjector } from "../../../src/project/changelog.js";
-import { rebuildView } from "../../../src/project/rebuild.js";
-import { startTransactionalProjector } from "../../../src/project/transactional.js";
-import { rollbackView } from "../../../src/project/view-rollback.js";
+import { rebuildView } from "../../../src/project/rebuild/rebuild.js";
+import { rollbackView } from "../../../src/project/rebuild/view-rollback.js";
+import { startChangelogProjector } from "../../../src/project/views/changelog.js";
+import { startTransactionalProjector } from "../../../src/project/views/transactional.js";
 import type { ProjectBench } from "./bench.js";
 
 /** Of a projector that emits, and that counts in a view which another one keeps: what a rebuild must not do again. */

@@ -1,11 +1,11 @@
 /** What a rebuild leaves alone, and when it compares but does not switch. */
 import { expect, it } from "vitest";
 import { Fatal } from "../../../src/model/errors.js";
-import { startChangelogProjector } from "../../../src/project/changelog.js";
-import { summarizeDeadLetters } from "../../../src/project/dead-letters.js";
-import { viewAt } from "../../../src/project/past-view.js";
-import { rebuildView } from "../../../src/project/rebuild.js";
-import { startTransactionalProjector } from "../../../src/project/transactional.js";
+import { summarizeDeadLetters } from "../../../src/project/letters/dead-letters.js";
+import { rebuildView } from "../../../src/project/rebuild/rebuild.js";
+import { startChangelogProjector } from "../../../src/project/views/changelog.js";
+import { viewAt } from "../../../src/project/views/past-view.js";
+import { startTransactionalProjector } from "../../../src/project/views/transactional.js";
 import type { ProjectBench } from "./bench.js";
 
 export function describeRestraint(bench: ProjectBench): void {

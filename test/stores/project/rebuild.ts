@@ -1,11 +1,11 @@
 /** Rebuilding a view beside the one in use, on every store. */
 import { describe, expect, it } from "vitest";
-import { startChangelogProjector } from "../../../src/project/changelog.js";
-import { compactNow } from "../../../src/project/compactor.js";
-import { rebuildView } from "../../../src/project/rebuild.js";
-import { previewRebuild } from "../../../src/project/rebuild-preview.js";
-import { startTransactionalProjector } from "../../../src/project/transactional.js";
-import { rollbackView } from "../../../src/project/view-rollback.js";
+import { compactNow } from "../../../src/project/history/compactor.js";
+import { rebuildView } from "../../../src/project/rebuild/rebuild.js";
+import { previewRebuild } from "../../../src/project/rebuild/rebuild-preview.js";
+import { rollbackView } from "../../../src/project/rebuild/view-rollback.js";
+import { startChangelogProjector } from "../../../src/project/views/changelog.js";
+import { startTransactionalProjector } from "../../../src/project/views/transactional.js";
 import { interceptStore } from "../../../src/testing/store-calls.js";
 import type { ProjectBench } from "./bench.js";
 import { describeEffects } from "./rebuild-effects.js";

@@ -1,10 +1,10 @@
 /** Removing views on every store: nothing of them is left, and they can be made anew. */
 import { describe, expect, it } from "vitest";
-import { startChangelogProjector } from "../../../src/project/changelog.js";
-import { viewAt } from "../../../src/project/past-view.js";
-import { rebuildView } from "../../../src/project/rebuild.js";
-import { startTransactionalProjector } from "../../../src/project/transactional.js";
+import { rebuildView } from "../../../src/project/rebuild/rebuild.js";
 import { removeView } from "../../../src/project/view-removal.js";
+import { startChangelogProjector } from "../../../src/project/views/changelog.js";
+import { viewAt } from "../../../src/project/views/past-view.js";
+import { startTransactionalProjector } from "../../../src/project/views/transactional.js";
 import { failure } from "../../support/failure.js";
 import type { ProjectBench } from "./bench.js";
 import { dieAtEachChange } from "./dying-store.js";

@@ -1,8 +1,8 @@
 /** A topic that is removed: whole, whoever ends in the middle of it, and whoever has it open. */
 import { describe, expect, it } from "vitest";
 import { Fatal } from "../../../src/model/errors.js";
-import { discardDeadLetters } from "../../../src/project/dead-letters.js";
-import { outcomesView } from "../../../src/project/letter-reading.js";
+import { discardDeadLetters } from "../../../src/project/letters/dead-letters.js";
+import { outcomesView } from "../../../src/project/letters/letter-reading.js";
 import { failure } from "../../support/failure.js";
 import type { ProjectBench } from "./bench.js";
 import { dieAtEachChange } from "./dying-store.js";

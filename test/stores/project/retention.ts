@@ -1,10 +1,10 @@
 /** Retention on every store: by age, by size, and never in silence. */
 import { describe, expect, it } from "vitest";
 import { Fatal } from "../../../src/model/errors.js";
-import { startChangelogProjector } from "../../../src/project/changelog.js";
-import { discardDeadLetters, summarizeDeadLetters } from "../../../src/project/dead-letters.js";
-import { rebuildView } from "../../../src/project/rebuild.js";
-import { retainNow, startRetention, type UnreadEvents } from "../../../src/project/retention.js";
+import { discardDeadLetters, summarizeDeadLetters } from "../../../src/project/letters/dead-letters.js";
+import { rebuildView } from "../../../src/project/rebuild/rebuild.js";
+import { retainNow, startRetention, type UnreadEvents } from "../../../src/project/retention/retention.js";
+import { startChangelogProjector } from "../../../src/project/views/changelog.js";
 import type { ProjectBench } from "./bench.js";
 
 const HOUR_MS = 3_600_000;

@@ -3,7 +3,7 @@ import type { ClientSession } from "mongodb";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Bus } from "../../../src/bus/bus.js";
 import { createBus } from "../../../src/bus/create-bus.js";
-import { startTransactionalProjector } from "../../../src/project/transactional.js";
+import { startTransactionalProjector } from "../../../src/project/views/transactional.js";
 import { memoryStore } from "../../../src/stores/memory/index.js";
 import { mongoStore } from "../../../src/stores/mongo/index.js";
 import { TestDatabase } from "../../support/mongo/database.js";

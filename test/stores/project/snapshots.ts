@@ -2,12 +2,12 @@
 import { describe, expect, it } from "vitest";
 import type { EventRecord } from "../../../src/model/event.js";
 import { REDRIVE_GROUP_HEADER, snapshotTopic } from "../../../src/model/topic.js";
-import { startChangelogProjector } from "../../../src/project/changelog.js";
-import { compactNow } from "../../../src/project/compactor.js";
-import { SNAPSHOT_GROUP } from "../../../src/project/expected-lag.js";
-import type { SnapshotEntry } from "../../../src/project/snapshot.js";
-import { movePointer, readPointer } from "../../../src/project/view-pointer.js";
-import { warmView } from "../../../src/project/warm.js";
+import { compactNow } from "../../../src/project/history/compactor.js";
+import { SNAPSHOT_GROUP } from "../../../src/project/history/expected-lag.js";
+import type { SnapshotEntry } from "../../../src/project/history/snapshot.js";
+import { startChangelogProjector } from "../../../src/project/views/changelog.js";
+import { movePointer, readPointer } from "../../../src/project/views/view-pointer.js";
+import { warmView } from "../../../src/project/views/warm.js";
 import { interceptStore } from "../../../src/testing/store-calls.js";
 import { collected } from "../../support/collected.js";
 import { gate } from "../../support/eventually.js";

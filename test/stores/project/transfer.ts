@@ -2,8 +2,8 @@
 import { Readable } from "node:stream";
 import { describe, expect, it } from "vitest";
 import type { EventRecord } from "../../../src/model/event.js";
-import { type ExportOptions, exportEvents } from "../../../src/project/export-events.js";
-import { importEvents } from "../../../src/project/import-events.js";
+import { type ExportOptions, exportEvents } from "../../../src/project/transfer/export-events.js";
+import { importEvents } from "../../../src/project/transfer/import-events.js";
 import { ODD_PAYLOADS } from "../../../src/testing/conformance/samples.js";
 import type { ProjectBench } from "./bench.js";
 import { traffic } from "./traffic.js";

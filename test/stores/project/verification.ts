@@ -1,7 +1,7 @@
 /** verifyGroup on every store: every seq is accounted for, or the hole is named. */
 import { describe, expect, it } from "vitest";
 import { Fatal } from "../../../src/model/errors.js";
-import { verifyGroup } from "../../../src/project/verify.js";
+import { verifyGroup } from "../../../src/project/history/verify.js";
 import { interceptStore } from "../../../src/testing/store-calls.js";
 import type { ProjectBench } from "./bench.js";
 

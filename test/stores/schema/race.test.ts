@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { compileProgram } from "../../../scripts/embedded-sources.mjs";
-import { StoredSchemaRegistry } from "../../../src/schema/stored-registry.js";
+import { StoredSchemaRegistry } from "../../../src/schema/registry/stored-registry.js";
 import { embeddedStore } from "../../../src/stores/embedded/index.js";
 
 const topic = "orders.placed";

@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { z } from "zod";
 import { BusError } from "../../../src/model/errors.js";
-import { StoredSchemaRegistry } from "../../../src/schema/stored-registry.js";
+import { StoredSchemaRegistry } from "../../../src/schema/registry/stored-registry.js";
 import { embeddedStore } from "../../../src/stores/embedded/index.js";
 
 const [path = "", member = ""] = process.argv.slice(2);

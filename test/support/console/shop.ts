@@ -4,8 +4,8 @@ import type { Bus } from "../../../src/bus/bus.js";
 import { createBus } from "../../../src/bus/create-bus.js";
 import { type Hub, startHub } from "../../../src/hub/server.js";
 import { defineTopic } from "../../../src/model/topic.js";
-import { startChangelogProjector } from "../../../src/project/changelog.js";
-import { StoredSchemaRegistry } from "../../../src/schema/stored-registry.js";
+import { startChangelogProjector } from "../../../src/project/views/changelog.js";
+import { StoredSchemaRegistry } from "../../../src/schema/registry/stored-registry.js";
 import { memoryStore } from "../../../src/stores/memory/index.js";
 
 export const ADMIN = "admin-token";

@@ -3,7 +3,7 @@
  * share they take turns: a document stands for the turn, and is taken over from a file that died with it.
  */
 import type { Document, MongoClient } from "mongodb";
-import { isDuplicateKey } from "../../../src/stores/mongo/errors.js";
+import { isDuplicateKey } from "../../../src/stores/mongo/connection/errors.js";
 
 const TURN = "failCommand";
 const TURN_MS = 60_000;

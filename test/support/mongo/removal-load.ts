@@ -9,8 +9,8 @@ import { BusError } from "../../../src/model/errors.js";
 import type { Handle } from "../../../src/model/task.js";
 import type { TopicLayout } from "../../../src/model/topic.js";
 import type { Store } from "../../../src/ports/store.js";
-import { compactNow, startCompactor } from "../../../src/project/compactor.js";
-import { startRetention } from "../../../src/project/retention.js";
+import { compactNow, startCompactor } from "../../../src/project/history/compactor.js";
+import { startRetention } from "../../../src/project/retention/retention.js";
 import { storedLog } from "../kept-history.js";
 
 const TRIMMED = "trimmed";

@@ -2,8 +2,8 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import type { JsonValue } from "../../../src/model/json.js";
-import { checkCompat } from "../../../src/schema/compatibility.js";
-import { isZodSchema, type SchemaInput } from "../../../src/schema/schema-input.js";
+import { checkCompat } from "../../../src/schema/compare/compatibility.js";
+import { isZodSchema, type SchemaInput } from "../../../src/schema/reading/schema-input.js";
 import { judge } from "./judge.js";
 import { RULES } from "./rules.js";
 

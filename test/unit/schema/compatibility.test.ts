@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { JsonValue } from "../../../src/model/json.js";
-import { checkCompat } from "../../../src/schema/compatibility.js";
-import { normalize } from "../../../src/schema/normalize.js";
-import type { JsonSchema } from "../../../src/schema/schema-input.js";
+import { checkCompat } from "../../../src/schema/compare/compatibility.js";
+import { normalize } from "../../../src/schema/reading/normalize.js";
+import type { JsonSchema } from "../../../src/schema/reading/schema-input.js";
 import { edited, planted } from "./edits.js";
 import { jsonSchema } from "./json-schemas.js";
 import { judge } from "./judge.js";

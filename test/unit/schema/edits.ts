@@ -1,6 +1,6 @@
 /** Edits of schemas: random ones, as people make them, and ones that surely break. */
 import fc from "fast-check";
-import type { JsonSchema, JsonSchemaObject } from "../../../src/schema/schema-input.js";
+import type { JsonSchema, JsonSchemaObject } from "../../../src/schema/reading/schema-input.js";
 import { jsonSchema } from "./json-schemas.js";
 import { isUsable } from "./judge.js";
 

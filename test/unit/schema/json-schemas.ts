@@ -1,7 +1,7 @@
 /** Random JSON Schemas, and values that have a fair chance to fit them. */
 import fc from "fast-check";
 import type { JsonValue } from "../../../src/model/json.js";
-import type { JsonSchema } from "../../../src/schema/schema-input.js";
+import type { JsonSchema } from "../../../src/schema/reading/schema-input.js";
 import { isUsable } from "./judge.js";
 
 const NAMES = ["a", "b", "kind", "x1"] as const;

@@ -1,7 +1,7 @@
 /** The product's own validators as the judges of what a schema accepts: Zod of a Zod schema, Ajv of a JSON Schema. */
 import type { JsonValue } from "../../../src/model/json.js";
-import { isZodSchema, type SchemaInput } from "../../../src/schema/schema-input.js";
-import { parserOf, readyParserOf } from "../../../src/schema/validator.js";
+import { parserOf, readyParserOf } from "../../../src/schema/payload/validator.js";
+import { isZodSchema, type SchemaInput } from "../../../src/schema/reading/schema-input.js";
 
 export function judge(schema: SchemaInput): (value: JsonValue) => boolean {
   const parse = parserOf(schema);

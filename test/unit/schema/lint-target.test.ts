@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { hubTarget, storeTarget } from "../../../src/schema/lint/targets.js";
-import { StoredSchemaRegistry } from "../../../src/schema/stored-registry.js";
+import { StoredSchemaRegistry } from "../../../src/schema/registry/stored-registry.js";
 import { type HubFixture, hubFixture } from "../../support/hub-fixture.js";
 
 const topic = "orders.placed";

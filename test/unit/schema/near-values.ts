@@ -1,8 +1,8 @@
 /** Values made along a schema's tree, so that most of them fit it, and some almost do. */
 import fc from "fast-check";
 import type { JsonValue } from "../../../src/model/json.js";
-import { samples } from "../../../src/schema/sample.js";
-import { deref, type Node, type ObjectNode } from "../../../src/schema/tree.js";
+import { samples } from "../../../src/schema/tree/sample.js";
+import { deref, type Node, type ObjectNode } from "../../../src/schema/tree/tree.js";
 import { anyValue, scalar, text } from "./json-schemas.js";
 
 export function valueNear(node: Node, depth = 0): fc.Arbitrary<JsonValue> {

@@ -1,6 +1,6 @@
 /** The rules of compatibility: for each, two schemas of which one takes more. */
 import { z } from "zod";
-import type { SchemaInput } from "../../../src/schema/schema-input.js";
+import type { SchemaInput } from "../../../src/schema/reading/schema-input.js";
 
 interface Rule {
   readonly name: string;

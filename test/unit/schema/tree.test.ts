@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { accepts } from "../../../src/schema/accept.js";
-import { normalize } from "../../../src/schema/normalize.js";
+import { normalize } from "../../../src/schema/reading/normalize.js";
+import { accepts } from "../../../src/schema/tree/accept.js";
 import { anyValue, jsonSchema } from "./json-schemas.js";
 import { judge } from "./judge.js";
 import { PROPERTY_TIMEOUT_MS, runs } from "./runs.js";

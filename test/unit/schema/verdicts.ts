@@ -1,9 +1,9 @@
 /** Verdicts held against those who judge payloads. */
 import type { JsonValue } from "../../../src/model/json.js";
-import { checkCompat } from "../../../src/schema/compatibility.js";
-import { normalize, toJsonSchema } from "../../../src/schema/normalize.js";
-import type { SchemaInput } from "../../../src/schema/schema-input.js";
-import { stripUndeclared } from "../../../src/schema/strip.js";
+import { checkCompat } from "../../../src/schema/compare/compatibility.js";
+import { stripUndeclared } from "../../../src/schema/payload/strip.js";
+import { normalize, toJsonSchema } from "../../../src/schema/reading/normalize.js";
+import type { SchemaInput } from "../../../src/schema/reading/schema-input.js";
 
 export interface Pair<S extends SchemaInput = SchemaInput> {
   readonly older: S;

@@ -1,5 +1,5 @@
 /** Dead letters: of all topics, or of one. */
-import type { PageProps } from "../../app/pages.js";
+import type { PageProps } from "../page-props.js";
 import { LetterTopics } from "./letter-topics.js";
 import { TopicLetters } from "./topic-letters.js";
 

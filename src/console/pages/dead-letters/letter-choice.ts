@@ -1,6 +1,7 @@
 /** Which letters are meant: what the address says, as the hub takes it, as words and as a command line. */
-import { query } from "../../app/router.js";
+
 import { shellWord } from "../../ui/format.js";
+import { query } from "../../ui/router.js";
 
 export interface LetterChoice {
   readonly group?: string;

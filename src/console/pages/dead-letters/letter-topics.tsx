@@ -1,7 +1,5 @@
 /** Which topics have dead letters, of which kinds. */
 import { CircleCheck } from "lucide-preact";
-import { NoneYet } from "../../app/none-yet.js";
-import { go, to } from "../../app/router.js";
 import { useLive } from "../../data/live.js";
 import type { Items, LetterSummary } from "../../data/shapes.js";
 import { Badge } from "../../ui/badge.js";
@@ -9,8 +7,10 @@ import { CopyCommand } from "../../ui/copy.js";
 import { count, plural } from "../../ui/format.js";
 import { Link } from "../../ui/link.js";
 import { PageHead, Section } from "../../ui/page.js";
+import { go, to } from "../../ui/router.js";
 import { Loaded } from "../../ui/states.js";
 import { type Column, Table } from "../../ui/table.js";
+import { NoneYet } from "../none-yet.js";
 
 export function LetterTopics() {
   const live = useLive<Items<LetterSummary>>("/dlq", 4_000);

@@ -1,11 +1,10 @@
 /** The dead letters of one topic: by kind, one by one, and what can be done with them. */
 import { RotateCcw, Trash2 } from "lucide-preact";
 import { useState } from "preact/hooks";
-import { openOver, query, setQuery, to } from "../../app/router.js";
-import { may } from "../../app/session.js";
 import { seg, withQuery } from "../../data/api.js";
 import { useLive } from "../../data/live.js";
 import { usePages } from "../../data/pages.js";
+import { may } from "../../data/session.js";
 import type { Items, Letter, LetterSummary } from "../../data/shapes.js";
 import { Badge } from "../../ui/badge.js";
 import { Button } from "../../ui/button.js";
@@ -15,6 +14,7 @@ import { count, plural, sentenceCase, shellWord, visible } from "../../ui/format
 import { MoreButton } from "../../ui/more-button.js";
 import { Ago } from "../../ui/now.js";
 import { PageHead, Section } from "../../ui/page.js";
+import { openOver, query, setQuery, to } from "../../ui/router.js";
 import { Empty, Loaded, Skeleton } from "../../ui/states.js";
 import { type Column, Table } from "../../ui/table.js";
 import { DiscardDialog } from "./discard-dialog.js";

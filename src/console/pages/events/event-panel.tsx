@@ -1,6 +1,5 @@
 /** One event: its payload, where it stands, and the ways on from it. */
 import { GitFork, History } from "lucide-preact";
-import { closeOver, to } from "../../app/router.js";
 import { seg } from "../../data/api.js";
 import { useLive } from "../../data/live.js";
 import type { EventRecord } from "../../data/shapes.js";
@@ -12,6 +11,7 @@ import { Link, TextLink } from "../../ui/link.js";
 import { Moment } from "../../ui/now.js";
 import { Facts } from "../../ui/page.js";
 import { Panel, PanelPart } from "../../ui/panel.js";
+import { closeOver, to } from "../../ui/router.js";
 import { Loaded } from "../../ui/states.js";
 
 /** The panel of the event that the address names. */

@@ -9,13 +9,13 @@ import {
   TriangleAlert,
   UserX,
 } from "lucide-preact";
-import { to } from "../../app/router.js";
 import type { GroupLag, Stats } from "../../data/shapes.js";
 import { rings } from "../../data/stats.js";
 import { isFarBehind, lagRing, worksInRounds } from "../../data/stats-past.js";
 import { Badge, type Tone } from "../../ui/badge.js";
 import { count, duration, milliseconds, rate, shortDuration, si } from "../../ui/format.js";
 import { Link } from "../../ui/link.js";
+import { to } from "../../ui/router.js";
 import { Sparkline } from "../../ui/sparkline.js";
 import type { Column } from "../../ui/table.js";
 

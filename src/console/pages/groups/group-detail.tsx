@@ -1,10 +1,9 @@
 /** One group on one of its topics: how far, who owns what, what holds it up, and what can be done about it. */
 import { ListChecks, MoveHorizontal, Pause, TriangleAlert } from "lucide-preact";
 import { useRef, useState } from "preact/hooks";
-import { query, setQuery, to } from "../../app/router.js";
-import { may } from "../../app/session.js";
 import { seg } from "../../data/api.js";
 import { useLive } from "../../data/live.js";
+import { may } from "../../data/session.js";
 import type { GroupDetail, GroupLag, Why } from "../../data/shapes.js";
 import { Badge } from "../../ui/badge.js";
 import { Button } from "../../ui/button.js";
@@ -13,6 +12,7 @@ import { SelectField } from "../../ui/fields.js";
 import { shellWord } from "../../ui/format.js";
 import { TextLink } from "../../ui/link.js";
 import { PageHead, Section } from "../../ui/page.js";
+import { query, setQuery, to } from "../../ui/router.js";
 import { Loaded, Waiting } from "../../ui/states.js";
 import { GroupState } from "./group-columns.js";
 import { GroupFigures } from "./group-figures.js";

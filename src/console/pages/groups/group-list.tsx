@@ -1,7 +1,5 @@
 /** All groups on all topics. */
 import { useMemo } from "preact/hooks";
-import { NoneYet } from "../../app/none-yet.js";
-import { go, query, setQuery, to } from "../../app/router.js";
 import { useLive } from "../../data/live.js";
 import type { GroupLag, Items } from "../../data/shapes.js";
 import { useStats } from "../../data/stats.js";
@@ -10,8 +8,10 @@ import { CopyCommand } from "../../ui/copy.js";
 import { FilterBox, passes, SelectField } from "../../ui/fields.js";
 import { count, sentenceCase } from "../../ui/format.js";
 import { PageHead, Section } from "../../ui/page.js";
+import { go, query, setQuery, to } from "../../ui/router.js";
 import { Loaded } from "../../ui/states.js";
 import { Table } from "../../ui/table.js";
+import { NoneYet } from "../none-yet.js";
 import { GROUP_COLUMNS, groupRows, STATES, stateOf } from "./group-columns.js";
 
 /** Beyond this the whole list is asked for less often. */

@@ -1,5 +1,5 @@
 /** Groups: the list, or one of them. */
-import type { PageProps } from "../../app/pages.js";
+import type { PageProps } from "../page-props.js";
 import { GroupDetailPage } from "./group-detail.js";
 import { GroupList } from "./group-list.js";
 

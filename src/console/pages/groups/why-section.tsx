@@ -1,7 +1,6 @@
 /** Why it is stuck: the sentence, and the events behind it. */
 import { CircleCheck, TriangleAlert } from "lucide-preact";
 import { useState } from "preact/hooks";
-import { openOver, query, to } from "../../app/router.js";
 import { seg } from "../../data/api.js";
 import { type Live, useLive } from "../../data/live.js";
 import type { Blocked, Why } from "../../data/shapes.js";
@@ -10,6 +9,7 @@ import { ago, count, visible } from "../../ui/format.js";
 import { TextLink } from "../../ui/link.js";
 import { now } from "../../ui/now.js";
 import { Section } from "../../ui/page.js";
+import { openOver, query, to } from "../../ui/router.js";
 import { Sentence } from "../../ui/sentence.js";
 import { type Column, Table } from "../../ui/table.js";
 import { EventPanel } from "../events/event-panel.js";

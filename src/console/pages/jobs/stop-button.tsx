@@ -1,9 +1,9 @@
 /** Ends a job that runs; what it has done stays. */
 import { useState } from "preact/hooks";
-import { may } from "../../app/session.js";
 import { call, seg } from "../../data/api.js";
 import { refreshAll } from "../../data/live.js";
 import { problemFrom } from "../../data/problem.js";
+import { may } from "../../data/session.js";
 import type { Job } from "../../data/shapes.js";
 import { Button, type ButtonKind } from "../../ui/button.js";
 import { toast } from "../../ui/toast.js";

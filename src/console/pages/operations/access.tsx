@@ -1,8 +1,8 @@
 /** What your token may do, and a way to ask whether it may do something. */
 import { Check, ShieldCheck, X } from "lucide-preact";
 import { useState } from "preact/hooks";
-import { ACTIONS, type Verb } from "../../app/rights.js";
-import { may, who } from "../../app/session.js";
+import { ACTIONS, type Verb } from "../../data/rights.js";
+import { may, who } from "../../data/session.js";
 import { Badge } from "../../ui/badge.js";
 import { SelectField, TextField } from "../../ui/fields.js";
 import { Ago, Moment } from "../../ui/now.js";

@@ -1,5 +1,5 @@
 /** Who did what, newest first. */
-import { closeOver, openOver, query } from "../../app/router.js";
+
 import { usePages } from "../../data/pages.js";
 import type { AuditEntry, Items } from "../../data/shapes.js";
 import { FilterBox, passes } from "../../ui/fields.js";
@@ -9,6 +9,7 @@ import { MoreButton } from "../../ui/more-button.js";
 import { Ago } from "../../ui/now.js";
 import { Facts, Section } from "../../ui/page.js";
 import { Panel, PanelPart } from "../../ui/panel.js";
+import { closeOver, openOver, query } from "../../ui/router.js";
 import { Empty, Loaded } from "../../ui/states.js";
 import { type Column, Table } from "../../ui/table.js";
 

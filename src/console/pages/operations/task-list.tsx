@@ -1,6 +1,5 @@
 /** Projectors, feeds, drainers, compactors and retention: each with its state and its figures. */
 import { CircleCheck, CircleStop, CircleX, Loader, RotateCw } from "lucide-preact";
-import { query } from "../../app/router.js";
 import { useLive } from "../../data/live.js";
 import type { Items, TaskReport } from "../../data/shapes.js";
 import { Badge, type Tone } from "../../ui/badge.js";
@@ -8,6 +7,7 @@ import { FilterBox, passes } from "../../ui/fields.js";
 import { count } from "../../ui/format.js";
 import { Ago } from "../../ui/now.js";
 import { Section } from "../../ui/page.js";
+import { query } from "../../ui/router.js";
 import { Empty, Loaded } from "../../ui/states.js";
 import { type Column, Table } from "../../ui/table.js";
 import { figureWords } from "./figure-words.js";

@@ -1,8 +1,9 @@
 /** Where events go: topics at the left, the groups that read them, the views these feed. Width by rate. */
-import { to } from "../../app/router.js";
+
 import type { Stats } from "../../data/shapes.js";
 import { rate, visible } from "../../ui/format.js";
 import { Link } from "../../ui/link.js";
+import { to } from "../../ui/router.js";
 import { Empty } from "../../ui/states.js";
 import { type FlowNode, HEIGHT, layoutOf, WIDTH } from "./flow-layout.js";
 

@@ -1,10 +1,11 @@
 /** The groups that are furthest behind, each with how its lag went. */
-import { to } from "../../app/router.js";
+
 import type { GroupStats } from "../../data/shapes.js";
 import { rings } from "../../data/stats.js";
 import { lagRing, mayBeBehind } from "../../data/stats-past.js";
 import { duration, shortDuration, si } from "../../ui/format.js";
 import { Link } from "../../ui/link.js";
+import { to } from "../../ui/router.js";
 import { Sparkline } from "../../ui/sparkline.js";
 import { Empty } from "../../ui/states.js";
 

@@ -1,13 +1,13 @@
 /** What needs attention, the most urgent first, each as a sentence with the way to it. */
 import { useRef } from "preact/hooks";
-import { to } from "../../app/router.js";
-import { may } from "../../app/session.js";
 import { seg } from "../../data/api.js";
 import { type Live, useLive } from "../../data/live.js";
+import { may } from "../../data/session.js";
 import type { GroupStats, Items, Stats, TaskReport, Why } from "../../data/shapes.js";
 import { useStats } from "../../data/stats.js";
 import { mayBeBehind } from "../../data/stats-past.js";
 import { plural } from "../../ui/format.js";
+import { to } from "../../ui/router.js";
 
 export interface Notice {
   readonly kind: "stuck" | "failing" | "letters" | "paused";

@@ -1,14 +1,15 @@
 /** The first screen: is it well, and if not, what is wrong, in words. */
-import { to } from "../../app/router.js";
-import { who } from "../../app/session.js";
+
 import { hubAheadMs } from "../../data/hub-clock.js";
 import { useLive } from "../../data/live.js";
+import { who } from "../../data/session.js";
 import type { Overview } from "../../data/shapes.js";
 import { moments, statsProblem, useStats } from "../../data/stats.js";
 import { known, lagOf } from "../../data/stats-past.js";
 import { Chart, SECONDS_STEPS, WHOLE_STEPS } from "../../ui/chart.js";
 import { bytes, count, duration, milliseconds, plural, rate, si } from "../../ui/format.js";
 import { Facts, Figure, PageHead, Section } from "../../ui/page.js";
+import { to } from "../../ui/router.js";
 import { Sparkline } from "../../ui/sparkline.js";
 import { Failure, Waiting } from "../../ui/states.js";
 import { Attention } from "./attention.js";

@@ -1,7 +1,6 @@
 /** The worked example: the processes of the machines that send heartbeats, live. */
 import { CircleCheck, CircleDashed } from "lucide-preact";
 import { useEffect } from "preact/hooks";
-import { go, query, setQuery, to } from "../../app/router.js";
 import { useLive } from "../../data/live.js";
 import { type Pages, usePages } from "../../data/pages.js";
 import type { EventRecord, Items, ViewRecord } from "../../data/shapes.js";
@@ -12,6 +11,7 @@ import { bytes, count, sentenceCase } from "../../ui/format.js";
 import { MoreButton } from "../../ui/more-button.js";
 import { Ago } from "../../ui/now.js";
 import { Figure, PageHead, Section } from "../../ui/page.js";
+import { go, query, setQuery, to } from "../../ui/router.js";
 import { Sparkline } from "../../ui/sparkline.js";
 import { Empty, Loaded } from "../../ui/states.js";
 import { type Column, Table } from "../../ui/table.js";

@@ -1,7 +1,5 @@
 /** Coverage: every topic, with its schema or without. */
 import { FileCheck2, FileX2 } from "lucide-preact";
-import { NoneYet } from "../../app/none-yet.js";
-import { go, query, setQuery, to } from "../../app/router.js";
 import { useLive } from "../../data/live.js";
 import type { Items, SchemaEntry, TopicRow } from "../../data/shapes.js";
 import { Badge } from "../../ui/badge.js";
@@ -11,8 +9,10 @@ import { count, si } from "../../ui/format.js";
 import { Link } from "../../ui/link.js";
 import { Ago } from "../../ui/now.js";
 import { Figure, PageHead, Section } from "../../ui/page.js";
+import { go, query, setQuery, to } from "../../ui/router.js";
 import { Loaded } from "../../ui/states.js";
 import { type Column, Table } from "../../ui/table.js";
+import { NoneYet } from "../none-yet.js";
 
 interface Row {
   readonly topic: string;

@@ -1,6 +1,5 @@
 /** The versions of a topic's schema, any two side by side, with the difference and the verdict. */
 import { CircleCheck, CircleHelp, OctagonX } from "lucide-preact";
-import { query, setQuery, to } from "../../app/router.js";
 import { seg, withQuery } from "../../data/api.js";
 import { useLive } from "../../data/live.js";
 import type { CompatReport, EventRecord, Items, TopicSchemas } from "../../data/shapes.js";
@@ -11,6 +10,7 @@ import { count, plural, shellWord } from "../../ui/format.js";
 import { JsonView } from "../../ui/json-view.js";
 import { Ago } from "../../ui/now.js";
 import { PageHead, Section } from "../../ui/page.js";
+import { query, setQuery, to } from "../../ui/router.js";
 import { Empty, Loaded } from "../../ui/states.js";
 import { fieldChanges } from "./field-changes.js";
 

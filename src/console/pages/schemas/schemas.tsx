@@ -1,5 +1,5 @@
 /** Schemas: which topics have one, or the versions of one topic's. */
-import type { PageProps } from "../../app/pages.js";
+import type { PageProps } from "../page-props.js";
 import { SchemaList } from "./schema-list.js";
 import { SchemaVersions } from "./schema-versions.js";
 

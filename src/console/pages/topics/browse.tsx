@@ -1,7 +1,6 @@
 /** Looking into a topic: from either end, by time, seq, key, header or text, page by page. */
 import { RefreshCw, SlidersHorizontal } from "lucide-preact";
 import { useState } from "preact/hooks";
-import { openOver, query, setQuery, to } from "../../app/router.js";
 import { seg, withQuery } from "../../data/api.js";
 import { refreshAll } from "../../data/live.js";
 import { usePages } from "../../data/pages.js";
@@ -13,6 +12,7 @@ import { count, plural, shellWord } from "../../ui/format.js";
 import { TextLink } from "../../ui/link.js";
 import { MoreButton } from "../../ui/more-button.js";
 import { Section } from "../../ui/page.js";
+import { openOver, query, setQuery, to } from "../../ui/router.js";
 import { Empty, Loaded } from "../../ui/states.js";
 import { Table } from "../../ui/table.js";
 import { EVENT_COLUMNS } from "../events/event-columns.js";

@@ -1,6 +1,5 @@
 /** The history of a key: its events, newest first, each against the one before. */
 import { useState } from "preact/hooks";
-import { openOver, query } from "../../app/router.js";
 import { seg } from "../../data/api.js";
 import { useLive } from "../../data/live.js";
 import type { EventRecord, Items, TopicDetail } from "../../data/shapes.js";
@@ -9,6 +8,7 @@ import { count, newest } from "../../ui/format.js";
 import { JsonView } from "../../ui/json-view.js";
 import { Ago, Moment } from "../../ui/now.js";
 import { Section } from "../../ui/page.js";
+import { openOver, query } from "../../ui/router.js";
 import { Empty, Loaded } from "../../ui/states.js";
 import { pageSize } from "./page-size.js";
 

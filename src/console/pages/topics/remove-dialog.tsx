@@ -3,7 +3,6 @@
  * many events take a while.
  */
 import { useState } from "preact/hooks";
-import { go, to } from "../../app/router.js";
 import { call, seg } from "../../data/api.js";
 import { useDryRun } from "../../data/dry-run.js";
 import type { Job } from "../../data/shapes.js";
@@ -12,6 +11,7 @@ import { ActionDialog } from "../../ui/dialog.js";
 import { Foreseen } from "../../ui/foreseen.js";
 import { plural, shellWord } from "../../ui/format.js";
 import { Progress } from "../../ui/progress.js";
+import { go, to } from "../../ui/router.js";
 import { sentence } from "../../ui/states.js";
 import { toast } from "../../ui/toast.js";
 import { JobDialog } from "../jobs/job-dialog.js";

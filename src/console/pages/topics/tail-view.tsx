@@ -1,7 +1,6 @@
 /** The topic as it grows, newest on top. Pausing holds the picture still; what comes meanwhile is counted. */
 import { Eraser, Pause, Play } from "lucide-preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { openOver, query, setQuery } from "../../app/router.js";
 import { isRunning } from "../../data/live.js";
 import type { EventRecord } from "../../data/shapes.js";
 import { type TailState, tail } from "../../data/tail.js";
@@ -11,6 +10,7 @@ import { CopyCommand } from "../../ui/copy.js";
 import { FilterBox, SelectField } from "../../ui/fields.js";
 import { count, shellWord } from "../../ui/format.js";
 import { Section } from "../../ui/page.js";
+import { openOver, query, setQuery } from "../../ui/router.js";
 import { Empty, Failure } from "../../ui/states.js";
 import { Table } from "../../ui/table.js";
 import { EVENT_COLUMNS } from "../events/event-columns.js";

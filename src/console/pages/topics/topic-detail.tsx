@@ -2,10 +2,9 @@
 
 import { Send, Trash2 } from "lucide-preact";
 import { useState } from "preact/hooks";
-import { query, to } from "../../app/router.js";
-import { may } from "../../app/session.js";
 import { seg } from "../../data/api.js";
 import { useLive } from "../../data/live.js";
+import { may } from "../../data/session.js";
 import type { TopicDetail, TopicSchemas } from "../../data/shapes.js";
 import { rings, useStats } from "../../data/stats.js";
 import { isFarBehind, mayBeBehind, topicRing } from "../../data/stats-past.js";
@@ -13,6 +12,7 @@ import { Button } from "../../ui/button.js";
 import { CopyCommand } from "../../ui/copy.js";
 import { bytes, count, lagText, rate, shellWord, si } from "../../ui/format.js";
 import { Figure, PageHead, Section, type Tab, TabPanel, Tabs, useTab } from "../../ui/page.js";
+import { query, to } from "../../ui/router.js";
 import { Sparkline } from "../../ui/sparkline.js";
 import { Loaded } from "../../ui/states.js";
 import { EventPanel } from "../events/event-panel.js";

@@ -1,11 +1,12 @@
 /** Who reads the topic. */
-import { go, to } from "../../app/router.js";
+
 import { seg } from "../../data/api.js";
 import { useLive } from "../../data/live.js";
 import type { GroupLag, Items } from "../../data/shapes.js";
 import { useStats } from "../../data/stats.js";
 import { shellWord } from "../../ui/format.js";
 import { Section } from "../../ui/page.js";
+import { go, to } from "../../ui/router.js";
 import { Empty, Loaded } from "../../ui/states.js";
 import { Table } from "../../ui/table.js";
 import { GROUP_COLUMNS, groupRows } from "../groups/group-columns.js";

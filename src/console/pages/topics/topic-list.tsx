@@ -1,8 +1,6 @@
 /** All topics: how fast, how large, who reads them and how far behind these are. */
 import { Archive, Clock, FileCheck2, KeyRound } from "lucide-preact";
 import { useMemo } from "preact/hooks";
-import { NoneYet } from "../../app/none-yet.js";
-import { go, query, setQuery, to } from "../../app/router.js";
 import { useLive } from "../../data/live.js";
 import type { GroupStats, Items, SchemaEntry, Stats, TopicRow } from "../../data/shapes.js";
 import { rings, statsProblem, useStats } from "../../data/stats.js";
@@ -13,9 +11,11 @@ import { FilterBox, passes } from "../../ui/fields.js";
 import { bytes, count, duration, plural, rate, shortDuration, si } from "../../ui/format.js";
 import { Link } from "../../ui/link.js";
 import { PageHead, Section } from "../../ui/page.js";
+import { go, query, setQuery, to } from "../../ui/router.js";
 import { Sparkline } from "../../ui/sparkline.js";
 import { Loaded } from "../../ui/states.js";
 import { type Column, Table } from "../../ui/table.js";
+import { NoneYet } from "../none-yet.js";
 
 interface Row extends TopicRow {
   readonly perSecond: number | undefined;

@@ -1,5 +1,5 @@
 /** Topics: the list, or one of them. */
-import type { PageProps } from "../../app/pages.js";
+import type { PageProps } from "../page-props.js";
 import { TopicDetailPage } from "./topic-detail.js";
 import { TopicList } from "./topic-list.js";
 

@@ -1,9 +1,6 @@
 /** Causes and effects of an event across topics: by event, or by correlation. */
 import { GitFork, RefreshCw, Search } from "lucide-preact";
 import { useState } from "preact/hooks";
-import { NoneYet } from "../../app/none-yet.js";
-import type { PageProps } from "../../app/pages.js";
-import { go, query, setQuery, to } from "../../app/router.js";
 import { seg, withQuery } from "../../data/api.js";
 import { useLive } from "../../data/live.js";
 import type { EventRecord, Trace } from "../../data/shapes.js";
@@ -12,8 +9,11 @@ import { Button } from "../../ui/button.js";
 import { TextField } from "../../ui/fields.js";
 import { duration, plural, visible } from "../../ui/format.js";
 import { PageHead, Section } from "../../ui/page.js";
+import { go, query, setQuery, to } from "../../ui/router.js";
 import { Loaded } from "../../ui/states.js";
 import { EventBody } from "../events/event-panel.js";
+import { NoneYet } from "../none-yet.js";
+import type { PageProps } from "../page-props.js";
 import { TraceGraph } from "./trace-graph.js";
 
 export function TracePage({ rest }: PageProps) {

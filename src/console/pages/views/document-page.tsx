@@ -1,6 +1,5 @@
 /** One document: as it is, as it was at any time, what changed, and the event that made it so. */
 import { GitFork, History } from "lucide-preact";
-import { query, setQuery, to } from "../../app/router.js";
 import { seg, withQuery } from "../../data/api.js";
 import { type Live, useLive } from "../../data/live.js";
 import type { EventRecord, Items, ViewInfo, ViewRecord } from "../../data/shapes.js";
@@ -11,6 +10,7 @@ import { JsonView } from "../../ui/json-view.js";
 import { Link } from "../../ui/link.js";
 import { Ago, Moment } from "../../ui/now.js";
 import { Facts, PageHead, Section } from "../../ui/page.js";
+import { query, setQuery, to } from "../../ui/router.js";
 import { Empty, Failure, Loaded, Waiting } from "../../ui/states.js";
 import { ChangeList } from "./change-list.js";
 import { TimeSlider } from "./time-slider.js";

@@ -1,11 +1,10 @@
 /** The documents of a view: searched by field, ordered, page by page. */
 import { RotateCw, SearchX } from "lucide-preact";
 import { useState } from "preact/hooks";
-import { go, query, setQuery, to } from "../../app/router.js";
-import { may } from "../../app/session.js";
 import { seg, withQuery } from "../../data/api.js";
 import { useLive } from "../../data/live.js";
 import { type Pages, usePages } from "../../data/pages.js";
+import { may } from "../../data/session.js";
 import type { GroupLag, Items, ViewInfo, ViewRecord } from "../../data/shapes.js";
 import { Button } from "../../ui/button.js";
 import { CopyCommand } from "../../ui/copy.js";
@@ -15,6 +14,7 @@ import { Link, TextLink } from "../../ui/link.js";
 import { MoreButton } from "../../ui/more-button.js";
 import { Ago } from "../../ui/now.js";
 import { PageHead, Section } from "../../ui/page.js";
+import { go, query, setQuery, to } from "../../ui/router.js";
 import { Empty, Loaded } from "../../ui/states.js";
 import { type Column, Table } from "../../ui/table.js";
 import { feederOf } from "./feeder.js";

@@ -1,6 +1,5 @@
 /** All read models. */
-import { NoneYet } from "../../app/none-yet.js";
-import { go, query, to } from "../../app/router.js";
+
 import { useLive } from "../../data/live.js";
 import type { GroupLag, Items, ViewInfo } from "../../data/shapes.js";
 import { CopyCommand } from "../../ui/copy.js";
@@ -8,8 +7,10 @@ import { FilterBox, passes } from "../../ui/fields.js";
 import { count, lagText } from "../../ui/format.js";
 import { Link, TextLink } from "../../ui/link.js";
 import { PageHead, Section } from "../../ui/page.js";
+import { go, query, to } from "../../ui/router.js";
 import { Loaded } from "../../ui/states.js";
 import { type Column, Table } from "../../ui/table.js";
+import { NoneYet } from "../none-yet.js";
 import { feederOf } from "./feeder.js";
 
 interface Row extends ViewInfo {

@@ -1,5 +1,5 @@
 /** Views: all of them, the documents of one, or one document. */
-import type { PageProps } from "../../app/pages.js";
+import type { PageProps } from "../page-props.js";
 import { DocumentPage } from "./document-page.js";
 import { ViewDocuments } from "./view-documents.js";
 import { ViewList } from "./view-list.js";

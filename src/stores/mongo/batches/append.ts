@@ -18,15 +18,15 @@ import type { ClientSession, Timestamp } from "mongodb";
 import { BusError } from "../../../model/errors.js";
 import type { EventDraft, Seq, StoredEvent } from "../../../model/event.js";
 import type { AppendResult } from "../../../ports/log.js";
-import { AppendBatch } from "../append-batch.js";
-import type { Connection } from "../connection.js";
-import { busError } from "../errors.js";
-import { type FindElsewhere, nameOf, type Place } from "../event-lookup.js";
-import type { Target } from "../fenced-append.js";
-import { type Inserted, insertByCommand, insertByDriver } from "../insert-outcome.js";
-import { InsertsTogether } from "../inserts-together.js";
-import { removedSince } from "../removed-ranges.js";
-import { isTrusted, laterOf } from "../trust.js";
+import type { Connection } from "../connection/connection.js";
+import { busError } from "../connection/errors.js";
+import { AppendBatch } from "../events/append-batch.js";
+import { type FindElsewhere, nameOf, type Place } from "../events/event-lookup.js";
+import type { Target } from "../events/fenced-append.js";
+import { type Inserted, insertByCommand, insertByDriver } from "../events/insert-outcome.js";
+import { InsertsTogether } from "../events/inserts-together.js";
+import { removedSince } from "../events/removed-ranges.js";
+import { isTrusted, laterOf } from "../events/trust.js";
 import {
   type BatchDocument,
   type BatchTail,

@@ -13,9 +13,9 @@ import { batchesIn, Leaf, type NewBatch } from "../../batch-encoder.js";
 import { ID_BYTES } from "../../id-key.js";
 import { bsonText } from "../bson-json.js";
 import type { RangePart, Text } from "../collections.js";
-import { metaSize } from "../event-document.js";
-import type { Target } from "../fenced-append.js";
-import { STAMP } from "../trust.js";
+import { metaSize } from "../events/event-document.js";
+import type { Target } from "../events/fenced-append.js";
+import { STAMP } from "../events/trust.js";
 import { idFields, idFieldsLeft } from "./ids.js";
 
 /**

@@ -1,7 +1,7 @@
 /** Where each partition of topics of batches begins and ends, and how much is in it, in one question. */
 import type { Document } from "mongodb";
 import type { PartitionHead } from "../../../ports/log.js";
-import { firstOf, partitionsOf } from "../partition-head.js";
+import { firstOf, partitionsOf } from "../events/partition-head.js";
 import type { BatchDocument } from "./batch-document.js";
 
 /** One partition: the batch that begins last, and the one at seq 1. */

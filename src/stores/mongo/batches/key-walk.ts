@@ -5,8 +5,8 @@
 import type { Seq, StoredEvent } from "../../../model/event.js";
 import type { HistoryOptions } from "../../../ports/log.js";
 import { type BatchCursor, MAX_SPAN } from "../../batch-codec.js";
-import type { Connection } from "../connection.js";
-import type { Place } from "../event-lookup.js";
+import type { Connection } from "../connection/connection.js";
+import type { Place } from "../events/event-lookup.js";
 import { type BatchDocument, BYTES, storedEvents } from "./batch-document.js";
 import { BATCHES_AT_ONCE, firstOf } from "./keys.js";
 import type { BatchLookup } from "./lookup.js";

@@ -9,7 +9,7 @@ import type { HistoryOptions } from "../../../ports/log.js";
 import { type BatchCursor, MAX_SPAN } from "../../batch-codec.js";
 import { bsonText, plainText } from "../bson-json.js";
 import type { Text } from "../collections.js";
-import type { Connection } from "../connection.js";
+import type { Connection } from "../connection/connection.js";
 import { type BatchDocument, BYTES, storedEvents } from "./batch-document.js";
 import type { BatchLookup } from "./lookup.js";
 

@@ -6,12 +6,12 @@ import type { ClientSession, FindOptions, ObjectId, ReadConcernLevel } from "mon
 import { addToList } from "../../../model/add-to-list.js";
 import type { Seq, StoredEvent } from "../../../model/event.js";
 import { ID_BYTES, readUuid } from "../../id-key.js";
-import { AskedTogether } from "../asked-together.js";
 import { bsonText } from "../bson-json.js";
-import type { Connection } from "../connection.js";
-import { nameOf, type Place } from "../event-lookup.js";
-import { IdsTogether } from "../ids-together.js";
-import { findAtOnce } from "../single-reply.js";
+import { AskedTogether } from "../connection/asked-together.js";
+import type { Connection } from "../connection/connection.js";
+import { findAtOnce } from "../connection/single-reply.js";
+import { nameOf, type Place } from "../events/event-lookup.js";
+import { IdsTogether } from "../events/ids-together.js";
 import { type BatchDocument, BYTES, bytesOf, SAID, storedEvents } from "./batch-document.js";
 import { rangesOf } from "./ids.js";
 

@@ -4,7 +4,7 @@
  */
 import type { Document } from "mongodb";
 import type { Seq } from "../../../model/event.js";
-import type { Place } from "../event-lookup.js";
+import type { Place } from "../events/event-lookup.js";
 import { type BatchDocument, BYTES } from "./batch-document.js";
 
 const MAX_BYTES = 8 * 1_048_576;

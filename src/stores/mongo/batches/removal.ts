@@ -12,10 +12,10 @@ import type { ClientSession } from "mongodb";
 import type { Seq } from "../../../model/event.js";
 import { MAX_SPAN, pack } from "../../batch-codec.js";
 import type { RangePart } from "../collections.js";
-import type { Connection } from "../connection.js";
-import type { Place } from "../event-lookup.js";
-import { fewerParts } from "../removed-ranges.js";
-import { freeBefore } from "../trust.js";
+import type { Connection } from "../connection/connection.js";
+import type { Place } from "../events/event-lookup.js";
+import { fewerParts } from "../events/removed-ranges.js";
+import { freeBefore } from "../events/trust.js";
 import { type BatchDocument, batchOf, type NewBatchDocument, remaining, SAID } from "./batch-document.js";
 import type { Anchor, BatchLookup } from "./lookup.js";
 

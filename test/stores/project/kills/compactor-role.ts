@@ -1,8 +1,8 @@
 /** P11: nothing that a key still stands for is ever gone, in the log or in its snapshot. */
 import type { EventRecord } from "../../../../src/model/event.js";
 import { snapshotTopic } from "../../../../src/model/topic.js";
-import { compactNow, startCompactor } from "../../../../src/project/compactor.js";
-import type { SnapshotEntry } from "../../../../src/project/snapshot.js";
+import { compactNow, startCompactor } from "../../../../src/project/history/compactor.js";
+import type { SnapshotEntry } from "../../../../src/project/history/snapshot.js";
 import { finalState, traffic } from "../traffic.js";
 import { differs, type Role } from "./role.js";
 

@@ -1,7 +1,7 @@
 /** Projectors: a view is what a replay comes to, and each event takes effect in it exactly once (P9). */
 import type { EventRecord } from "../../../../src/model/event.js";
-import { startChangelogProjector } from "../../../../src/project/changelog.js";
-import { startTransactionalProjector } from "../../../../src/project/transactional.js";
+import { startChangelogProjector } from "../../../../src/project/views/changelog.js";
+import { startTransactionalProjector } from "../../../../src/project/views/transactional.js";
 import { finalState, traffic } from "../traffic.js";
 import type { OpenedPlace } from "./place.js";
 import { type Assignment, differs, type Role } from "./role.js";

@@ -1,0 +1,124 @@
+/**
+ * Compaction of one partition: which events may go (P11). No I/O, no clock; compactor.ts performs it.
+ *
+ * Everything up to `cleaned` holds each key about once. A round first looks through a stretch above it and learns the
+ * newest seq of every key there (NewestSeqs, bounded in keys: the stretch ends where the bound is reached), then removes
+ * what those supersede, in the stretch and below. An event goes only when a newer one of its key is in the log, so that
+ * being interrupted anywhere, or running twice, changes no key's newest value. A dead letter that came back for one group
+ * supersedes nothing: the others never get it, and would be left without the key.
+ *
+ * A tombstone goes when it is older than its retention, nothing but tombstones of its key is left, and every group's
+ * cursor is past it. When the next one may go is remembered, so that nothing is looked through in vain.
+ */
+import type { Seq, StoredEvent } from "../../model/event.js";
+import type { JsonValue } from "../../model/json.js";
+import { isForOneGroup } from "../../model/redrive.js";
+import { isTombstoneEvent } from "../tombstone.js";
+
+export interface CompactionProgress {
+  readonly cleaned: Seq;
+  /** Something may have been removed because of events up to here; written before that happens. */
+  readonly reached: Seq;
+  /** The earliest time at which a tombstone below `cleaned` may go; null if there is none. */
+  readonly tombstonesDueMs: number | null;
+  /** When tombstones were last looked for. */
+  readonly sweptMs: number;
+}
+
+export const NOTHING_CLEANED: CompactionProgress = {
+  cleaned: 0,
+  reached: 0,
+  tombstonesDueMs: null,
+  sweptMs: 0,
+};
+
+/** Younger than this by the clock, an event that is superseded stays: what stands within it can still be asked for. */
+export interface Window {
+  readonly fromMs: number;
+  readonly nowMs: number;
+}
+
+/**
+ * Whether the clean part must end before this event. A ts beyond the present is wrong, and must not keep the rest of
+ * the log from being compacted.
+ */
+export function isWithin(window: Window, event: StoredEvent): boolean {
+  return event.ts > window.fromMs && event.ts <= window.nowMs;
+}
+
+/** The newest seq of each key in a stretch. */
+export class NewestSeqs {
+  readonly #seqs = new Map<string, Seq>();
+  #events = 0;
+
+  get size(): number {
+    return this.#seqs.size;
+  }
+
+  /** Events seen. */
+  get events(): number {
+    return this.#events;
+  }
+
+  keys(): Iterable<string> {
+    return this.#seqs.keys();
+  }
+
+  /** In seq order. */
+  see(event: StoredEvent): void {
+    this.#events++;
+    if (event.key !== undefined && !isForOneGroup(event.meta?.headers)) this.#seqs.set(event.key, event.seq);
+  }
+
+  supersedes(event: StoredEvent): boolean {
+    return event.key !== undefined && (this.#seqs.get(event.key) ?? 0) > event.seq;
+  }
+}
+
+/** What stands in a page: seqs that are superseded, and tombstones that are not. */
+export function sortPage(
+  events: readonly StoredEvent[],
+  newest: NewestSeqs,
+): { superseded: Seq[]; tombstones: StoredEvent[] } {
+  const superseded: Seq[] = [];
+  const tombstones: StoredEvent[] = [];
+  for (const event of events) {
+    if (newest.supersedes(event)) superseded.push(event.seq);
+    else if (event.key !== undefined && isTombstoneEvent(event)) tombstones.push(event);
+  }
+  return { superseded, tombstones };
+}
+
+/** Looking up the older events of a key costs about as much as looking through this many events. */
+const LOOKUP_COST = 30;
+
+/** Whether to look through all of the clean part for what a stretch supersedes, or to look up each of its keys. */
+export function scansCleanPart(newest: NewestSeqs, cleanEvents: number): boolean {
+  return cleanEvents <= newest.size * LOOKUP_COST;
+}
+
+/** Tombstones are looked for when one is due, but not more often than ten times in their retention. */
+export function sweepsTombstones(
+  progress: CompactionProgress,
+  nowMs: number,
+  tombstoneRetentionMs: number,
+): boolean {
+  return (
+    progress.tombstonesDueMs !== null &&
+    nowMs >= progress.tombstonesDueMs &&
+    nowMs >= progress.sweptMs + tombstoneRetentionMs / 10
+  );
+}
+
+/** The earliest of the two times; null stands for "never". */
+export function earlier(a: number | null, b: number | null): number | null {
+  return a === null || b === null ? (a ?? b) : Math.min(a, b);
+}
+
+export function progressOf(value: JsonValue | undefined): CompactionProgress {
+  return value === undefined ? NOTHING_CLEANED : (value as unknown as CompactionProgress);
+}
+
+export function progressValue(progress: CompactionProgress): JsonValue {
+  return { ...progress };
+}
