@@ -75,10 +75,10 @@ export default defineConfig({
           name: "e2e",
           include: ["test/e2e/**/*.test.ts"],
           exclude: [PROGRAMS],
-          // Browsers and crowds, after all others and one file at a time: what waits for a person's pace is not to be
-          // judged on a machine that is busy with something else.
+          // Browsers and crowds, after all others and two files at a time: what waits for a person's pace is not to be
+          // judged on a machine that is busy with something else, and half of the time it waits.
           sequence: { groupOrder: 1 },
-          maxWorkers: 1,
+          maxWorkers: 2,
           ...END_TO_END,
         },
       },
