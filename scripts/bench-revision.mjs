@@ -5,6 +5,7 @@
 import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { TSC } from "./tsc.mjs";
 
 /** Returns the folder with the compiled tree. Throws with what to do. */
 export function compileRevision(root, rev, suite) {
@@ -18,7 +19,7 @@ export function compileRevision(root, rev, suite) {
   try {
     git(root, ["worktree", "add", "--force", "--detach", sources, commit], "cannot check it out");
     useOurBenchmarks(root, sources);
-    compile(root, sources, output, suite);
+    compile(sources, output, suite);
   } finally {
     removeTree(root, sources);
   }
@@ -34,7 +35,7 @@ function useOurBenchmarks(root, sources) {
 }
 
 /** Only the suite that is asked for, so that another one which needs newer sources is not in the way. */
-function compile(root, sources, output, suite) {
+function compile(sources, output, suite) {
   const suites = readdirSync(join(sources, "bench", "suites"))
     .filter((name) => name.startsWith(suite))
     .map((name) => (name.endsWith(".ts") ? `suites/${name}` : `suites/${name}/**/*.ts`));
@@ -46,9 +47,8 @@ function compile(root, sources, output, suite) {
   };
   const path = join(sources, "bench", "tsconfig.compare.json");
   writeFileSync(path, JSON.stringify(config));
-  const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
   rmSync(output, { recursive: true, force: true });
-  const done = spawnSync(process.execPath, [tsc, "-p", path, "--pretty"], {
+  const done = spawnSync(process.execPath, [TSC, "-p", path, "--pretty"], {
     cwd: sources,
     stdio: ["ignore", 2, 2],
   });

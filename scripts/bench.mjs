@@ -10,14 +10,14 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { compileRevision } from "./bench-revision.mjs";
 import { setup } from "./setup.mjs";
+import { TSC } from "./tsc.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
 process.exitCode = setup() && compile() ? run(process.argv.slice(2)) : 1;
 
 function compile() {
-  const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
-  const args = [tsc, "-p", join(root, "bench"), "--pretty"];
+  const args = [TSC, "-p", join(root, "bench"), "--pretty"];
   return spawnSync(process.execPath, args, { cwd: root, stdio: ["ignore", 2, 2] }).status === 0;
 }
 

@@ -11,6 +11,7 @@ import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { TSC } from "./tsc.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const sourceDir = join(root, "src");
@@ -61,8 +62,7 @@ function build(fingerprint = fingerprintOf(sources())) {
   removeOrphans();
   // tsc trusts its own notes about what it wrote; they are wrong once a file was deleted by hand.
   if (missingOutputs().length > 0) rmSync(join(outputDir, ".tsbuildinfo"), { force: true });
-  const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
-  run([tsc, "-b", "tsconfig.build.json", "--pretty"], "the sources do not compile (see above)");
+  run([TSC, "-b", "tsconfig.build.json", "--pretty"], "the sources do not compile (see above)");
   if (existsSync(outputDir)) writeFileSync(stamp, fingerprint);
 }
 
