@@ -44,6 +44,7 @@ describe("the settings of a hub", () => {
     ],
     [{ store: "bus.db", auth: AUTH, topics: [{ name: "A b" }] }, 'topics.0.name: "A b" is not a topic name'],
     [{ store: "bus.db", auth: AUTH, port: 70_000 }, "port"],
+    [{ store: "bus.db", auth: AUTH, origins: ["localhost:3000"] }, "origins.0: is no site: write it as"],
     [{ store: "bus.db", auth: AUTH, topics: [{ name: "t", partitions: 0 }] }, "topics.0.partitions"],
     [{ store: "bus.db", auth: AUTH, nonsense: 1 }, "nonsense"],
     [{ store: "bus.db", auth: AUTH, limits: { maxBodyByte: 5 } }, "maxBodyByte"],

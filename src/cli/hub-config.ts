@@ -8,6 +8,7 @@ import { Acl } from "../hub/auth/acl.js";
 import { isLoopback } from "../hub/auth/auth.js";
 import { faultOf } from "../hub/auth/public-keys.js";
 import { DEFAULT_HUB_LIMITS } from "../hub/limits.js";
+import { originOf } from "../hub/visitors.js";
 import { describeThrown } from "../model/errors.js";
 import { checkTopicName } from "../model/topic.js";
 import { failure } from "./exit.js";
@@ -97,7 +98,13 @@ export const HubConfigSchema = z.strictObject({
   port: z.coerce.number<number | string>(PORT).int(PORT).min(0, PORT).max(65_535, PORT).default(8_420),
   name: z.string().min(1).default("promethean"),
   auth: Auth,
-  origins: z.array(z.url()).default([]),
+  origins: z
+    .array(
+      z
+        .string()
+        .refine((text) => originOf(text) !== undefined, "is no site: write it as https://shop.example"),
+    )
+    .default([]),
   topics: z.array(Topic).default([]),
   /** Run by this process as well; any number of hubs on a store may. */
   upkeep: z

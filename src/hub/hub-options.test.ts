@@ -30,6 +30,10 @@ describe("the options of a hub", () => {
     [{ bus, auth: "none", limits: { framesPerSecond: 0 } }, "limits.framesPerSecond must be a number"],
     [{ bus, auth: "none", limits: { slowConsumerMs: "30" } }, "limits.slowConsumerMs must be a number"],
     [{ bus, auth: "none", drainMs: Number.NaN }, "drainMs must be a number"],
+    [{ bus, auth: "none", origins: "https://shop.example" }, "origins is a list of sites"],
+    [{ bus, auth: "none", origins: ["*"] }, '"*" in origins is no site: write it as https://shop.example'],
+    [{ bus, auth: "none", origins: ["localhost:3000"] }, '"localhost:3000" in origins is no site'],
+    [{ bus, auth: "none", origins: ["null"] }, '"null" in origins is no site'],
   ])("are refused with what to write instead: %#", async (options, words) => {
     const starting = startHub(options as unknown as Parameters<typeof startHub>[0]);
     await expect(starting).rejects.toMatchObject({

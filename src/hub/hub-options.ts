@@ -4,6 +4,7 @@ import { checkOptionNames, namesOf } from "../model/known-options.js";
 import type { JwtOptions, TokenDemands, TokenGrant } from "./auth/auth.js";
 import { DEFAULT_HUB_LIMITS } from "./limits.js";
 import type { HubOptions } from "./server.js";
+import { originOf } from "./visitors.js";
 
 const KNOWN = namesOf<HubOptions>({
   bus: true,
@@ -32,7 +33,7 @@ const OF_GRANT = namesOf<TokenGrant>({ scopes: true, subject: true });
 
 /** INVALID_OPTION for what is no hub's. */
 export function checkHubOptions(options: HubOptions): void {
-  const { bus, auth, port = 0, limits = {}, drainMs = 0 } = options ?? {};
+  const { bus, auth, port = 0, limits = {}, origins = [], drainMs = 0 } = options ?? {};
   if (typeof bus?.observe !== "function") throw wrong("a hub needs a bus: startHub({ bus, auth })");
   if (typeof auth !== "object" ? auth !== "none" : auth === null || !("tokens" in auth || "jwt" in auth))
     throw wrong(
@@ -45,7 +46,16 @@ export function checkHubOptions(options: HubOptions): void {
   checkOptionNames("limits", limits, Object.keys(DEFAULT_HUB_LIMITS));
   for (const [name, limit] of Object.entries(limits))
     if (!(typeof limit === "number" && limit > 0)) throw wrong(`limits.${name} must be a number above 0`);
+  checkOrigins(origins);
   if (!(typeof drainMs === "number" && drainMs >= 0)) throw wrong("drainMs must be a number of 0 or more");
+}
+
+/** One that names no site would let nobody in, or all pages that have none. */
+function checkOrigins(origins: unknown): void {
+  if (!Array.isArray(origins)) throw wrong("origins is a list of sites, such as https://shop.example");
+  for (const origin of origins)
+    if (typeof origin !== "string" || originOf(origin) === undefined)
+      throw wrong(`${JSON.stringify(origin)} in origins is no site: write it as https://shop.example`);
 }
 
 /** A demand that is misspelt would let in more than was meant. */

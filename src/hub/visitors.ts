@@ -22,8 +22,7 @@ export class Visitors {
   /** `isOpen`: nobody needs a token. `origins`: of other sites whose pages may. */
   constructor(isOpen: boolean, origins: readonly string[]) {
     this.#isOpen = isOpen;
-    // As browsers write them: without a path, and in lower case.
-    this.#origins = new Set(origins.map((origin) => urlOf(origin)?.origin ?? origin));
+    this.#origins = new Set(origins.map((origin) => originOf(origin) ?? origin));
     this.#hosts = new Set(origins.map((origin) => urlOf(origin)?.host));
   }
 
@@ -45,7 +44,9 @@ export class Visitors {
   /** Programs name no origin. */
   #isKnownPage(origin: string | undefined, host: string | undefined): boolean {
     if (origin === undefined || this.#origins.has(origin)) return true;
-    return host !== undefined && urlOf(origin)?.host === host.toLowerCase();
+    const page = urlOf(origin);
+    // A proxy may name the port that everybody knows.
+    return page !== undefined && urlOf(`${page.protocol}//${host}`)?.host === page.host;
   }
 
   /** Browsers always say by which name they call. */
@@ -54,6 +55,14 @@ export class Visitors {
     const name = /^(?:\[([^\]]*)\]|([^:@]*))(?::\d+)?$/.exec(host.toLowerCase());
     return isLoopback(name?.[1] ?? name?.[2] ?? "") || this.#hosts.has(host.toLowerCase());
   }
+}
+
+/** As browsers write it: without a path, and in lower case. Undefined of what names no site. */
+export function originOf(text: string): string | undefined {
+  const { origin, protocol, host } = urlOf(text) ?? {};
+  if (!host) return undefined;
+  // That of an app or an extension is none to a URL: "null", which is what all pages say that have no site.
+  return origin === "null" ? `${protocol}//${host}` : origin;
 }
 
 function urlOf(text: string): URL | undefined {

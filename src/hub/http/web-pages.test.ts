@@ -100,6 +100,15 @@ describe("a hub without tokens", () => {
     expect(await upgrade({ origin: told.origin })).toBe(101);
     expect(await upgrade({})).toBe(101);
   });
+
+  it("serves an app or an extension that it was told of, and not with it every page that has no site", async () => {
+    const app = "capacitor://localhost";
+    hub = await startHub({ bus, auth: "none", origins: [app] });
+    expect(await statusOf("GET", "/topics", { origin: app })).toBe(200);
+    expect(await upgrade({ origin: app })).toBe(101);
+    expect(await statusOf("GET", "/topics", { origin: "null" })).toBe(403);
+    expect(await upgrade({ origin: "null" })).toBe(403);
+  });
 });
 
 describe("a page of another site", () => {
@@ -158,5 +167,13 @@ describe("a hub with tokens", () => {
     const headers = { host: "bus.example", authorization: "Bearer t" };
     expect(await statusOf("GET", "/topics", headers)).toBe(200);
     expect(await statusOf("GET", "/topics", { ...headers, origin: "https://other.example" })).toBe(200);
+  });
+
+  it("knows its own page by its name, also where a proxy names the port that goes without saying", async () => {
+    hub = await startHub({ bus, auth: { tokens: { t: { scopes: ["*:*"] } } } });
+    const host = "Bus.example:443";
+    expect(await upgrade({ host, origin: "https://bus.example" })).toBe(101);
+    for (const origin of ["http://bus.example", "https://bus.example:8443", "https://other.example"])
+      expect([origin, await upgrade({ host, origin })]).toEqual([origin, 403]);
   });
 });
