@@ -100,6 +100,25 @@ describe("a hub that goes down", () => {
     await closed;
   });
 
+  it("ends streams that are asked for meanwhile at once: nobody has to cut them off", async () => {
+    f = await hubFixture();
+    const client = new PromClient(f.hub.url, { token: "all" });
+    ends.push(() => client.close());
+    await f.bus.publish("t.a", 1);
+    const leased = gate();
+    const held: ClientContext[] = [];
+    const hold = { from: "earliest", manualAck: true } as const;
+    await client.subscribe("t.a", "g", (_, ctx) => leased.open(void held.push(ctx)), hold);
+    await leased.passed;
+    const closed = f.hub.close();
+    for (const path of ["/events?topic=t.a", "/stats/stream"]) {
+      const stream = await f.get(path);
+      expect([stream.status, await stream.text()]).toEqual([200, expect.not.stringContaining("data:")]);
+    }
+    held[0]?.ack();
+    await closed;
+  });
+
   it("P15: has subscriptions of clients wait for the next one", async () => {
     f = await hubFixture();
     const { bus } = f;

@@ -92,6 +92,7 @@ function statsStream(
           cancel();
           controller.close();
         };
+        if (life.signal.aborted) return finish();
         life.signal.addEventListener("abort", finish, { once: true });
         const tell = async (): Promise<void> => {
           try {
