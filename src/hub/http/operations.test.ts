@@ -79,6 +79,7 @@ describe("dead letters, export, import and replay over HTTP", () => {
       elsewhere.get(path, {
         method: "POST",
         body: lines,
+        ...init,
         headers: { "content-type": "application/x-ndjson", ...init.headers },
       });
     expect(await (await send("/import?topic=copy", as("importer"))).json()).toMatchObject({
@@ -91,6 +92,13 @@ describe("dead letters, export, import and replay over HTTP", () => {
     expect((await (await elsewhere.get("/audit")).json()) as object).toMatchObject({
       items: [{ action: "import" }, { action: "import" }],
     });
+    const news = [1, 2].map((payload) => `${JSON.stringify({ payload })}\n`).join("");
+    for (const wrong of ["nonsense\n", `{"payload":3,"key":"${"k".repeat(2_000)}"}\n`]) {
+      const broken = await send("/import?topic=copy", { body: news + wrong + news });
+      expect(await broken.json()).toMatchObject({ line: 3, published: 2 });
+      const { items } = (await (await elsewhere.get("/audit?limit=1")).json()) as { items: unknown[] };
+      expect(items).toMatchObject([{ target: "copy", details: { imported: 2, complete: false } }]);
+    }
     await elsewhere.close();
     expect((await (await f.get("/export?topic=orders&key=k3")).text()).trim().split("\n")).toHaveLength(1);
   });

@@ -1,6 +1,7 @@
 /** Events in bulk: out as lines, in as lines, and from one topic to another. */
 import { z } from "@hono/zod-openapi";
 import type { EventRecord } from "../../model/event.js";
+import type { JsonObject } from "../../model/json.js";
 import { checkTopicName, type TopicRef } from "../../model/topic.js";
 import { exportEvents } from "../../project/transfer/export-events.js";
 import { type CopyOptions, replay } from "../../project/transfer/replay.js";
@@ -109,19 +110,32 @@ function importRoute(app: HubApp, hub: HubContext): void {
       if (type !== "application/x-ndjson" && type !== "application/jsonl")
         throw new HubError("UNSUPPORTED_MEDIA_TYPE", "POST /import takes application/x-ndjson");
       const { topic, keepPartitions = false, resume } = query;
-      const imported = await publishLines(c, hub, desk, {
+      const { bus } = hub;
+      const actor = c.get("caller").subject;
+      const audit = (details: JsonObject): Promise<unknown> =>
+        bus.store.registry.audit({
+          atMs: bus.clock.now(),
+          actor,
+          action: "import",
+          target: topic ?? "*",
+          details,
+        });
+      const lines = publishLines(c, hub, desk, {
         maxLineBytes: IMPORT_LINE_BYTES,
         keepPartitions,
         ...(topic !== undefined && { topic }),
-        ...(resume !== undefined && { resume: `${c.get("caller").subject} ${resume}` }),
+        ...(resume !== undefined && { resume: `${actor} ${resume}` }),
       });
-      await hub.bus.store.registry.audit({
-        atMs: hub.bus.clock.now(),
-        actor: c.get("caller").subject,
-        action: "import",
-        target: topic ?? "*",
-        details: { ...imported },
+      const imported = await lines.catch(async (error: HubError) => {
+        const { published = 0, duplicates = 0 } = error.details as {
+          published?: number;
+          duplicates?: number;
+        };
+        // What came before it is in.
+        if (published > 0) await audit({ imported: published, duplicates, complete: false });
+        throw error;
       });
+      await audit({ ...imported });
       return c.json(imported);
     },
   );

@@ -198,9 +198,10 @@ class Importer {
     for (const line of batch) addToList(byTopic, topicName(line.topic), line);
     const outcomes = await Promise.allSettled([...byTopic.values()].map((lines) => this.#publish(lines)));
     const wrong = outcomes.flatMap((outcome) => (outcome.status === "rejected" ? [outcome.reason] : []));
-    if (wrong.length > 0) throw firstOf(wrong);
-    this.#counts.lines = batch.at(-1)?.number ?? this.#counts.lines;
+    if (wrong.length === 0) this.#counts.lines = batch.at(-1)?.number ?? this.#counts.lines;
+    // Also if it failed: what stands before the wrong line is in.
     this.#options.onProgress?.(this.result);
+    if (wrong.length > 0) throw firstOf(wrong);
     if (this.#counts.lines < this.#savedThrough + SAVE_EVERY_LINES) return;
     await this.#save(this.#counts.lines);
     this.#savedThrough = this.#counts.lines;
