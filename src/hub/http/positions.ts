@@ -8,17 +8,17 @@ export function parsePosition(text: string): Position {
   if (text === "earliest" || text === "latest") return text;
   if (text.startsWith("id:")) return { id: text.slice(3) };
   if (/^seq:\d{1,15}$/.test(text)) return { seq: Number(text.slice(4)) };
-  return { ts: parseTime(text) };
+  return { ts: timeIn(text, 'neither "earliest", "latest", "id:…", "seq:…" nor a time') };
 }
 
 export function parseTime(text: string): number {
+  return timeIn(text, "no time");
+}
+
+function timeIn(text: string, unlike: string): number {
   const ts = /^\d{1,16}$/.test(text) ? Number(text) : isoTime(text);
-  if (Number.isNaN(ts)) {
-    throw new HubError(
-      "BAD_REQUEST",
-      `"${text.slice(0, 60)}" is neither "earliest", "latest", "id:…", "seq:…" nor a time (milliseconds or ISO 8601)`,
-    );
-  }
+  if (Number.isNaN(ts))
+    throw new HubError("BAD_REQUEST", `"${text.slice(0, 60)}" is ${unlike} (milliseconds or ISO 8601)`);
   return ts;
 }
 
