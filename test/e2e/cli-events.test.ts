@@ -32,6 +32,15 @@ describe("promethean publish, subscribe, dlq", () => {
     expect(await json("topics", "cli.lines")).toMatchObject({ events: 4 });
   });
 
+  it("finds the events of any key, also of one that no path of an address holds", async () => {
+    for (const key of ["..", ".", "a/b"]) {
+      await cli("publish", "cli.keys", JSON.stringify(key), "--key", key);
+      expect(await json("history", "cli.keys", key)).toMatchObject({ key, payload: key });
+      const none = await cli("view", "get", "totals", key);
+      expect(none).toMatchObject({ code: 3, err: `promethean: totals has no ${key}\n` });
+    }
+  });
+
   it("P8: a program that fails again and again leaves a dead letter, which is shown, redriven and settled", async () => {
     await cli("publish", "cli.work", '{"n":13}', "--key", "k");
     const failing = start(

@@ -93,7 +93,7 @@ describe("the pages", () => {
     const last = await page.evaluate<string>(`(${DRAW})(document.querySelector("input[type=range]"))`);
     await expect.poll(() => page.url(), SOON).toContain(`at=${last}`);
     await expect.poll(() => asked.filter((url) => url.includes(`at=${last}`)).length, SOON).toBe(1);
-    expect(asked.filter((url) => /order-7\?at=/.test(url)).length).toBeLessThan(DRAWN);
+    expect(asked.filter((url) => /key=order-7&at=/.test(url)).length).toBeLessThan(DRAWN);
     await page.getByRole("button", { name: "Now" }).click();
     await sees(page, '"shipped"');
     await page.goto(`${scene.shop.hub.url}/ui/views/orders`);
@@ -109,6 +109,25 @@ describe("the pages", () => {
     await page.getByRole("button", { name: "Rebuild orders and switch over" }).click();
     await page.getByRole("button", { name: "Go back to the old view" }).click();
     await sees(page, "orders is as it was");
+  });
+
+  it("keys: whatever they are, their documents and their history are a click away", async () => {
+    const { bus } = scene.shop;
+    const odd = ["..", ".", "a/b", "-7"];
+    for (const key of odd) await bus.publish("order.state", { status: `odd ${key}!` }, { key });
+    await expect.poll(async () => (await bus.view("orders").find()).items.length, SOON).toBe(2 + odd.length);
+    for (const key of odd) {
+      const page = await at("/ui/views/orders");
+      await page.getByRole("link", { name: key, exact: true }).click();
+      await sees(page, `"odd ${key}!"`);
+      await page.getByRole("link", { name: "Events" }).click();
+      await sees(page, /seq \d+/);
+      await sees(page, `"odd ${key}!"`);
+      await page.goBack();
+      await page.reload();
+      await sees(page, `"odd ${key}!"`);
+      await page.close();
+    }
   });
 
   it("keys: are found in the view and the topic that have them, whatever stands before these", async () => {

@@ -27,9 +27,10 @@ export function historyCommand(): Command {
 async function show(session: Session<HistoryOptions>, topic: string, key: string): Promise<void> {
   const { out, options } = session;
   const backend = await session.connect();
-  const path = `/topics/${encodeURIComponent(topic)}/keys/${encodeURIComponent(key)}`;
+  const path = `/topics/${encodeURIComponent(topic)}/keys`;
   const order = options.newest ? "newest" : "oldest";
   const { items: events } = await backend.get<{ items: EventRecord[] }>(path, {
+    key,
     order,
     limit: options.limit,
   });

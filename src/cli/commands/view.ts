@@ -46,8 +46,8 @@ function getCommand(): Command {
   return withConnection(command).action(
     perform<{ at?: number }, [string, string]>(async (session, view, key) => {
       const backend = await session.connect();
-      const path = `/snap/${encodeURIComponent(view)}/${encodeURIComponent(key)}`;
-      const document = await backend.get<ViewRecord>(path, { at: session.options.at });
+      const path = `/snap/${encodeURIComponent(view)}`;
+      const document = await backend.get<ViewRecord>(path, { key, at: session.options.at });
       session.out.value(document, JSON.stringify(document, null, 2));
     }),
   );

@@ -17,7 +17,7 @@ import { reach } from "../data/session.js";
 import type { GroupLag, Items, TopicRow, ViewInfo } from "../data/shapes.js";
 import { visible } from "../ui/format.js";
 import { useModal } from "../ui/modal.js";
-import { go, to } from "../ui/router.js";
+import { go, to, toDocument } from "../ui/router.js";
 import { toggleTheme } from "../ui/theme.js";
 import { DialogToasts } from "../ui/toast.js";
 import { PAGES } from "./pages.js";
@@ -139,7 +139,7 @@ function link(kind: string, label: string, icon: LucideIcon, href: string): Entr
 function keyEntries(text: string, places: readonly KeyPlace[], topics: readonly TopicRow[]): Entry[] {
   const found = places.map(({ kind, name }) =>
     kind === "view"
-      ? link(`Key in ${name}`, text, KeyRound, to("views", name, text))
+      ? link(`Key in ${name}`, text, KeyRound, toDocument(name, text))
       : link(`History in ${name}`, text, ArrowRight, historyOf(name, text)),
   );
   const others = topics.filter((topic) => !isByKey(topic));

@@ -9,6 +9,7 @@ import {
   newest,
   oneLine,
   rate,
+  shellArguments,
   shellWord,
   shortDuration,
   shortId,
@@ -117,5 +118,10 @@ describe("numbers and times for people", () => {
       "orders.placed",
       `'it'\\''s $HOME'`,
     ]);
+  });
+
+  it("keeps a key that begins with a dash from being an option", () => {
+    expect(shellArguments("orders", "it's")).toBe(`orders 'it'\\''s'`);
+    expect(shellArguments("orders", "-7")).toBe("-- orders -7");
   });
 });

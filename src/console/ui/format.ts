@@ -156,3 +156,9 @@ export function oneLine(value: unknown, max = 240): string {
 export function shellWord(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
+
+/** Arguments for a shell, behind all options: one that begins with a dash would be taken for one of these. */
+export function shellArguments(...words: readonly string[]): string {
+  const said = words.map(shellWord).join(" ");
+  return words.some((word) => word.startsWith("-")) ? `-- ${said}` : said;
+}

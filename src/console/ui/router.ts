@@ -78,6 +78,11 @@ export function to(
   return `${hubPath}/${segments.length === 0 ? "" : `ui/${segments.join("/")}`}${search}`;
 }
 
+/** The address of a document. No path holds a key that is empty or nothing but dots: to browsers these are ways up. */
+export function toDocument(view: string, key: string): string {
+  return /^\.{0,2}$/.test(key) ? to("views", view, { key }) : to("views", view, key);
+}
+
 export function go(href: string, o: { readonly replace?: boolean; readonly over?: boolean } = {}): void {
   const here = location.pathname + location.search;
   if (href === here) return;

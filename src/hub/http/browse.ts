@@ -34,6 +34,14 @@ const PageAnswer = z.object({
   scanned: z.number(),
 });
 
+const History = z.object({
+  order: z.enum(["newest", "oldest"]).optional(),
+  limit: Count(1_000).optional(),
+  before: Count(Number.MAX_SAFE_INTEGER).optional().openapi({ description: "Only seqs below this" }),
+  after: z.coerce.number().int().min(0).optional().openapi({ description: "Only seqs above this" }),
+});
+const HistoryAnswer = z.object({ items: z.array(z.looseObject({})) });
+
 export function browseRoutes(app: HubApp, hub: HubContext): void {
   addRoute(
     app,
@@ -64,30 +72,25 @@ export function browseRoutes(app: HubApp, hub: HubContext): void {
       summary: "The events of a key",
       rights: "read:<topic>",
       params: z.object({ topic: z.string(), key: z.string() }),
-      query: z.object({
-        order: z.enum(["newest", "oldest"]).optional(),
-        limit: Count(1_000).optional(),
-        before: Count(Number.MAX_SAFE_INTEGER).optional().openapi({ description: "Only seqs below this" }),
-        after: z.coerce.number().int().min(0).optional().openapi({ description: "Only seqs above this" }),
-      }),
-      answer: z.object({ items: z.array(z.looseObject({})) }),
+      query: History,
+      answer: HistoryAnswer,
     },
-    async (c, { params, query }) => {
-      const { name } = await readableTopic(c, hub, params.topic);
-      const { order = "newest", limit = DEFAULT_LIMIT, before, after } = query;
-      if (order === "newest" && after !== undefined)
-        throw new HubError("BAD_REQUEST", "after goes with order=oldest");
-      const events = await hub.bus.store.log.history(name, params.key, {
-        limit,
-        ...(before !== undefined && { through: before - 1 }),
-        ...(after !== undefined && { after }),
-        ...(order === "newest" && { newestFirst: true }),
-      });
-      return jsonText(
-        c,
-        `{"topic":${JSON.stringify(name)},"items":[${events.map(({ json }) => json).join(",")}]}`,
-      );
+    (c, { params, query }) => keyHistory(c, hub, params, query),
+  );
+  addRoute(
+    app,
+    hub,
+    {
+      method: "get",
+      path: "/topics/{topic}/keys",
+      tag,
+      summary: "The same, of any key: no path holds one that is empty or nothing but dots",
+      rights: "read:<topic>",
+      params: z.object({ topic: z.string() }),
+      query: History.extend({ key: z.string() }),
+      answer: HistoryAnswer,
     },
+    (c, { params, query: { key, ...query } }) => keyHistory(c, hub, { ...params, key }, query),
   );
   addRoute(
     app,
@@ -101,6 +104,27 @@ export function browseRoutes(app: HubApp, hub: HubContext): void {
       params: z.object({ id: z.string() }),
     },
     async (c, { params }) => jsonText(c, (await readableEvent(c, hub, params.id)).json),
+  );
+}
+
+async function keyHistory(
+  c: HubRequest,
+  hub: HubContext,
+  { topic, key }: { readonly topic: string; readonly key: string },
+  { order = "newest", limit = DEFAULT_LIMIT, before, after }: z.output<typeof History>,
+): Promise<Response> {
+  const { name } = await readableTopic(c, hub, topic);
+  if (order === "newest" && after !== undefined)
+    throw new HubError("BAD_REQUEST", "after goes with order=oldest");
+  const events = await hub.bus.store.log.history(name, key, {
+    limit,
+    ...(before !== undefined && { through: before - 1 }),
+    ...(after !== undefined && { after }),
+    ...(order === "newest" && { newestFirst: true }),
+  });
+  return jsonText(
+    c,
+    `{"topic":${JSON.stringify(name)},"items":[${events.map(({ json }) => json).join(",")}]}`,
   );
 }
 
@@ -162,7 +186,7 @@ function matcher(query: BrowseQuery): (event: StoredEvent) => boolean {
 
 function headerFilters(query: Readonly<Record<string, unknown>>): (readonly [string, string])[] {
   return Object.entries(query).flatMap(([name, value]) => {
-    if (name in Browse.shape) return [];
+    if (Object.hasOwn(Browse.shape, name)) return [];
     if (!name.startsWith(HEADER) || typeof value !== "string")
       throw new HubError(
         "BAD_REQUEST",

@@ -100,8 +100,21 @@ describe("looking into topics over HTTP", () => {
   });
 
   it("refuses filters it does not know, foreign cursors, partitions that are not there, and strangers", async () => {
-    for (const query of ["hedaer.x=1", "after=abc", "partition=9", "limit=0", "from=when", "scan=x"])
+    for (const query of [
+      "hedaer.x=1",
+      "toString=1",
+      "after=abc",
+      "partition=9",
+      "limit=0",
+      "from=when",
+      "scan=x",
+    ])
       expect([query, (await f.get(`/topics/orders/events?${query}`)).status]).toEqual([query, 400]);
+    for (const asked of ["/export?topic=orders&until=seq:5", "/trace?correlation=c&from=earliest"])
+      expect(await (await f.get(asked)).json()).toMatchObject({
+        status: 400,
+        detail: expect.stringMatching(/^"[a-z:5]+" is no time \(milliseconds or ISO 8601\)$/),
+      });
     expect((await f.get("/topics/orders/events", as("other"))).status).toBe(403);
     expect((await f.get("/topics/nowhere/events")).status).toBe(404);
   });
@@ -117,6 +130,19 @@ describe("looking into topics over HTTP", () => {
     const absent = await f.get("/events/nothing", as("other"));
     expect([hidden.status, absent.status]).toEqual([404, 404]);
     expect((await hidden.text()).replace(id, "X")).toBe((await absent.text()).replace("nothing", "X"));
+  });
+
+  it("finds every key there can be, also one that no path holds", async () => {
+    for (const key of [".", "..", "", "a/b", "%2F", "?", "\u0000", "__proto__", "é"]) {
+      await f.bus.publish("orders", key, { key });
+      const encoded = encodeURIComponent(key);
+      const { items } = await json<Page>(`/topics/orders/keys?key=${encoded}&limit=1`);
+      expect(items).toMatchObject([{ key, payload: key }]);
+      const { events } = await json<{ events: object }>(`/latest-by-key?topic=orders&key=${encoded}`);
+      expect(Object.entries(events)).toMatchObject([[key, { payload: key }]]);
+    }
+    expect((await f.get("/topics/orders/keys")).status).toBe(400);
+    expect((await f.get("/topics/orders/keys?key=a", as("other"))).status).toBe(403);
   });
 
   it("follows causes and effects through topics, as far as the caller may see", async () => {

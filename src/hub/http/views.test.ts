@@ -70,6 +70,22 @@ describe("views over HTTP", () => {
     expect(items.map(({ view }) => view)).toEqual(["processes", "processes__1"]);
   });
 
+  it("gives the document of any key, also of one that no path holds", async () => {
+    for (const key of [".", "..", "a/b", "%", "é"]) {
+      const { partition, seq } = await f.bus.publish(Processes, { status: key }, { key });
+      const path = `/snap/processes?key=${encodeURIComponent(key)}`;
+      const response = await f.get(`${path}&min=${partition}:${seq}`);
+      expect(await response.json()).toMatchObject({ _key: key, status: key });
+      const etag = response.headers.get("etag") as string;
+      expect((await f.get(path, { headers: { "if-none-match": etag } })).status).toBe(304);
+      expect((await f.get(`${path}&at=1`)).status).toBe(404);
+    }
+    for (const more of ["limit=1", "where.pid=1", "order=pid"])
+      expect([more, (await f.get(`/snap/processes?key=p%2F1&${more}`)).status]).toEqual([more, 400]);
+    expect((await f.get("/snap/processes?key=p%2F1", as("other"))).status).toBe(403);
+    expect((await f.get("/snap/nothing?key=a")).status).toBe(404);
+  });
+
   it("takes a key alone where there is one view", async () => {
     expect(await (await f.get("/snap/p%2F2")).json()).toMatchObject({ pid: 2 });
     await f.bus.store.documents.define("second", []);

@@ -14,7 +14,7 @@ import { viewOfBuild } from "../../project/views/view-pointer.js";
 import type { HubContext } from "../context.js";
 import type { JobWork } from "../jobs.js";
 import { HubError } from "../problem.js";
-import { addRoute, demand, type HubApp, type HubRequest } from "./base.js";
+import { addRoute, check, demand, type HubApp, type HubRequest } from "./base.js";
 import { Count, parseTime } from "./positions.js";
 import { orderOf, whereOf } from "./view-query.js";
 import { ViewSources } from "./view-sources.js";
@@ -38,6 +38,9 @@ const Many = One.extend({
   order: z.string().min(1).optional().openapi({ description: '"field", or "-field" for descending' }),
   limit: Count(1_000).optional(),
   after: z.string().optional().openapi({ description: "`next` of the page before" }),
+  key: z.string().optional().openapi({
+    description: "The document of this key; no path holds one that is empty or nothing but dots",
+  }),
 });
 type ManyQuery = z.output<typeof Many>;
 
@@ -81,13 +84,15 @@ export function viewRoutes(app: HubApp, hub: HubContext): void {
       path: "/snap/{view}",
       tag,
       summary:
-        "Documents of a view (where.<field>=<value>); or the document of that key, if there is one view only",
+        "Documents of a view (where.<field>=<value>), or one of them (key); or the document of that key, if there is one view only",
       rights: RIGHTS,
       params: z.object({ view: z.string() }),
       query: Many,
       openQuery: true,
     },
     async (c, { params, query }) => {
+      const { key, ...one } = query;
+      if (key !== undefined) return views.document(c, params.view, key, check(One.strict(), one, "query"));
       if (await views.exists(params.view)) return c.json(await views.page(c, params.view, query));
       return views.document(c, await views.only(c, params.view), params.view, query);
     },
@@ -270,7 +275,9 @@ class Views {
     await this.#sources.demand(c, view);
     const { at, order, limit, after } = query;
     const where = whereOf(query);
-    const misspelt = Object.keys(query).find((name) => !(name in Many.shape) && !name.startsWith("where."));
+    const misspelt = Object.keys(query).find(
+      (name) => !Object.hasOwn(Many.shape, name) && !name.startsWith("where."),
+    );
     if (misspelt !== undefined)
       throw new HubError(
         "BAD_REQUEST",

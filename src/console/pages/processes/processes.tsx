@@ -11,7 +11,7 @@ import { bytes, count, sentenceCase } from "../../ui/format.js";
 import { MoreButton } from "../../ui/more-button.js";
 import { Ago } from "../../ui/now.js";
 import { Figure, PageHead, Section } from "../../ui/page.js";
-import { go, query, setQuery, to } from "../../ui/router.js";
+import { go, query, setQuery, toDocument } from "../../ui/router.js";
 import { Sparkline } from "../../ui/sparkline.js";
 import { Empty, Loaded } from "../../ui/states.js";
 import { type Column, Table } from "../../ui/table.js";
@@ -120,7 +120,7 @@ function Processes({ live }: { readonly live: Pages<Process, Items<Process>> }) 
           columns={COLUMNS}
           rows={rows}
           rowKey={({ _key }) => _key}
-          onOpen={({ _key }) => go(to("views", "processes", _key))}
+          onOpen={({ _key }) => go(toDocument("processes", _key))}
           sorted="-cpu"
           empty={<Empty title="No process fits" />}
         />

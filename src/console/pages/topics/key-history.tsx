@@ -15,9 +15,9 @@ import { pageSize } from "./page-size.js";
 const LIMIT = 50;
 
 export function KeyHistory({ detail }: { readonly detail: TopicDetail }) {
-  const key = query("key") ?? "";
+  const key = query("key");
   const [limit] = useState(() => pageSize(detail, LIMIT));
-  const path = key === "" ? null : `/topics/${seg(detail.name)}/keys/${seg(key)}?limit=${limit}`;
+  const path = key === null ? null : `/topics/${seg(detail.name)}/keys?key=${seg(key)}&limit=${limit}`;
   const live = useLive<Items<EventRecord>>(path, 5_000);
   return (
     <Section>
@@ -27,7 +27,7 @@ export function KeyHistory({ detail }: { readonly detail: TopicDetail }) {
           <span class="text-xs text-faint">{newest(live.data.items.length, limit, "event")}</span>
         )}
       </div>
-      {key === "" ? (
+      {key === null ? (
         <Empty title="Which key?">Type a key to see what happened to it, event by event.</Empty>
       ) : (
         <Loaded live={live}>

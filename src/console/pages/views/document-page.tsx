@@ -1,11 +1,11 @@
 /** One document: as it is, as it was at any time, what changed, and the event that made it so. */
 import { GitFork, History } from "lucide-preact";
-import { seg, withQuery } from "../../data/api.js";
+import { seg } from "../../data/api.js";
 import { type Live, useLive } from "../../data/live.js";
 import type { EventRecord, Items, ViewInfo, ViewRecord } from "../../data/shapes.js";
 import { Badge } from "../../ui/badge.js";
 import { CopyCommand } from "../../ui/copy.js";
-import { count, newest, shellWord, visible } from "../../ui/format.js";
+import { count, newest, shellArguments, visible } from "../../ui/format.js";
 import { JsonView } from "../../ui/json-view.js";
 import { Link } from "../../ui/link.js";
 import { Ago, Moment } from "../../ui/now.js";
@@ -23,12 +23,12 @@ interface DocumentProps {
 }
 
 export function DocumentPage({ view, documentKey: key }: DocumentProps) {
-  const path = `/snap/${seg(view)}/${seg(key)}`;
+  const path = `/snap/${seg(view)}?key=${seg(key)}`;
   const present = useLive<ViewRecord>(path, 3_000);
   const views = useLive<Items<ViewInfo>>("/views", 30_000);
   const topic = views.data?.items.find((one) => one.view === view)?.topic;
   const history = useLive<Items<EventRecord>>(
-    topic == null ? null : `/topics/${seg(topic)}/keys/${seg(key)}?limit=${LIMIT}`,
+    topic == null ? null : `/topics/${seg(topic)}/keys?key=${seg(key)}&limit=${LIMIT}`,
     3_000,
   );
   const isComing = isOnItsWay(views) || (topic != null && isOnItsWay(history));
@@ -37,7 +37,7 @@ export function DocumentPage({ view, documentKey: key }: DocumentProps) {
   return (
     <>
       <PageHead
-        title={visible(key)}
+        title={visible(key) || '""'}
         mono
         crumbs={[
           { label: "Views", href: to("views") },
@@ -46,7 +46,7 @@ export function DocumentPage({ view, documentKey: key }: DocumentProps) {
         badges={at === null ? <Badge tone="ember">now</Badge> : <Badge tone="info">in the past</Badge>}
         actions={
           <CopyCommand
-            command={`promethean view get ${shellWord(view)} ${shellWord(key)}${at === null ? "" : ` --at ${at}`}`}
+            command={`promethean view get ${at === null ? "" : `--at ${at} `}${shellArguments(view, key)}`}
           />
         }
       />
@@ -98,11 +98,11 @@ function Past(props: {
   readonly changes: readonly EventRecord[];
 }) {
   const { path, at, changes } = props;
-  const now = useLive<ViewRecord>(withQuery(path, { at }), Number.POSITIVE_INFINITY);
+  const now = useLive<ViewRecord>(`${path}&at=${at}`, Number.POSITIVE_INFINITY);
   const earlier = changes.filter(({ ts }) => ts <= at);
   const beforeMs = earlier.at(-2)?.ts;
   const before = useLive<ViewRecord>(
-    beforeMs === undefined ? null : withQuery(path, { at: beforeMs }),
+    beforeMs === undefined ? null : `${path}&at=${beforeMs}`,
     Number.POSITIVE_INFINITY,
   );
   if (now.problem?.status === 404)

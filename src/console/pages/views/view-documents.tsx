@@ -14,7 +14,7 @@ import { Link, TextLink } from "../../ui/link.js";
 import { MoreButton } from "../../ui/more-button.js";
 import { Ago } from "../../ui/now.js";
 import { PageHead, Section } from "../../ui/page.js";
-import { go, query, setQuery, to } from "../../ui/router.js";
+import { go, query, setQuery, to, toDocument } from "../../ui/router.js";
 import { Empty, Loaded } from "../../ui/states.js";
 import { type Column, Table } from "../../ui/table.js";
 import { feederOf } from "./feeder.js";
@@ -96,7 +96,7 @@ function Documents({ view, live }: { readonly view: string; readonly live: Pages
         columns={columnsOf(view, items)}
         rows={items}
         rowKey={({ _key }) => _key}
-        onOpen={({ _key }) => go(to("views", view, _key))}
+        onOpen={({ _key }) => go(toDocument(view, _key))}
         empty={
           query("where") === null ? (
             <Empty title="No documents">The projector writes one with the first event of each key.</Empty>
@@ -130,7 +130,7 @@ function GoToKey({ view }: { readonly view: string }) {
       class="flex items-center gap-2 max-sm:w-full"
       onSubmit={(event) => {
         event.preventDefault();
-        if (key !== "") go(to("views", view, key));
+        if (key !== "") go(toDocument(view, key));
       }}
     >
       <input
@@ -162,8 +162,8 @@ function columnsOf(view: string, items: readonly ViewRecord[]): Column<ViewRecor
       head: "Key",
       grow: "phone",
       cell: ({ _key }) => (
-        <Link href={to("views", view, _key)} class="mono rounded-sm hover:underline">
-          {visible(_key)}
+        <Link href={toDocument(view, _key)} class="mono rounded-sm hover:underline">
+          {visible(_key) || '""'}
         </Link>
       ),
     },
