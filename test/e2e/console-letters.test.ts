@@ -61,6 +61,11 @@ describe("the pages", () => {
     await page.getByLabel("Order", { exact: true }).selectOption("By partition");
     await expect.poll(() => rows.first().textContent(), SOON).not.toContain("order 999");
     expect(page.url()).toContain("order=oldest");
+    await page.getByLabel("Status").selectOption("Discarded");
+    const command = page.getByRole("button", { name: "Copy as CLI command" });
+    await expect
+      .poll(() => command.getAttribute("title"), SOON)
+      .toBe("promethean dlq ls orders.placed --status discarded");
   });
 
   it("dead letters: one that is discarded leaves the list, also after more were loaded", async () => {

@@ -50,6 +50,10 @@ describe("the pages", () => {
     expect(await publish.isDisabled()).toBe(true);
     await dialog.getByLabel("Payload (JSON)").fill('{"order":5,"customer":"tail-me"}');
     await dialog.getByLabel("Key", { exact: true }).fill("tail-key");
+    await dialog.getByLabel("Headers").fill("x-source: by hand");
+    expect(await dialog.getByRole("button", { name: "Copy as CLI command" }).getAttribute("title")).toBe(
+      `promethean publish --key tail-key --header 'x-source=by hand' orders.placed '{"order":5,"customer":"tail-me"}'`,
+    );
     await publish.click();
     const row = page.getByRole("row").filter({ hasText: "tail-key" });
     await row.waitFor();

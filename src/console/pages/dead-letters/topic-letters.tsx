@@ -50,7 +50,7 @@ export function TopicLetters({ topic }: { readonly topic: string }) {
         actions={
           <>
             <CopyCommand
-              command={`promethean dlq ls ${shellWord(topic)}${choiceFlags(choice)}${order === "newest" ? " --newest" : ""}`}
+              command={`promethean dlq ls ${shellWord(topic)}${choiceFlags(choice)}${status === "open" ? "" : ` --status ${shellWord(status)}`}${order === "newest" ? " --newest" : ""}`}
             />
             {isOpen && may("ops", "discard") && (
               <Button icon={Trash2} onClick={() => setOpen("discard")}>

@@ -5,7 +5,7 @@ import { usePublish } from "../../data/publish.js";
 import { CopyCommand } from "../../ui/copy.js";
 import { ActionDialog } from "../../ui/dialog.js";
 import { JsonField, TextField } from "../../ui/fields.js";
-import { shellWord } from "../../ui/format.js";
+import { shellArguments, shellWord } from "../../ui/format.js";
 import { toast } from "../../ui/toast.js";
 import { exampleOf, type SchemaIssue, violations } from "./schema-check.js";
 
@@ -47,7 +47,9 @@ export function PublishDialog(props: {
       ready={payload.ok && issues.length === 0 && badHeader === undefined}
       act={publish}
       onClose={onClose}
-      extra={<CopyCommand command={commandOf(topic, text, key)} />}
+      extra={
+        <CopyCommand command={commandOf(topic, text, key, badHeader === undefined ? headerLines : [])} />
+      }
     >
       <div class="flex flex-col gap-4">
         <JsonField
@@ -115,8 +117,13 @@ function headersOf(lines: readonly string[]): Record<string, string> {
   );
 }
 
-function commandOf(topic: string, text: string, key: string): string {
+function commandOf(topic: string, text: string, key: string, headerLines: readonly string[]): string {
   const payload = parsed(text);
   const json = payload.ok ? JSON.stringify(payload.value) : text;
-  return `promethean publish ${shellWord(topic)} ${shellWord(json)}${key === "" ? "" : ` --key ${shellWord(key)}`}`;
+  const headers = Object.entries(headersOf(headerLines)).map(([name, value]) => `${name}=${value}`);
+  const options = [
+    ...(key === "" ? [] : ["--key", shellWord(key)]),
+    ...headers.flatMap((header) => ["--header", shellWord(header)]),
+  ];
+  return ["promethean publish", ...options, shellArguments(topic, json)].join(" ");
 }
