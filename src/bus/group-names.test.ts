@@ -12,6 +12,7 @@ afterEach(() => bus.close());
 it.each([
   ["my group", '"my group" is not a group name'],
   ["", '"" is not a group name'],
+  ["..", '".." is not a group name'],
   [7 as never, "number is not a group name"],
 ])("the name %j is refused, and the error names it", async (group, message) => {
   const refusal = { code: "INVALID_OPTION", message: expect.stringContaining(message) };

@@ -92,10 +92,11 @@ function oneOf(...values: readonly string[]): Rule {
 }
 
 export function checkGroupName(group: unknown): asserts group is string {
-  if (typeof group !== "string" || group.length === 0 || group.length > 200 || !/^[\w.:@/-]+$/.test(group)) {
+  // Nothing but one or two dots would be no name in an address.
+  if (typeof group !== "string" || group.length > 200 || !/^(?!\.{1,2}$)[\w.:@/-]+$/.test(group)) {
     throw new BusError(
       "INVALID_OPTION",
-      `${typeof group === "string" ? JSON.stringify(group.slice(0, 220)) : typeof group} is not a group name: use 1 to 200 letters, digits or ". : @ / _ -"`,
+      `${typeof group === "string" ? JSON.stringify(group.slice(0, 220)) : typeof group} is not a group name: use 1 to 200 letters, digits or ". : @ / _ -", not "." or ".." alone`,
     );
   }
 }
