@@ -42,6 +42,10 @@ describe("the settings of a hub", () => {
       { store: "bus.db", auth: { tokens: [{ ...AUTH.tokens[0], scopes: ["fly:x"] }] } },
       'auth.tokens.0.scopes.0: "fly:x" is not a scope',
     ],
+    [
+      { store: "bus.db", auth: { tokens: [...AUTH.tokens, { ...AUTH.tokens[0], scopes: ["read:**"] }] } },
+      "auth.tokens.1.token: is that of an entry before it",
+    ],
     [{ store: "bus.db", auth: AUTH, topics: [{ name: "A b" }] }, 'topics.0.name: "A b" is not a topic name'],
     [{ store: "bus.db", auth: AUTH, port: 70_000 }, "port"],
     [{ store: "bus.db", auth: AUTH, origins: ["localhost:3000"] }, "origins.0: is no site: write it as"],

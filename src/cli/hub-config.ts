@@ -32,6 +32,16 @@ const Token = z.strictObject({
   subject: z.string().min(1).optional(),
 });
 
+/** Of two entries with one token only the last would count. */
+const Tokens = z
+  .array(Token)
+  .min(1)
+  .superRefine((tokens, { addIssue }) => {
+    for (const [i, { token }] of tokens.entries())
+      if (tokens.findIndex((other) => other.token === token) < i)
+        addIssue({ code: "custom", path: [i, "token"], message: "is that of an entry before it" });
+  });
+
 const Secrets = z
   .union([z.string(), z.array(z.string()).min(1)], "is a secret, or a list of them")
   .refine((given) => [given].flat().every(({ length }) => length >= 32), "has at least 32 characters");
@@ -60,7 +70,7 @@ const Auth = z
   .strictObject(
     {
       none: z.literal(true).optional(),
-      tokens: z.array(Token).min(1).optional(),
+      tokens: Tokens.optional(),
       jwt: Jwt.optional(),
       requireGroups: z.boolean().optional(),
     },
