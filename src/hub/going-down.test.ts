@@ -9,6 +9,7 @@ import { gate } from "../../test/support/eventually.js";
 import { type HubFixture, hubFixture } from "../../test/support/hub-fixture.js";
 import type { ClientContext } from "../client/deliveries.js";
 import { PromClient } from "../client/index.js";
+import { startChangelogProjector } from "../project/views/changelog.js";
 import { startHub } from "./server.js";
 
 let f: HubFixture;
@@ -117,6 +118,18 @@ describe("a hub that goes down", () => {
     }
     held[0]?.ack();
     await closed;
+  });
+
+  it("sends whoever waits for a view to another hub, and does not say that it came too late", async () => {
+    f = await hubFixture();
+    await (await startChangelogProjector(f.bus, { topic: "t.a", view: "v" })).stop();
+    const floors = vi.spyOn(f.bus, "getCursor");
+    const asked = f.get("/snap/v/k?min=0:9&wait_ms=60000");
+    await expect.poll(() => floors).toHaveBeenCalled();
+    await f.hub.close();
+    const answer = await asked;
+    expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "1"]);
+    expect(await answer.json()).toMatchObject({ code: "CLOSED" });
   });
 
   it("P15: has subscriptions of clients wait for the next one", async () => {

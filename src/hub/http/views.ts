@@ -14,7 +14,7 @@ import { viewOfBuild } from "../../project/views/view-pointer.js";
 import type { HubContext } from "../context.js";
 import type { JobWork } from "../jobs.js";
 import { HubError } from "../problem.js";
-import { addRoute, check, demand, type HubApp, type HubRequest } from "./base.js";
+import { addRoute, check, demand, demandOpen, type HubApp, type HubRequest } from "./base.js";
 import { Count, parseTime } from "./positions.js";
 import { orderOf, whereOf } from "./view-query.js";
 import { ViewSources } from "./view-sources.js";
@@ -307,7 +307,8 @@ class Views {
     for (let napMs = 5; ; napMs = Math.min(napMs * 2, 100)) {
       const floors = await this.#sources.floors(view, group, partitions);
       if (wanted.every(([, seq], i) => (floors[i] as number) >= seq)) return;
-      if (bus.clock.steady() >= deadlineMs || closing.aborted)
+      demandOpen(this.#hub, `${view} had not come to ${min}`);
+      if (bus.clock.steady() >= deadlineMs)
         throw new HubError("ACK_TIMEOUT", `${view} has not come to ${min} within ${wait_ms} ms`);
       await pause(bus.clock, napMs, closing);
     }
