@@ -42,6 +42,8 @@ export interface EventDraft {
    * yet, so a driver may skip the look-up of P3. A retry after an unknown outcome is never fresh.
    */
   readonly freshId: boolean;
+  /** Where a driver keeps what it has made ahead of drafts that end with this one (`Log.prepare`); says nothing of the event. */
+  ahead?: object | undefined;
 }
 
 /**

@@ -85,9 +85,10 @@ export interface Log {
 
   /**
    * Optional. The draft waits while an append is under way: a driver may make what it will need of it meanwhile. Most
-   * likely it is appended next, to `topic`.
+   * likely it is appended next, to `topic`, right behind `before`, which was prepared as well if it waited like this; without
+   * one it is the first of its append.
    */
-  prepare?(draft: EventDraft, topic: string): void;
+  prepare?(draft: EventDraft, topic: string, before?: EventDraft): void;
 
   /** Never skips a committed event (P2). A topic or partition that was never written is an empty one. */
   read(topic: string, partition: number, options: ReadOptions): Promise<Page>;

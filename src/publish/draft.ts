@@ -72,6 +72,7 @@ export class Draft implements EventDraft {
   /** Who waits for it, and since when, on the steady clock; from the moment it is queued. */
   waiter: Waiter = NOBODY;
   addedMs = 0;
+  ahead: object | undefined = undefined;
 
   constructor(
     id: string,

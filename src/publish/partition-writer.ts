@@ -15,9 +15,9 @@ import { type Seq, type StoredEvent, saysTheSame } from "../model/event.js";
 import type { Limits } from "../model/limits.js";
 import { listOfOne } from "../model/list-of-one.js";
 import { backoffMs, type RetryPolicy } from "../model/retry.js";
-import { soon } from "../model/soon.js";
 import type { AppendResult, Log } from "../ports/log.js";
 import type { Draft, Waiter } from "./draft.js";
+import { afterCalls, afterTurn, noteManyAnswered, wereManyAnswered } from "./turns.js";
 
 /** So many answers, and what their publishers do next, take longer than it takes to send the next batch. */
 const MANY = 16;
@@ -68,11 +68,12 @@ export class PartitionWriter {
     if (this.#queue.length === 0) this.#queue = listOfOne(draft);
     else this.#queue.push(draft);
     if (this.#busy) {
-      this.#prepare(draft);
+      const { length } = this.#queue;
+      if (this.#appending && length <= this.#options.limits.maxBatchEvents) this.#prepare(length - 1);
       return;
     }
     this.#busy = true;
-    if (manyAnswered) afterTurn(this.#next);
+    if (wereManyAnswered()) afterTurn(this.#next);
     else if (waiter.isAlone === true) this.#next(true);
     else afterCalls(this.#next);
   }
@@ -94,15 +95,20 @@ export class PartitionWriter {
   }
 
   /** The time of an append under way is used for those that go with the next one, and for no more than these. */
-  #prepare(draft: Draft): void {
-    const { log, limits } = this.#options;
-    if (!this.#appending || this.#queue.length > limits.maxBatchEvents) return;
+  #prepare(index: number): void {
     try {
-      log.prepare?.(draft, this.#topic);
+      this.#options.log.prepare?.(this.#queue[index] as Draft, this.#topic, this.#queue[index - 1]);
     } catch {
       // It is queued, and its append will say what is wrong.
     }
   }
+
+  /** Those that waited before it was under way. */
+  readonly #prepareWaiting = (): void => {
+    if (!this.#appending) return;
+    const count = Math.min(this.#queue.length, this.#options.limits.maxBatchEvents);
+    for (let i = 0; i < count; i++) this.#prepare(i);
+  };
 
   /**
    * The store says the log has grown to `head`. True while an append of ours is under way: most likely it is that one,
@@ -127,7 +133,12 @@ export class PartitionWriter {
       this.#batch = this.#takeBatch();
       const done = isAlone && this.#batch.length < MANY ? this.#appendNow(this.#batch) : undefined;
       if (done !== undefined) this.#appended(done);
-      else this.#append(this.#batch).then(this.#appended, this.#failed);
+      else {
+        this.#append(this.#batch).then(this.#appended, this.#failed);
+        // Once it was sent.
+        if (this.#queue.length > 0 && this.#options.log.prepare !== undefined)
+          afterTurn(this.#prepareWaiting);
+      }
       return;
     }
     this.#busy = false;
@@ -286,58 +297,6 @@ export class PartitionWriter {
     this.#dequeue(batch, batch.length);
     for (const { waiter, id } of batch) waiter.fail(withId(error, id));
   }
-}
-
-type Next = (isAlone: boolean) => void;
-
-let called: Next[] = [];
-let waiting: Next[] = [];
-
-/** Calls `next` when the calls that are being made are over: a caller that publishes in a loop fills the first batch too. */
-function afterCalls(next: Next): void {
-  if (called.length === 0) {
-    called = listOfOne(next);
-    soon(runCalled);
-  } else called.push(next);
-}
-
-function runCalled(): void {
-  const now = called;
-  called = [];
-  runAll(now);
-}
-
-/**
- * Calls `next` once everything that can run now has run. All who wait go on together: what the writers of a thousand
- * partitions hand to the store then reaches it at once.
- */
-function afterTurn(next: Next): void {
-  if (waiting.length === 0) setImmediate(runWaiting);
-  waiting.push(next);
-}
-
-function runWaiting(): void {
-  const now = waiting;
-  waiting = [];
-  runAll(now);
-}
-
-function runAll(all: readonly Next[]): void {
-  const isAlone = all.length === 1;
-  for (const next of all) next(isAlone);
-}
-
-/** Many were answered in this turn: what they publish next, one after the other, goes together once all have. */
-let manyAnswered = false;
-
-function noteManyAnswered(): void {
-  if (manyAnswered) return;
-  manyAnswered = true;
-  afterTurn(forgetAnswered);
-}
-
-function forgetAnswered(): void {
-  manyAnswered = false;
 }
 
 /** What ends an append of many may be about one of them. */

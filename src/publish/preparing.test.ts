@@ -10,9 +10,26 @@ describe("preparing", () => {
     await settled();
     const rest = ["b", "c", "d"].map((id) => bench.publish(id));
     expect(bench.prepared).toEqual(["b", "c"]);
+    expect(bench.behind).toEqual([undefined, "b"]);
     letGo();
     await Promise.all([first, ...rest]);
     expect(await bench.logged()).toEqual(["a", "b", "c", "d"]);
+  });
+
+  it("what waited before an append was under way is prepared as well, once that was sent, and as many as the next one takes", async () => {
+    const bench = new PublishingBench({ limits: { maxBatchEvents: 3 } });
+    const letGo = bench.hold();
+    const all = ["a", "b", "c", "d", "e", "f", "g", "h"].map((id) => bench.publish(id));
+    await expect.poll(() => bench.prepared).toEqual(["d", "e", "f"]);
+    expect(bench.behind).toEqual([undefined, "d", "e"]);
+    letGo();
+    await Promise.all(all);
+    expect(bench.appends).toEqual([
+      ["a", "b", "c"],
+      ["d", "e", "f"],
+      ["g", "h"],
+    ]);
+    expect(await bench.logged()).toEqual(["a", "b", "c", "d", "e", "f", "g", "h"]);
   });
 
   it("P1: what cannot be prepared is asked for all the same: its append decides", async () => {

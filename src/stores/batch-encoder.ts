@@ -87,14 +87,15 @@ export function encodeAt(
 }
 
 /** Bytes that the drafts will take, with something to spare; only texts that are mostly not ASCII take more. */
-function sizeOf(drafts: readonly EventDraft[]): number {
+export function sizeOf(drafts: readonly EventDraft[]): number {
   let size = drafts.length * ID_BYTES + 64;
   for (const { body, key, meta } of drafts)
     size += body.size + (key?.length ?? 0) + (meta === undefined ? 64 : 128);
   return Math.ceil(size * 1.1);
 }
 
-class Encoder {
+/** Encodes drafts from a place in a buffer on, or in a larger one: their ids in front, for as many drafts as it is told of. */
+export class Encoder {
   #target: Buffer;
   readonly #start: number;
   readonly #targetBytes: number;

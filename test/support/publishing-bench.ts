@@ -39,8 +39,9 @@ export class PublishingBench {
   readonly appends: string[][] = [];
   /** The drafts of each append. */
   readonly drafts: (readonly EventDraft[])[] = [];
-  /** Ids that the store was asked to prepare. */
+  /** Ids that the store was asked to prepare, and those they were said to come behind. */
   readonly prepared: string[] = [];
+  readonly behind: (string | undefined)[] = [];
   readonly announced: number[] = [];
   /** Heads that the writer told of. */
   readonly heard: number[] = [];
@@ -68,8 +69,9 @@ export class PublishingBench {
     this.publisher = new Publisher({
       log: {
         ...watched.log,
-        prepare: ({ id }) => {
+        prepare: ({ id }, _topic, before) => {
           this.prepared.push(id);
+          this.behind.push(before?.id);
           if (options.unprepared?.has(id)) throw new Error(`cannot prepare ${id}`);
         },
         ...(options.appendNow !== undefined && { appendNow: options.appendNow }),

@@ -2,6 +2,7 @@
 import type { EventDraft, Seq, StoredEvent } from "../../model/event.js";
 import type { Fence } from "../../ports/groups.js";
 import type { AppendResult, HistoryOptions, Log, Page, PartitionHead, ReadOptions } from "../../ports/log.js";
+import { BatchAhead } from "../batch-ahead.js";
 import { headsOfOne } from "../heads-of-one.js";
 import { WrittenBodies } from "../written-bodies.js";
 import { BatchLog } from "./batches/log.js";
@@ -53,9 +54,13 @@ export class LogByLayout implements Log {
   }
 
   /** A payload's JSON is made as its layout keeps it, as text or as bytes: that takes longer than all the rest. */
-  prepare({ body }: EventDraft, topic: string): void {
-    if (this.#traits.known(topic)?.layout === "batches") this.#bodies.write(body);
-    else void body.text;
+  prepare(draft: EventDraft, topic: string, before?: EventDraft): void {
+    const { body } = draft;
+    if (this.#traits.known(topic)?.layout !== "batches") void body.text;
+    else {
+      this.#bodies.write(body);
+      BatchAhead.add(draft, before);
+    }
   }
 
   async read(topic: string, partition: number, options: ReadOptions): Promise<Page> {

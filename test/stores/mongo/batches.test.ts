@@ -1,8 +1,10 @@
 /** Topics whose events are kept in batches: what is special about them. */
 import { Binary, type Document, ObjectId, Timestamp } from "mongodb";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { createBus } from "../../../src/bus/create-bus.js";
 import { BusError } from "../../../src/model/errors.js";
 import type { EventDraft, StoredEvent } from "../../../src/model/event.js";
+import type { PublishedRecord, PublishOptions } from "../../../src/model/event-bus.js";
 import type { Store } from "../../../src/ports/store.js";
 import { mongoStore } from "../../../src/stores/mongo/index.js";
 import { draft, drafts, range, seqs } from "../../../src/testing/conformance/samples.js";
@@ -61,6 +63,34 @@ describe("a batch", () => {
     expect(document).toMatchObject({ correlations: ["c"], causes: ["x"] });
     expect(document?.data).toBeInstanceOf(Binary);
     expect(await database.db.collection("events").countDocuments()).toBe(0);
+  });
+
+  it("P1, P3: says what was published, though most of it is encoded while an append is under way", async () => {
+    const bus = await createBus({ store: await database.open() });
+    const payloads = Array.from({ length: 6_000 }, (_, n) => ({
+      ...{ n, text: n % 97 === 0 ? "ü".repeat(3_000) : "x" },
+      ...(n % 2 === 0 && { list: [n, null] }),
+    }));
+    const optionsOf = (n: number): PublishOptions => ({
+      ...{ partition: 0, key: `key-${n % 10}` },
+      ...(n % 500 === 7 && { id: `chosen-${n}`, headers: { correlationId: `c-${n}` } }),
+    });
+    const published: PublishedRecord[] = [];
+    // Whoever is answered publishes the next one: an append of many is under way then.
+    const publisher = async (_: unknown, first: number): Promise<void> => {
+      for (let n = first; n < payloads.length; n += 1_500) {
+        const record = await bus.publish(TOPIC, payloads[n], optionsOf(n));
+        published[record.seq - 1] = record;
+      }
+    };
+    await Promise.all(payloads.slice(0, 1_500).map(publisher));
+    const stored = await readAll();
+    expect(stored.map(({ record }) => record)).toEqual(published);
+    const inOrder = stored.map(({ record }) => record.payload as { n: number }).sort((a, b) => a.n - b.n);
+    expect(inOrder).toEqual(payloads);
+    const again = await bus.publish(TOPIC, payloads[7], optionsOf(7));
+    expect(again).toMatchObject({ id: "chosen-7", duplicate: true });
+    await bus.close();
   });
 
   it("does not grow beyond what a document may hold, nor beyond 1,024 events", async () => {

@@ -8,6 +8,7 @@
  */
 import { Binary, type ObjectId, type Timestamp } from "mongodb";
 import type { EventDraft, Seq, StoredEvent } from "../../../model/event.js";
+import { BatchAhead } from "../../batch-ahead.js";
 import { type Batch, BatchCursor, MAX_SPAN, type Packed } from "../../batch-codec.js";
 import { batchesIn, Leaf, type NewBatch } from "../../batch-encoder.js";
 import { ID_BYTES } from "../../id-key.js";
@@ -103,7 +104,7 @@ export function documentsAfter(
 ): NewBatchDocument[] {
   let last = tail;
   return cut(drafts).map((some) => {
-    const [batch] = batchesIn(leaf.encode(some)) as [NewBatch];
+    const batch = BatchAhead.of(some) ?? (batchesIn(leaf.encode(some))[0] as NewBatch);
     const document = documentAfter(last, target, some, batch);
     last = { seq: document.last, maxTs: document.maxTs, sumBytes: document.sumBytes };
     return document;
