@@ -2,16 +2,26 @@
 import type { JsonValue } from "../../model/json.js";
 import { itemsOf, samples } from "../tree/sample.js";
 import { type ArrayNode, arrayOf, type Node } from "../tree/tree.js";
-import { ANY_ITEM, at, type Context, FITS, type Findings, lift, shownBy } from "./compare-context.js";
+import {
+  ANY_ITEM,
+  at,
+  type Context,
+  FITS,
+  type Findings,
+  findInEach,
+  lift,
+  shownBy,
+} from "./compare-context.js";
 
 export function compareArrays(a: ArrayNode, b: ArrayNode, context: Context): Findings {
   const named = Math.max(a.prefix.length, b.prefix.length);
-  const items: Findings[] = [];
   // Items beyond what the reader takes at all are a matter of the count.
   const end = Math.min(a.maxItems, b.maxItems);
-  for (let i = 0; i < Math.min(named, end); i++) items.push(compareItem(a, b, i, at(context, i)));
-  if (named < end) items.push(compareItem(a, b, named, at(context, ANY_ITEM)));
-  return [...compareCounts(a, b, context), ...items.flat()];
+  const items = findInEach(Array.from({ length: Math.min(named, end) }).keys(), (i) =>
+    compareItem(a, b, i, at(context, i)),
+  );
+  const others = named < end ? compareItem(a, b, named, at(context, ANY_ITEM)) : FITS;
+  return [...compareCounts(a, b, context), ...items, ...others];
 }
 
 function itemAt(node: ArrayNode, i: number): Node {

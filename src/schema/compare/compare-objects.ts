@@ -8,8 +8,8 @@ import {
   at,
   type Context,
   FITS,
-  type Finding,
   type Findings,
+  findInEach,
   lift,
   pathText,
   shownBy,
@@ -18,30 +18,22 @@ import {
 import { compareUndeclared } from "./compare-undeclared.js";
 
 export function compareObjects(a: ObjectNode, b: ObjectNode, context: Context): Findings {
-  const note = { path: context.path, written: opennessOf(a), read: opennessOf(b) };
-  context.shared.objects.set(pathText(context.path), note);
+  noteObject(a, b, context);
   const names = new Set([...a.properties.keys(), ...b.properties.keys()]);
   return [
-    ...eachOf(names, (name) => comparePresence(a, b, name, context)),
-    ...eachOf(names, (name) => compareMember(a, b, name, context)),
+    ...findInEach(names, (name) => comparePresence(a, b, name, context)),
+    ...findInEach(names, (name) => compareMember(a, b, name, context)),
     ...compareUndeclared(a, b, context),
     ...compareCounts(a, b, context),
   ];
 }
 
-/** Each finding carries a whole object: of one that breaks in so many places the rest is not spelled out. */
-const MAX_BREAKS = 100;
+/** Objects that are told of: where alternatives are nested, there are many more ways into a value than parts of the schema. */
+const MAX_NOTES = 1_000;
 
-function eachOf(names: Iterable<string>, compare: (name: string) => Findings): Findings {
-  const findings: Finding[] = [];
-  let breaks = 0;
-  for (const name of names) {
-    const found = compare(name);
-    findings.push(...found);
-    breaks += found.filter(({ verdict }) => verdict === "breaks").length;
-    if (breaks >= MAX_BREAKS) break;
-  }
-  return findings;
+function noteObject(a: ObjectNode, b: ObjectNode, { path, shared: { objects } }: Context): void {
+  if (objects.size < MAX_NOTES)
+    objects.set(pathText(path), { path, written: opennessOf(a), read: opennessOf(b) });
 }
 
 function comparePresence(a: ObjectNode, b: ObjectNode, name: string, context: Context): Findings {

@@ -6,7 +6,7 @@ import type { JsonValue } from "../../model/json.js";
 import { findText, type TextAnswer } from "../patterns/language.js";
 import { membersOf, sample } from "../tree/sample.js";
 import { additionalOf, type Node, type ObjectNode, type Side, type StringNode } from "../tree/tree.js";
-import { ANY_MEMBER, at, type Context, FITS, type Findings, lift } from "./compare-context.js";
+import { ANY_MEMBER, at, type Context, FITS, type Findings, findInEach, lift } from "./compare-context.js";
 
 /** Beyond it declared names are not ruled out one by one: more may overlap, never less. */
 const MAX_EXCLUDED = 12;
@@ -24,8 +24,9 @@ interface Sort {
 export function compareUndeclared(a: ObjectNode, b: ObjectNode, context: Context): Findings {
   const declared = [...new Set([...a.properties.keys(), ...b.properties.keys()])];
   const writes = sortsOf(a, "write").filter(({ node }) => node.kind !== "never");
-  return writes.flatMap((written) =>
-    sortsOf(b, "read").flatMap((read) => {
+  const reads = sortsOf(b, "read");
+  return findInEach(writes, (written) =>
+    findInEach(reads, (read) => {
       const name = nameFor(written, read, declared);
       return name.type === "none" ? FITS : compareSorts(a, b, [written.node, read.node], name, context);
     }),

@@ -17,9 +17,11 @@ import {
   FITS,
   type Findings,
   firstWitness,
+  isUsedUp,
   lift,
   pathText,
   shownBy,
+  tooLarge,
   unsure,
 } from "./compare-context.js";
 
@@ -94,6 +96,7 @@ function closest(a: Node, b: UnionNode, tries: readonly Findings[], context: Con
   const witnesses = tries.flat().flatMap(({ witness }) => (witness === undefined ? [] : [witness]));
   const witness = firstWitness([a, b], [...witnesses, ...samples(a)]);
   if (witness !== undefined) return shownBy(context, uncovered(a, b, context), [a, b], [witness]);
+  if (isUsedUp(context)) return tooLarge(context);
   return unsure(
     context,
     `no single alternative of the ${context.reader} version takes all of ${describeNode(a)}`,

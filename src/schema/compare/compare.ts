@@ -4,7 +4,6 @@
  * that is unsure says what could not be shown. The comparison never guesses that schemas fit.
  */
 import type { JsonValue } from "../../model/json.js";
-import { isWorkUsedUp } from "../patterns/language.js";
 import { accepts } from "../tree/accept.js";
 import { describeNode, listValues } from "../tree/describe-node.js";
 import { disjoint } from "../tree/disjoint.js";
@@ -34,8 +33,12 @@ import {
   type Context,
   FITS,
   type Findings,
+  findInEach,
+  isUsedUp,
   type ObjectNote,
   shownBy,
+  toldOf,
+  tooLarge,
   unsure,
 } from "./compare-context.js";
 import { compareNumbers } from "./compare-numbers.js";
@@ -62,17 +65,19 @@ export function compareTrees(
   names: { readonly writer: string; readonly reader: string },
 ): Comparison {
   const shared = { steps: { left: MAX_STEPS }, objects: new Map<string, ObjectNote>() };
-  const findings = compare(written, read, { ...names, path: [], assumed: new Set(), shared, compare });
-  return { findings, objects: [...shared.objects.values()] };
+  const context: Context = { ...names, path: [], assumed: new Set(), shared, compare };
+  const findings = compare(written, read, context);
+  // What is open may be so only because no more could be looked at. A proof that was finished counts.
+  return { findings: toldOf(findings, isUsedUp(context)), objects: [...shared.objects.values()] };
 }
 
 function compare(a: Node, b: Node, context: Context): Findings {
-  if (context.shared.steps.left-- <= 0 || isWorkUsedUp())
-    return unsure(context, "the schemas are too large to compare");
+  if (isUsedUp(context)) return tooLarge(context);
+  context.shared.steps.left--;
   if (a === b || a.kind === "never" || b.kind === "any") return FITS;
   if (a.kind === "ref" || b.kind === "ref") return compareRefs(a, b, context);
-  if (a.kind === "union") return a.members.flatMap((member) => compare(member, b, context));
-  if (b.kind === "intersection") return b.members.flatMap((member) => compare(a, member, context));
+  if (a.kind === "union") return findInEach(a.members, (member) => compare(member, b, context));
+  if (b.kind === "intersection") return findInEach(b.members, (member) => compare(a, member, context));
   if (a.kind === "intersection") return compareIntersection(a, b, context);
   if (a.kind === "opaque" || b.kind === "opaque") return compareOpaque(a, b, context);
   if (b.kind === "never")

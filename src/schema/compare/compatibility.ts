@@ -6,7 +6,8 @@
  * - full: both.
  *
  * "compatible" is proven. "incompatible" comes with the place, the rule and, where one could be made, a value that one
- * version writes and the other refuses. "unknown" means that code, or a keyword that is not understood, decides.
+ * version writes and the other refuses. "unknown" means that code, or a keyword that is not understood, decides, or that it is
+ * too much work to find out. Both the work and what is told of it have limits: a hub must not be halted by those who send it schemas.
  *
  * What a version writes: an object that strips undeclared members (Zod's plain `z.object`) never writes them, so that
  * adding an optional member to it is compatible. An object that lets them pass (JSON Schema without
@@ -14,6 +15,7 @@
  */
 import { BusError } from "../../model/errors.js";
 import type { JsonValue } from "../../model/json.js";
+import { withBudget } from "../comparison-budget.js";
 import { withBoundedWork } from "../patterns/language.js";
 import { normalize } from "../reading/normalize.js";
 import type { SchemaInput } from "../reading/schema-input.js";
@@ -94,7 +96,7 @@ function direction(
   reader: "older" | "newer",
 ): { findings: readonly CompatFinding[]; objects: readonly ObjectReport[] } {
   const writer = reader === "newer" ? "older" : "newer";
-  const { findings, objects } = compareTrees(written, read, { writer, reader });
+  const { findings, objects } = withBudget(() => compareTrees(written, read, { writer, reader }));
   const report = (finding: Finding): CompatFinding => {
     const { witness } = finding;
     const shown =
@@ -113,5 +115,5 @@ function direction(
     reader === "newer"
       ? { path: pathText(path), older: w, newer: r }
       : { path: pathText(path), older: r, newer: w };
-  return { findings: findings.map(report), objects: objects.map(note) };
+  return { findings: withBudget(() => findings.map(report)), objects: objects.map(note) };
 }

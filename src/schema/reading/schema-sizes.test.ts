@@ -6,6 +6,7 @@ import { findText } from "../patterns/language.js";
 import type { SchemaInput } from "./schema-input.js";
 
 const text = { type: "string" };
+const MORE = "there are more places where they differ, or may differ: no more are told";
 
 function names(count: number): string[] {
   return Array.from({ length: count }, (_, i) => `p${i}`);
@@ -60,16 +61,89 @@ describe("counts that are too large to spell out", () => {
     expect(finding?.counterExample).toEqual({ a: 0 });
   });
 
-  it("of a thousand members that break, a hundred are told", () => {
+  it("of a thousand members that break, a hundred are told, and that there are more", () => {
     const { verdict, findings } = checkCompat(wide(1_000, text), wide(1_000, { type: "number" }), "backward");
     expect(verdict).toBe("incompatible");
-    expect(findings).toHaveLength(100);
+    expect(findings).toHaveLength(101);
+    expect(findings.at(-1)).toMatchObject({ path: "payload", side: "newer", rule: MORE });
+  });
+
+  it("what breaks is told, however much is open before it", () => {
+    const members = (last: SchemaInput): SchemaInput => ({
+      type: "object",
+      properties: { ...Object.fromEntries(names(300).map((name) => [name, { not: last }])), last },
+      required: [...names(300), "last"],
+    });
+    const { verdict, findings } = checkCompat(members(text), members({ type: "number" }), "backward");
+    expect(verdict).toBe("incompatible");
+    expect(findings).toHaveLength(101);
+    expect(findings.filter((finding) => finding.verdict === "incompatible")).toMatchObject([
+      { path: "payload.last" },
+    ]);
   });
 
   it("definitions that share what they are made of are merged once, not once for each way to them", () => {
     const $defs = { ...shared("a", text, 60), ...shared("b", { minLength: 1 }, 60) };
     const both = { $defs, allOf: [{ $ref: "#/$defs/a60" }, { $ref: "#/$defs/b60" }] };
     expect(checkCompat(both, { type: "object" }, "backward").verdict).toBe("compatible");
+  });
+});
+
+describe("alternatives in alternatives, in both versions", () => {
+  const object = (properties: Record<string, SchemaInput>): SchemaInput => ({
+    type: "object",
+    properties,
+    required: Object.keys(properties),
+  });
+  const number = { type: "number" };
+  const list = (items: SchemaInput): SchemaInput => ({ type: "array", items });
+
+  /** So many levels of alternatives, each of which leads on. */
+  function leveled(
+    levels: number,
+    leaf: SchemaInput,
+    wrap: (inner: SchemaInput) => SchemaInput,
+  ): SchemaInput {
+    const $defs: Record<string, SchemaInput> = { a0: leaf };
+    for (let i = 1; i <= levels; i++) $defs[`a${i}`] = wrap({ $ref: `#/$defs/a${i - 1}` });
+    return { $defs, $ref: `#/$defs/a${levels}` };
+  }
+
+  const byConstant = (inner: SchemaInput): SchemaInput => ({
+    oneOf: ["a", "b"].map((kind) => object({ kind: { const: kind }, inner })),
+  });
+
+  it.each<[string, (inner: SchemaInput) => SchemaInput]>([
+    ["that a constant tells apart", byConstant],
+    ["that a type tells apart", (p) => ({ anyOf: [object({ p, r: text }), object({ p, r: number })] })],
+    ["that overlap", (p) => ({ anyOf: [object({ p }), object({ p, s: number })] })],
+    ["that overlap and exclude each other", (p) => ({ oneOf: [object({ p }), object({ q: p })] })],
+    ["of lists", (p) => ({ anyOf: [list(p), { ...(list(p) as object), minItems: 1 }, object({ p })] })],
+  ])("P15: %s are given up, in few words, thirty levels deep", (_, wrap) => {
+    for (const [older, newer] of [
+      [text, number],
+      [number, { type: "integer" }],
+    ] as const) {
+      const report = checkCompat(leveled(30, older, wrap), leveled(30, newer, wrap), "full");
+      expect(report.verdict).not.toBe("compatible");
+      for (const side of ["older", "newer"]) {
+        const findings = report.findings.filter((finding) => finding.side === side);
+        expect(findings.length).toBeLessThanOrEqual(102);
+        if (findings.length > 1) continue;
+        expect(findings[0]).toMatchObject({
+          verdict: "unknown",
+          path: expect.stringMatching(/^payload/),
+          rule: expect.stringMatching(/^the schemas are too large to compare/),
+        });
+      }
+      expect(JSON.stringify(report).length).toBeLessThan(200_000);
+    }
+  });
+
+  it("are proven as deep as people nest them", () => {
+    const [older, newer] = [leveled(5, { type: "integer" }, byConstant), leveled(5, number, byConstant)];
+    expect(checkCompat(older, newer, "backward")).toMatchObject({ verdict: "compatible", findings: [] });
+    expect(checkCompat(newer, older, "backward")).toMatchObject({ verdict: "incompatible" });
   });
 });
 

@@ -3,6 +3,7 @@
  * counter-examples and picks branches; payloads are validated by Zod or Ajv.
  */
 import { canonicalText, type JsonValue } from "../../model/json.js";
+import { takeSteps } from "../comparison-budget.js";
 import { isWorkBounded } from "../patterns/language.js";
 import { patternOf } from "../patterns/pattern.js";
 import { patiently } from "../patterns/time-limit.js";
@@ -20,10 +21,11 @@ import {
   type StringNode,
 } from "./tree.js";
 
-/** undefined: nobody knows. */
+/** undefined: nobody knows, or it would take a comparison more work than it may be. */
 export type Answer = boolean | undefined;
 
 export function accepts(node: Node, value: JsonValue, side: Side): Answer {
+  if (!takeSteps()) return undefined;
   switch (node.kind) {
     case "any":
       return true;
@@ -50,6 +52,9 @@ export function accepts(node: Node, value: JsonValue, side: Side): Answer {
   }
 }
 
+/** Of a value as text, or of a text held against a pattern. */
+const LETTERS_A_STEP = 64;
+
 /** Lists of more values than this are looked up, not walked. */
 const MAX_WALKED = 16;
 const looked = new WeakMap<EnumNode, ReadonlySet<string>>();
@@ -58,7 +63,7 @@ function isListed(node: EnumNode, value: JsonValue): boolean {
   if (node.values.length <= MAX_WALKED) return node.values.some((listed) => sameJson(listed, value));
   const texts = looked.get(node) ?? new Set(node.values.map(canonicalText));
   looked.set(node, texts);
-  return texts.has(canonicalText(value));
+  return texts.has(textOf(value));
 }
 
 export function isObject(value: JsonValue | undefined): value is { readonly [name: string]: JsonValue } {
@@ -68,7 +73,14 @@ export function isObject(value: JsonValue | undefined): value is { readonly [nam
 export function sameJson(a: JsonValue, b: JsonValue): boolean {
   if (a === b) return true;
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
-  return canonicalText(a) === canonicalText(b);
+  return textOf(a) === textOf(b);
+}
+
+/** Large values count for more. */
+function textOf(value: JsonValue): string {
+  const text = canonicalText(value);
+  takeSteps(text.length / LETTERS_A_STEP);
+  return text;
 }
 
 function and<T>(parts: Iterable<T>, ask: (part: T) => Answer): Answer {
@@ -113,6 +125,7 @@ export function acceptsString(node: StringNode, value: string): Answer {
 
 function matchesPattern(source: string, value: string): Answer {
   const pattern = patternOf(source);
+  takeSteps(value.length / LETTERS_A_STEP);
   return isWorkBounded() ? pattern?.test(value) : pattern && patiently(() => pattern.ask(value));
 }
 
@@ -124,7 +137,7 @@ function codePoints(text: string): number {
 
 function acceptsArray(node: ArrayNode, value: readonly JsonValue[], side: Side): Answer {
   if (value.length < node.minItems || value.length > node.maxItems) return false;
-  if (node.unique && new Set(value.map(canonicalText)).size < value.length) return false;
+  if (node.unique && new Set(value.map(textOf)).size < value.length) return false;
   return and(value.entries(), ([i, item]) => accepts(node.prefix[i] ?? node.rest, item, side));
 }
 

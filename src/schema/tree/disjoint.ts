@@ -1,5 +1,6 @@
 /** Whether two nodes surely have no value in common. "No" may also mean that it was not found out. */
 
+import { takeSteps } from "../comparison-budget.js";
 import { findText } from "../patterns/language.js";
 import { type Answer, accepts } from "./accept.js";
 import { memberOf } from "./intersect.js";
@@ -17,6 +18,7 @@ const MAX_DEPTH = 6;
 
 export function disjoint(a: Node, b: Node, depth = 0): boolean {
   if (a.kind === "never" || b.kind === "never") return true;
+  if (!takeSteps()) return false;
   if (depth > MAX_DEPTH || a.kind === "any" || b.kind === "any") return false;
   if (a.kind === "ref") return disjoint(deref(a), b, depth + 1);
   if (b.kind === "ref") return disjoint(a, deref(b), depth + 1);

@@ -1,4 +1,6 @@
 /** The common part of nodes: merged into one where that is exact, kept side by side where it is not. */
+
+import { isBudgetUsedUp, takeSteps } from "../comparison-budget.js";
 import { accepts, acceptsString } from "./accept.js";
 import {
   ANY,
@@ -52,8 +54,9 @@ function addMember(whole: Node, node: Node): Node {
   return sideBySide(...whole.members, node);
 }
 
-/** undefined: there is no single node for it. */
+/** undefined: there is no single node for it, or making one is more work than a comparison may be. */
 function merge(a: Node, b: Node): Node | undefined {
+  if (!takeSteps()) return undefined;
   if (a.kind === "union") return distribute(a, b);
   if (b.kind === "union") return distribute(b, a);
   if (a.kind === "opaque" && b.kind === "opaque" && a.key !== undefined && a.key === b.key) return a;
@@ -74,7 +77,7 @@ function mergeOnce(a: ObjectNode, b: ObjectNode): Node | undefined {
   const withA = merged.get(a) ?? new WeakMap<ObjectNode, { readonly node: Node | undefined }>();
   merged.set(a, withA);
   const found = withA.get(b) ?? { node: mergeObjects(a, b) };
-  withA.set(b, found);
+  if (!isBudgetUsedUp()) withA.set(b, found);
   return found.node;
 }
 

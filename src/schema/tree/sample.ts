@@ -3,6 +3,7 @@
  * stuff of counter-examples. None are found for sets that are empty, and for some that are merely hard.
  */
 import type { JsonValue } from "../../model/json.js";
+import { isBudgetUsedUp, takeSteps } from "../comparison-budget.js";
 import { findText } from "../patterns/language.js";
 import { accepts, sameJson } from "./accept.js";
 import { formatExamples } from "./format.js";
@@ -38,19 +39,21 @@ const KINDS = [
   "never",
 ];
 
-/** Found once, for as long as the tree lives. Nothing found is not kept: it may be that only depth ran out. */
+/** Found once, for as long as the tree lives. Nothing found is not kept: it may be that only depth ran out, or the budget. */
 const remembered = new WeakMap<Node, readonly JsonValue[]>();
 
 export function samples(node: Node, depth = 0): readonly JsonValue[] {
   const known = remembered.get(node);
   if (known !== undefined) return known;
-  if (depth > MAX_DEPTH) return [];
+  if (depth > MAX_DEPTH || !takeSteps()) return [];
   const found: JsonValue[] = [];
   for (const value of candidates(node, depth)) {
     if (found.length >= MAX_SAMPLES) break;
     if (accepts(node, value, "write") !== false && !found.some((other) => sameJson(other, value)))
       found.push(value);
   }
+  // What is left unlooked at is not known to be a value.
+  if (isBudgetUsedUp()) return [];
   if (found.length > 0) remembered.set(node, found);
   return found;
 }

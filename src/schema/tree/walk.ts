@@ -1,10 +1,12 @@
 /** Questions about all parts of a tree, recursive ones once. */
+import { takeSteps } from "../comparison-budget.js";
 import type { Node } from "./tree.js";
 
 /** Whether the node or any part of it is as `test` says. */
 export function contains(node: Node, test: (part: Node) => boolean): boolean {
   const seen = new Set([node]);
   for (const part of seen) {
+    takeSteps();
     if (test(part)) return true;
     for (const child of childrenOf(part)) seen.add(child);
   }

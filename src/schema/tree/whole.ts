@@ -2,6 +2,7 @@
  * Intersections as wholes. Going into a recursive schema makes the same intersections anew at every turn; the same parts
  * are one whole here, so that it is known when it is met again.
  */
+import { isBudgetUsedUp } from "../comparison-budget.js";
 import { identityOf } from "./identity.js";
 import { intersect } from "./intersect.js";
 import { settle } from "./settle.js";
@@ -20,6 +21,7 @@ export function wholeOf(node: IntersectionNode): Node {
   wholes.set(first, sharing);
   const key = members.map(identityOf).join();
   const whole = sharing.get(key) ?? settle(intersect(...members));
-  sharing.set(key, whole);
+  // Where the budget ran out, less of it was merged than can be.
+  if (!isBudgetUsedUp()) sharing.set(key, whole);
   return whole;
 }
