@@ -1,6 +1,7 @@
 /** Schemas as anybody may send them: none makes the hub fail. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type HubFixture, hubFixture } from "../../../test/support/hub-fixture.js";
+import { turnsDuring } from "../../../test/support/turns.js";
 
 let f: HubFixture;
 beforeEach(async () => {
@@ -11,6 +12,12 @@ beforeEach(async () => {
 afterEach(() => f.close());
 
 const nested = (levels: number): string => `${'{"items":'.repeat(levels)}{}${"}".repeat(levels)}`;
+
+it("P15: how the versions follow each other is found out in as many turns of the event loop as there are", async () => {
+  for (let version = 2; version <= 64; version++)
+    expect((await f.post("/schemas/orders", { version, compat: "none", schema: {} })).status).toBe(200);
+  expect(await turnsDuring(() => f.get("/schemas/orders"))).toBeGreaterThanOrEqual(64);
+});
 
 describe.each(["/schemas/orders", "/schemas/orders/check"])("POST %s refuses", (path) => {
   const ask = (schema: string): Promise<Response> =>

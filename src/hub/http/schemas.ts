@@ -1,5 +1,6 @@
 /** Schemas: every version with how it follows from the one before, verdicts between versions, and new ones. */
 import { z } from "@hono/zod-openapi";
+import { mapInTurns } from "../../model/map-in-turns.js";
 import { checkTopicName } from "../../model/topic.js";
 import type { SchemaEntry } from "../../ports/registry.js";
 import { type CompatMode, type CompatReport, checkTrees } from "../../schema/compare/compatibility.js";
@@ -35,7 +36,12 @@ export function schemaRoutes(app: HubApp, hub: HubContext): void {
         topic: params.topic,
         latest: versions.at(-1)?.entry.version ?? null,
         compat: versions.at(-1)?.entry.compat ?? null,
-        versions: versions.map((one, i) => described(one, versions[i - 1])),
+        // Each is held against the one before, in a turn of its own.
+        versions: await mapInTurns(
+          [...versions.entries()],
+          async ([i, one]) => described(one, versions[i - 1]),
+          1,
+        ),
       } as object);
     },
   );
