@@ -55,7 +55,7 @@ export class BusCore {
     this.settings = settings;
     // Every partition whose append is tried again listens for the end.
     setMaxListeners(0, this.#closing.signal);
-    this.catalog = new TopicCatalog(store.registry, store.capabilities.defaultPartitions, limits);
+    this.catalog = new TopicCatalog(store, limits);
     this.tail = new Tail(store.log, limits);
     this.viewPointers = new ViewPointers(store.registry, clock);
     this.pauses = new GroupPauses(store.registry, clock, () => this.#applyPauses());
@@ -76,6 +76,7 @@ export class BusCore {
       limits,
       checkOpen: () => this.checkOpen(),
       resolve: (topic) => this.#resolve(topic),
+      partitionsToBe: (topic) => this.#partitionsToBe(topic),
     });
     this.membership = new Membership({
       member: settings.member,
@@ -179,6 +180,11 @@ export class BusCore {
   async #resolve(topic: TopicRef): Promise<TopicConfig> {
     if (this.#phase === "new") await this.open();
     return this.catalog.resolve(topic);
+  }
+
+  async #partitionsToBe(topic: TopicRef): Promise<number | null> {
+    if (this.#phase === "new") await this.open();
+    return this.catalog.partitionsToBe(topic);
   }
 
   #runnerOptions(topic: TopicConfig, group: string, mode: GroupMode, pageSize: number): RunnerOptions {

@@ -77,6 +77,30 @@ describe("publish", () => {
     }
   });
 
+  it("brings no topic into being by an event for a partition that it would not have", async () => {
+    const bus = await bench().bus();
+    const refused = { code: "INVALID_OPTION", message: expect.stringContaining("would have 1 partition, 0") };
+    for (const partition of [3, -1, 0.5])
+      await expect(bus.publish("t.new", 1, { partition })).rejects.toMatchObject(refused);
+    await expect(
+      bus.publishMany("t.new", [{ payload: 1 }, { payload: 2, partition: 1 }]),
+    ).rejects.toMatchObject({ code: "INVALID_OPTION", details: { index: 1 } });
+    const Wide = defineTopic("t.wide", { partitions: 4 });
+    await expect(bus.publish(Wide, 1, { partition: 4 })).rejects.toThrow("would have partitions 0 to 3");
+    expect(await bus.topics()).toEqual([]);
+    expect((await bus.publish(Wide, 1, { partition: 3 })).partition).toBe(3);
+    expect((await bus.publish("t.new", 1, { partition: 0 })).seq).toBe(1);
+  });
+
+  it("nor is one brought back by it that was removed, which keeps the partitions it had", async () => {
+    const bus = await bench().bus({ topics: [defineTopic("t.p", { partitions: 4 })] });
+    await bus.admin.removeTopic("t.p");
+    const other = await bench().bus();
+    await expect(other.publish("t.p", 1, { partition: 4 })).rejects.toThrow("would have partitions 0 to 3");
+    expect(await other.topics()).toEqual([]);
+    expect((await other.publish("t.p", 1, { partition: 3 })).partition).toBe(3);
+  });
+
   it("by a definition: checks the schema, takes the key from the payload, stores what was given less what the schema leaves out", async () => {
     const bus = await bench().bus();
     const Order = defineTopic("t.order", {

@@ -30,6 +30,8 @@ export interface PublishingOptions {
   readonly checkOpen: () => void;
   /** Opens the bus if need be. */
   readonly resolve: (topic: TopicRef) => Promise<TopicConfig>;
+  /** How many partitions the topic will have once it is made; null if it is there. Opens the bus if need be. */
+  readonly partitionsToBe: (topic: TopicRef) => Promise<number | null>;
 }
 
 export class Publishing {
@@ -38,7 +40,8 @@ export class Publishing {
 
   constructor(options: PublishingOptions) {
     this.#options = options;
-    this.#arrivals = new Arrivals((topic) => options.catalog.known(topic), options.resolve);
+    const { catalog, resolve, partitionsToBe } = options;
+    this.#arrivals = new Arrivals({ known: (topic) => catalog.known(topic), resolve, partitionsToBe });
   }
 
   /** `emitted`: by a handler, which may still finish its event while the bus closes. */
@@ -100,6 +103,10 @@ export class Publishing {
         this.#arrivals.wait(topic, {
           go: (found) => this.#addMany(found, items, drafts, results),
           fail: reject,
+          ...(items.some((item) => partitionOf(item) !== undefined) && {
+            check: (partitions) =>
+              eachItem(items, (item) => checkPartitionToBe(topic, partitions, partitionOf(item))),
+          }),
         });
     });
   }
@@ -114,6 +121,9 @@ export class Publishing {
       this.#arrivals.wait(topic, {
         go: (found) => this.#add(found, partition, draft, waiter),
         fail: (error) => waiter.fail(BusError.from(error)),
+        ...(partition !== undefined && {
+          check: (partitions) => checkPartitionToBe(topic, partitions, partition),
+        }),
       });
   }
 
@@ -261,14 +271,23 @@ function published(event: StoredEvent, duplicate: boolean): PublishedRecord {
 }
 
 /** Throws INVALID_OPTION unless the topic has this partition. */
-export function checkPartition(topic: TopicConfig, partition: number | undefined): void {
-  if (partition === undefined) return;
-  if (!Number.isSafeInteger(partition) || partition < 0 || partition >= topic.partitions) {
-    throw new BusError(
-      "INVALID_OPTION",
-      `${topic.name} has partitions 0 to ${topic.partitions - 1}, not ${partition}`,
-    );
-  }
+export function checkPartition({ name, partitions }: TopicConfig, partition: number | undefined): void {
+  if (partition === undefined || isAmong(partitions, partition)) return;
+  throw new BusError("INVALID_OPTION", `${name} has partitions 0 to ${partitions - 1}, not ${partition}`);
+}
+
+/** The same of a topic that is not there, and would have so many. */
+function checkPartitionToBe(topic: TopicRef, partitions: number, partition: number | undefined): void {
+  if (partition === undefined || isAmong(partitions, partition)) return;
+  const has = partitions === 1 ? "1 partition, 0" : `partitions 0 to ${partitions - 1}`;
+  throw new BusError(
+    "INVALID_OPTION",
+    `${topicName(topic)} is not there yet and would have ${has}, not ${partition}: define it first, with as many as it needs`,
+  );
+}
+
+function isAmong(partitions: number, partition: number): boolean {
+  return Number.isSafeInteger(partition) && partition >= 0 && partition < partitions;
 }
 
 /** The first failure, with what became of the others. */

@@ -12,21 +12,24 @@ import {
   topicName,
 } from "../model/topic.js";
 import type { Registry } from "../ports/registry.js";
+import type { Store } from "../ports/store.js";
 
 const DAY_MS = 86_400_000;
 const LAYOUTS: readonly unknown[] = [undefined, "documents", "batches"];
 
 export class TopicCatalog {
   readonly #registry: Registry;
+  readonly #log: Store["log"];
   readonly #limits: Limits;
   readonly #defaultPartitions: number;
   readonly #definitions = new Map<string, TopicDefinition>();
   readonly #configs = new Map<string, TopicConfig>();
   readonly #resolving = new Map<string, Promise<TopicConfig>>();
 
-  constructor(registry: Registry, defaultPartitions: number, limits: Limits) {
+  constructor({ registry, log, capabilities }: Store, limits: Limits) {
     this.#registry = registry;
-    this.#defaultPartitions = defaultPartitions;
+    this.#log = log;
+    this.#defaultPartitions = capabilities.defaultPartitions;
     this.#limits = limits;
   }
 
@@ -96,6 +99,17 @@ export class TopicCatalog {
     const config = await this.#registry.topic(name);
     if (config !== null) this.#configs.set(name, config);
     return config;
+  }
+
+  /** How many partitions the topic will have once it is made; null if it is there. */
+  async partitionsToBe(topic: TopicRef): Promise<number | null> {
+    if ((await this.find(topic)) !== null) return null;
+    const name = topicName(topic);
+    // One that was removed comes back with those that it had.
+    const removed = (await this.#log.headsOf([name])).get(name);
+    if (removed !== undefined) return removed.length;
+    const definition = this.definition(topic);
+    return definition === undefined ? this.#defaultPartitions : this.#configOf(definition, null).partitions;
   }
 
   async list(): Promise<readonly TopicConfig[]> {
