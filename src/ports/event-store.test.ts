@@ -46,6 +46,15 @@ describe("a topic that nobody inserted anything into", () => {
   });
 });
 
+describe("an event for a partition that a new topic would not have", () => {
+  it("is refused, and brings no topic into being", async () => {
+    const events = await storeWith(1);
+    const inserting = events.insert({ id: "e", topic: "t.none", ts: 1, payload: 1, partition: 3 });
+    await expect(inserting).rejects.toMatchObject({ code: "INVALID_OPTION" });
+    expect((await events.store.registry.topics()).map(({ name }) => name)).toEqual(["t.a"]);
+  });
+});
+
 describe("the small stores refuse", () => {
   it("to scan behind an event that the topic does not have", async () => {
     const events = await storeWith(1);

@@ -40,7 +40,7 @@ export class StoreEvents implements EventStore {
   }
 
   async insert<T>(event: Omit<EventRecord<T>, "partition" | "seq"> & { partition?: number }): Promise<void> {
-    const { partitions } = await topicOf(this.store, event.topic);
+    const { partitions } = await topicOf(this.store, event.topic, event.partition);
     checkPartition(event.topic, partitions, event.partition);
     const { id, ts, key, topic, payload, headers, tags, caused_by, sid } = event;
     const meta = Object.fromEntries(
@@ -160,13 +160,14 @@ function checkPartition(topic: string, partitions: number, partition: number | u
     throw new BusError("INVALID_OPTION", `${topic} has partitions 0 to ${partitions - 1}, not ${partition}`);
 }
 
-/** A topic that is made here is asked by key, like all that this interface serves. */
-async function topicOf(store: Store, name: string): Promise<TopicConfig> {
+/** A topic that is made here is asked by key, like all that this interface serves. None is made that does not have `partition`. */
+async function topicOf(store: Store, name: string, partition?: number): Promise<TopicConfig> {
   checkTopicName(name);
   const known = await store.registry.topic(name);
   if (known !== null) return known;
-  return store.registry.defineTopic(
-    { name, partitions: store.capabilities.defaultPartitions, keyed: true },
-    { ifAbsent: true },
-  );
+  // One that was removed comes back with those that it had.
+  const removed = (await store.log.headsOf([name])).get(name);
+  const partitions = removed?.length ?? store.capabilities.defaultPartitions;
+  checkPartition(name, partitions, partition);
+  return store.registry.defineTopic({ name, partitions, keyed: true }, { ifAbsent: true });
 }
