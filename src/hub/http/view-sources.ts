@@ -41,8 +41,26 @@ export class ViewSources {
     if (!(await this.mayRead(c, view))) throw forbidden("read", view);
   }
 
-  /** For each of the partitions, the newest event below which the view has taken in everything. */
-  async floors(view: string, group: string | undefined, partitions: readonly number[]): Promise<number[]> {
+  /**
+   * For those who look again and again: for each of the partitions, the newest event below which the view has taken in everything.
+   * Whether the topic has them is asked until it is known, and then no more: they never change.
+   */
+  looks(view: string, group: string | undefined, partitions: readonly number[]): () => Promise<number[]> {
+    let areThere = false;
+    return async () => {
+      const { topic, floors } = await this.#floors(view, group);
+      if (!areThere)
+        areThere =
+          partitions.every((partition) => floors.has(partition)) ||
+          (await this.#isWithin(topic, Math.max(...partitions)));
+      return partitions.map((partition) => floors.get(partition) ?? START_CURSOR.floor);
+    };
+  }
+
+  async #floors(
+    view: string,
+    group: string | undefined,
+  ): Promise<{ topic: string; floors: ReadonlyMap<number, number> }> {
     const topic = await this.topicOf(view);
     if (topic === null)
       throw new HubError(
@@ -55,20 +73,18 @@ export class ViewSources {
         "BAD_REQUEST",
         `the projector of ${view} has a group of its own: name it as "group"`,
       );
-    const floors = new Map(position?.partitions.map(({ partition, floor }) => [partition, floor]));
-    if (!partitions.every((partition) => floors.has(partition)))
-      await this.#refuseBeyond(topic, Math.max(...partitions));
-    return partitions.map((partition) => floors.get(partition) ?? START_CURSOR.floor);
+    return { topic, floors: new Map(position?.partitions.map(({ partition, floor }) => [partition, floor])) };
   }
 
-  /** Whoever names a partition that the topic does not have, and never will, would wait in vain. */
-  async #refuseBeyond(topic: string, partition: number): Promise<void> {
-    const { partitions = Number.POSITIVE_INFINITY } = (await this.#hub.bus.store.registry.topic(topic)) ?? {};
-    if (partition >= partitions)
+  /** Whoever names a partition that the topic does not have, and never will, would wait in vain. False: there is no such topic yet. */
+  async #isWithin(topic: string, partition: number): Promise<boolean> {
+    const config = await this.#hub.bus.store.registry.topic(topic);
+    if (config !== null && partition >= config.partitions)
       throw new HubError(
         "BAD_REQUEST",
-        `"min" names partition ${partition}, but ${topic} has ${partitions}, counted from 0`,
+        `"min" names partition ${partition}, but ${topic} has ${config.partitions}, counted from 0`,
       );
+    return config !== null;
   }
 
   async #noted(view: string): Promise<string | null> {

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { as, type HubFixture, hubFixture } from "../../../test/support/hub-fixture.js";
 import { defineTopic } from "../../model/topic.js";
 import { startChangelogProjector } from "../../project/views/changelog.js";
+import { interceptStore } from "../../testing/store-calls.js";
 
 const Processes = defineTopic("process.state", { keyed: true, partitions: 2 });
 
@@ -113,6 +114,27 @@ describe("views over HTTP", () => {
     }
     const absent = await f.get("/snap/processes?min=0:1&group=nobody&wait_ms=1");
     expect(absent.status).toBe(504);
+  });
+
+  it("P15: asks once whether the topic has the partitions, however often it looks while it waits", async () => {
+    let [asked, looked] = [0, 0];
+    const store = interceptStore(f.bus.store, {
+      around: (call, proceed) => {
+        if (call.name === "registry.topic") asked++;
+        if (call.name === "groups.state") looked++;
+        return proceed();
+      },
+      // It is open, and stays so.
+      open: async () => undefined,
+      close: async () => undefined,
+    });
+    const watched = await hubFixture({ bus: { store } });
+    // Nobody is in the group yet, so that it does not say which partitions there are.
+    const late = await watched.get("/snap/processes?min=0:1&group=nobody&wait_ms=30");
+    await watched.close();
+    expect(late.status).toBe(504);
+    expect(looked).toBeGreaterThan(1);
+    expect(asked).toBe(1);
   });
 
   it("shows a document, and the view, as it was", async () => {

@@ -302,10 +302,11 @@ class Views {
     if (min === undefined) return;
     const wanted = min.split(",").map((part) => part.split(":").map(Number) as [number, number]);
     const partitions = wanted.map(([partition]) => partition);
+    const look = this.#sources.looks(view, group, partitions);
     const { bus, closing } = this.#hub;
     const deadlineMs = bus.clock.steady() + wait_ms;
     for (let napMs = 5; ; napMs = Math.min(napMs * 2, 100)) {
-      const floors = await this.#sources.floors(view, group, partitions);
+      const floors = await look();
       if (wanted.every(([, seq], i) => (floors[i] as number) >= seq)) return;
       demandOpen(this.#hub, `${view} had not come to ${min}`);
       if (bus.clock.steady() >= deadlineMs)
