@@ -93,7 +93,8 @@ export class SchemaCatalog implements SchemaSource {
 
   /** How a version would do, without registering it: a report for each older version it is held against. */
   check(wanted: TopicSchema): ReturnType<typeof reportRegistration> {
-    return reportRegistration(this.versions(topicOf(wanted)), wanted);
+    const topic = topicOf(wanted);
+    return reportRegistration(this.versions(topic), wanted, topic);
   }
 
   /** Takes in a version, in the place of the same one if it is known. */

@@ -54,9 +54,16 @@ export type Registration =
   /** It is there; `version` carries the schema that was just given, code included. */
   | { readonly type: "known"; readonly version: SchemaVersion };
 
-/** `present`: the topic's versions, ascending. Throws SCHEMA_CONFLICT, SCHEMA_INCOMPATIBLE, INVALID_OPTION. */
-export function decideRegistration(present: readonly SchemaVersion[], wanted: TopicSchema): Registration {
-  const version = versionOf(wanted);
+/**
+ * `present`: the versions of `topic`, ascending; `topic`: what `topicOf` said of `wanted`, for those who asked it for these. Throws
+ * SCHEMA_CONFLICT, SCHEMA_INCOMPATIBLE, INVALID_OPTION.
+ */
+export function decideRegistration(
+  present: readonly SchemaVersion[],
+  wanted: TopicSchema,
+  topic = topicOf(wanted),
+): Registration {
+  const version = versionOf(wanted, topic);
   const same = present.find((each) => each.version === version.version);
   if (same !== undefined) return { type: "known", version: sameAgain(same, version) };
   const latest = present.at(-1)?.version ?? 0;
@@ -75,8 +82,9 @@ export function decideRegistration(present: readonly SchemaVersion[], wanted: To
 export function reportRegistration(
   present: readonly SchemaVersion[],
   wanted: TopicSchema,
+  topic = topicOf(wanted),
 ): readonly { readonly against: number; readonly report: CompatReport }[] {
-  const version = versionOf(wanted);
+  const version = versionOf(wanted, topic);
   const older = present.filter((each) => each.version < version.version);
   return comparedWith(older, version.compat).map((each) => ({
     against: each.version,
@@ -92,8 +100,7 @@ export function topicOf(wanted: TopicSchema): string {
   return topic;
 }
 
-function versionOf(wanted: TopicSchema): SchemaVersion {
-  const topic = topicOf(wanted);
+function versionOf(wanted: TopicSchema, topic: string): SchemaVersion {
   const { version, compat = "backward", schema, waive } = wanted;
   if (!Number.isSafeInteger(version) || version < 1 || version > MAX_VERSION) {
     throw new BusError(

@@ -39,6 +39,20 @@ describe("a registry in memory", () => {
     expect(registry.topics()).toEqual([topic]);
   });
 
+  it("looks at the name of a topic once: what was checked is what a version is filed under, and held against", () => {
+    const registry = registered({ version: 1, schema: V1 });
+    let looks = 0;
+    const placed = {
+      get name(): string {
+        return looks++ === 0 ? topic : "Not A Name";
+      },
+    };
+    expect(registry.register({ topic: placed, version: 2, schema: V2 }).topic).toBe(topic);
+    expect(looks).toBe(1);
+    looks = 0;
+    expect(registry.check({ topic: placed, version: 3, schema: BROKEN })).toMatchObject([{ against: 2 }]);
+  });
+
   it("has Ajv compile a JSON Schema once, once more for a payload that is wrong, and what is found in a store with its first odd one", () => {
     const { Ajv2020 } = createRequire(import.meta.url)(
       "ajv/dist/2020.js",

@@ -18,7 +18,8 @@ export class SchemaRegistry extends SchemaCatalog {
    */
   register<T>(schema: TopicSchema<T>): SchemaVersion {
     const wanted = schema as TopicSchema;
-    const decision = decideRegistration(this.versions(topicOf(wanted)), wanted);
+    const topic = topicOf(wanted);
+    const decision = decideRegistration(this.versions(topic), wanted, topic);
     this.adopt(decision.version);
     return decision.version;
   }

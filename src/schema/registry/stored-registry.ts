@@ -71,7 +71,7 @@ export class StoredSchemaRegistry extends SchemaCatalog {
     const topic = topicOf(wanted);
     for (let round = 0; round < MAX_ROUNDS; round++) {
       await this.#look(topic, () => true);
-      const decision = decideRegistration(this.versions(topic), wanted);
+      const decision = decideRegistration(this.versions(topic), wanted, topic);
       if (decision.type === "new" && !(await this.#put(decision.version, decision.expectedLatest))) continue;
       this.adopt(decision.version);
       return decision.version;
