@@ -19,6 +19,7 @@ import type { Fence, GroupPartition } from "../ports/groups.js";
 import type { Signal } from "../ports/store.js";
 import { ViewPointers } from "../project/views/view-pointer.js";
 import { Publisher } from "../publish/publisher.js";
+import { FollowedPatterns } from "./followed-patterns.js";
 import { GroupPauses } from "./group-pauses.js";
 import type { Settings } from "./options.js";
 import { Publishing } from "./publishing.js";
@@ -41,7 +42,7 @@ export class BusCore {
   readonly meters = new Meters();
   readonly viewPointers: ViewPointers;
   readonly pauses: GroupPauses;
-  readonly #patterns = new Map<Subscription, readonly string[]>();
+  readonly #patterns: FollowedPatterns;
   readonly #watchman: Watchman;
   readonly #toldOfTries = seldomTries();
   readonly #closing = new AbortController();
@@ -90,6 +91,7 @@ export class BusCore {
     this.subscriptions = new Subscriptions(clock, (topic, group, mode, pageSize) =>
       this.#runnerOptions(topic, group, mode, pageSize),
     );
+    this.#patterns = new FollowedPatterns(this.catalog, onTrouble);
     this.#watchman = new Watchman(
       store,
       this.tail,
@@ -145,8 +147,7 @@ export class BusCore {
   /** Topics that come into being later and fit are added to the subscription, from their first event. */
   follow(subscription: Subscription, patterns: readonly string[]): void {
     this.listen();
-    this.#patterns.set(subscription, patterns);
-    subscription.onStopped(() => this.#patterns.delete(subscription));
+    this.#patterns.add(subscription, patterns);
   }
 
   /** Stops intake, finishes what runs, commits, gives everything back. */
@@ -258,17 +259,18 @@ export class BusCore {
         return;
       case "topic":
         if (signal.removed) this.catalog.forget(signal.topic);
-        else void this.#adopt(signal.topic);
+        else void this.#patterns.adopt(signal.topic);
         return;
       case "any":
         this.tail.wakeAll();
         this.membership.lookNow();
-        this.#lookAround();
+        this.#lookAround(signal.butTopics);
     }
   }
 
-  #lookAround(): void {
-    void this.#adoptAll();
+  /** `butTopics`: of these is told by name. */
+  #lookAround(butTopics = false): void {
+    if (!butTopics) this.#patterns.look();
     if (!this.subscriptions.isEmpty) void this.#lookForPauses();
   }
 
@@ -283,27 +285,5 @@ export class BusCore {
   #applyPauses(): void {
     for (const { dispatcher, ref } of this.subscriptions.runners)
       dispatcher.setPaused(this.pauses.of(ref) !== undefined);
-  }
-
-  async #adoptAll(): Promise<void> {
-    if (this.#patterns.size === 0) return;
-    try {
-      for (const { name } of await this.catalog.list()) await this.#adopt(name);
-    } catch (error) {
-      this.settings.onTrouble({ error: BusError.from(error, "STORE_UNAVAILABLE") });
-    }
-  }
-
-  async #adopt(name: string): Promise<void> {
-    for (const [subscription, patterns] of this.#patterns) {
-      if (subscription.has(name) || !patterns.some((pattern) => takesIn(pattern, name))) continue;
-      try {
-        // One that was removed meanwhile stays so.
-        const config = await this.catalog.find(name);
-        if (config !== null) await subscription.add(config, { from: "earliest" });
-      } catch (error) {
-        this.settings.onTrouble({ error: BusError.from(error, "STORE_UNAVAILABLE"), topic: name });
-      }
-    }
   }
 }

@@ -33,8 +33,8 @@ export type Signal =
   | { readonly type: "group"; readonly ref: GroupRef }
   /** It was defined, or removed. */
   | { readonly type: "topic"; readonly topic: string; readonly removed?: boolean }
-  /** Something, anything, may have changed: look again. */
-  | { readonly type: "any" };
+  /** Something, anything, may have changed: look again. `butTopics`: those that came into being are told by name. */
+  | { readonly type: "any"; readonly butTopics?: true };
 
 /** Everything durable goes through this: what a driver implements. See docs/writing-a-store.md. */
 export interface Store {
