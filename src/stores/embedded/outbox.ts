@@ -30,7 +30,7 @@ export class EmbeddedOutbox implements OutboxStore {
       entry: jsonCopy(entry),
       nowMs: o.nowMs ?? Date.now(),
     });
-    if (added) this.#access.wake.send({ type: "any" });
+    if (added) this.#access.wake.send({ type: "any", butTopics: true });
   }
 
   async claimBatch(count: number, o?: Partial<ClaimOptions>): Promise<readonly OutboxClaim[]> {
@@ -85,7 +85,7 @@ export class EmbeddedOutbox implements OutboxStore {
 
   async #told(changing: Promise<number>): Promise<number> {
     const changed = await changing;
-    if (changed > 0) this.#access.wake.send({ type: "any" });
+    if (changed > 0) this.#access.wake.send({ type: "any", butTopics: true });
     return changed;
   }
 }

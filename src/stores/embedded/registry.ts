@@ -1,11 +1,16 @@
 /** Topics, schemas, tokens and audit: reads here, writes in the writing thread. */
+import { BusError } from "../../model/errors.js";
 import type { Seq } from "../../model/event.js";
 import type { JsonValue } from "../../model/json.js";
+import { nextTurn } from "../../model/next-turn.js";
 import type { TopicConfig } from "../../model/topic.js";
 import type { AuditEntry, Registry, SchemaEntry, Token } from "../../ports/registry.js";
 import type { Access } from "./access.js";
 import { jsonCopy, jsonText, parseFrozen } from "./json-copy.js";
 import { CONFIG_COLUMNS, type ConfigColumns, configOf, demandNoTopic, IS_THERE } from "./topics.js";
+
+/** Topics that are listed in one turn of the event loop. */
+const TOPICS_A_TURN = 256;
 
 export class EmbeddedRegistry implements Registry {
   readonly #access: Access;
@@ -40,12 +45,30 @@ export class EmbeddedRegistry implements Registry {
     });
   }
 
-  topics(): Promise<readonly TopicConfig[]> {
-    return this.#access.read((connection) =>
-      connection
-        .sql(`SELECT ${CONFIG_COLUMNS} FROM topic WHERE ${IS_THERE} ORDER BY name`)
-        .all<ConfigColumns>()
-        .map((row) => configOf(connection, row)),
+  /** A page at a time: the event loop has other things to do. */
+  async topics(): Promise<readonly TopicConfig[]> {
+    const found: TopicConfig[] = [];
+    for (;;) {
+      const after = found.at(-1)?.name ?? "";
+      const page = await this.#access.read((connection) =>
+        connection
+          .sql(`SELECT ${CONFIG_COLUMNS} FROM topic WHERE name > ? AND ${IS_THERE} ORDER BY name LIMIT ?`)
+          .all<ConfigColumns>(after, TOPICS_A_TURN)
+          .map((row) => configOf(connection, row)),
+      );
+      found.push(...page);
+      // Else it would go round in circles.
+      if ((page.at(-1)?.name ?? "") <= after && page.length > 0) throw this.#outOfOrder();
+      if (page.length < TOPICS_A_TURN) return found;
+      await nextTurn();
+    }
+  }
+
+  #outOfOrder(): BusError {
+    const { path } = this.#access;
+    return new BusError(
+      "STORE_DAMAGED",
+      `${path}: topics are not found in order; restore the file from a backup`,
     );
   }
 

@@ -17,6 +17,7 @@ import { unavailable } from "./errors.js";
 import { EmbeddedGroups } from "./groups.js";
 import type { CheckedStretch } from "./log/checker.js";
 import { EmbeddedLog } from "./log.js";
+import { newTopics } from "./new-topics.js";
 import { EmbeddedOutbox } from "./outbox.js";
 import { EmbeddedRegistry } from "./registry.js";
 import { makeFolder } from "./sync.js";
@@ -107,6 +108,8 @@ class SqliteStore implements EmbeddedStore {
   #filling: Promise<void> = Promise.resolve();
   #restarting: Promise<void> = Promise.resolve();
   #backups = new Backups();
+  /** The newest topic that listeners were told of, by its number in the file. */
+  #lastTopic: number | undefined;
 
   constructor(options: EmbeddedStoreOptions) {
     checkOptions(options);
@@ -212,6 +215,7 @@ class SqliteStore implements EmbeddedStore {
       const reader = new Reader(path, busyTimeoutMs);
       this.#access.file = { writer, reader, readerThread: new ReaderThread({ path, busyTimeoutMs }) };
       this.#backups = new Backups();
+      this.#lastTopic = undefined;
     } catch (error) {
       await writer.close();
       throw error;
@@ -229,7 +233,7 @@ class SqliteStore implements EmbeddedStore {
     return Writer.open(
       { path, durability, busyTimeoutMs: this.#busyTimeoutMs, maxBytes, exclusive, pollMs: POLL_MS },
       {
-        onForeign: () => this.#access.wake.send({ type: "any" }),
+        onForeign: () => void this.#tellOfOthers(),
         onWarning: (message) => this.#warn(message),
         onLost: (cause) => {
           this.#warn(`the writing thread of ${path} ended and is started again: ${describeThrown(cause)}`);
@@ -237,6 +241,19 @@ class SqliteStore implements EmbeddedStore {
         },
       },
     );
+  }
+
+  /** Another process has written. */
+  async #tellOfOthers(): Promise<void> {
+    const { wake } = this.#access;
+    if (!wake.isWatched) return;
+    // If the file cannot be read now, whoever is told to look will be told why.
+    const found = await this.#access
+      .read((connection) => newTopics(connection, this.#lastTopic))
+      .catch(() => undefined);
+    this.#lastTopic = found?.last;
+    for (const topic of found?.names ?? []) wake.send({ type: "topic", topic });
+    wake.send(found?.names === undefined ? { type: "any" } : { type: "any", butTopics: true });
   }
 
   /** Until then, writes fail with STORE_UNAVAILABLE and may be repeated (P15). */
