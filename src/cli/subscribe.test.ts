@@ -5,6 +5,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { compileModule } from "../../scripts/embedded-sources.mjs";
 import { gate, settled } from "../../test/support/eventually.js";
 import { type HubFixture, hubFixture } from "../../test/support/hub-fixture.js";
+import { summarizeDeadLetters } from "../project/letters/dead-letters.js";
 import { memoryStore } from "../stores/memory/index.js";
 import { interceptStore } from "../testing/store-calls.js";
 
@@ -54,6 +55,47 @@ it("P8: promethean subscribe gives events beyond its limit back untried, however
     expect(await once(child, "close")).toEqual([0, null]);
     expect(await f.bus.topics()).toMatchObject([{ name: "t.a" }]);
     expect(await f.bus.admin.lag({ topic: "t.a" })).toMatchObject([{ group: "g", lag: 4 }]);
+  } finally {
+    await f.close();
+  }
+}, 60_000);
+
+it("P8: promethean subscribe counts an event that it gave up, which is settled, and begins no other in its place", async () => {
+  const f = await hubFixture();
+  try {
+    for (let n = 0; n < 5; n++) await f.bus.publish("t.a", n);
+    const options = ["--from", "earliest", "--limit", "3", "--concurrency", "4", "--max-attempts", "1"];
+    const child = subscribe(f, ...options, "--exec", `grep -v '"payload":[01]'`);
+    expect(await once(child, "close")).toEqual([0, null]);
+    await expect.poll(() => summarizeDeadLetters(f.bus, "t.a")).toMatchObject({ open: 2 });
+    await expect.poll(() => f.bus.admin.lag({ topic: "t.a" })).toMatchObject([{ group: "g", lag: 2 }]);
+  } finally {
+    await f.close();
+  }
+}, 60_000);
+
+it("P8: promethean subscribe ends with its limit though no event was handled, and not before the last try", async () => {
+  const f = await hubFixture();
+  try {
+    await f.bus.publish("t.a", 1);
+    const child = subscribe(
+      f,
+      "--from",
+      "earliest",
+      "--limit",
+      "1",
+      "--max-attempts",
+      "2",
+      "--exec",
+      "exit 3",
+    );
+    let said = "";
+    child.stderr?.on("data", (chunk: Buffer) => {
+      said += chunk.toString();
+    });
+    expect(await once(child, "close")).toEqual([0, null]);
+    expect(said).toContain("try 2 of 2: exit code 3");
+    await expect.poll(() => summarizeDeadLetters(f.bus, "t.a")).toMatchObject({ open: 1 });
   } finally {
     await f.close();
   }

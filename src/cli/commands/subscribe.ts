@@ -49,7 +49,11 @@ export function subscribeCommand(): Command {
       "a shell command for each event, with the event as JSON on its stdin, and PROMETHEAN_EVENT_ID, …_KEY, …_TOPIC and …_ATTEMPT in its environment",
     )
     .option("--from <place>", `where a group that is new begins: ${BEGINNINGS}`, place, "latest" as Place)
-    .option("-n, --limit <n>", "stop after this many events were settled", wholeNumber(1))
+    .option(
+      "-n, --limit <n>",
+      "stop after this many events were settled: handled, or given up after their last try",
+      wholeNumber(1),
+    )
     .option("-c, --concurrency <n>", "events handled at once, each key in order", wholeNumber(1, 1_000), 1)
     .option("--max-attempts <n>", "tries before an event becomes a dead letter", wholeNumber(1))
     .option("--ack-timeout <span>", "how long a try may take", positiveSpan);
@@ -61,14 +65,18 @@ async function subscribe(session: Session<SubscribeOptions>, topic: string): Pro
   const backend = await session.connect();
   // A wrong address or token shows here, in words; the client below would try again for good.
   await backend.get("/topics");
+  const work = new Work(session);
+  const tell = troublesInWords({ givenUp: true });
   const client = new PromClient(backend.url, {
-    onTrouble: troublesInWords({ givenUp: true }),
+    onTrouble: (trouble) => {
+      tell(trouble);
+      if (trouble.givenUp) work.gaveUp();
+    },
     ...(backend.token !== undefined && { token: backend.token }),
   });
   session.onEnd(() => client.close());
   const refused = refusalOf(client);
   await client.connect();
-  const work = new Work(session);
   const stop = await client.subscribe(
     topic,
     options.group,
@@ -120,7 +128,9 @@ class Work {
   /** Events that may still be begun, and that are still to be settled. */
   #free: number;
   #left: number;
-  /** Those beyond: they wait for one that fails, or go back untried when this ends. */
+  /** Of those that failed, how many will not come again. */
+  #givenUp = 0;
+  /** Those beyond: they wait for one that fails and comes again, or go back untried when this ends. */
   readonly #waiting: (() => void)[] = [];
   #enough: () => void = () => undefined;
   readonly #done: Promise<void>;
@@ -148,12 +158,31 @@ class Work {
       if (options.exec !== undefined) await this.#run(options.exec, event, ctx);
       else out.line(out.json ? JSON.stringify(event) : eventLine(event, terminalColumns()));
     } catch (error) {
-      this.#free++;
-      this.#waiting.shift()?.();
+      // By then it is known whether this was the last try.
+      setImmediate(this.#failed);
       throw error;
     }
+    this.#settled();
+  }
+
+  /** An event whose handling has just failed was tried for the last time: it is settled by that. */
+  gaveUp(): void {
+    this.#givenUp++;
+  }
+
+  #settled(): void {
     if (--this.#left <= 0) setImmediate(this.#enough);
   }
+
+  readonly #failed = (): void => {
+    if (this.#givenUp > 0) {
+      this.#givenUp--;
+      this.#settled();
+      return;
+    }
+    this.#free++;
+    this.#waiting.shift()?.();
+  };
 
   /** Takes a place. Of those who wait, none is refused: that would count as a try. */
   async #begin(ctx: ClientContext): Promise<void> {
