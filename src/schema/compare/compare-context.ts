@@ -1,8 +1,8 @@
 /** What a comparison carries along, and what it finds. */
 import type { JsonValue } from "../../model/json.js";
-import { isBudgetUsedUp } from "../comparison-budget.js";
 import { isWorkUsedUp } from "../patterns/language.js";
 import { accepts } from "../tree/accept.js";
+import { isBudgetUsedUp } from "../tree/comparison-budget.js";
 import type { Node, Openness } from "../tree/tree.js";
 
 /** Any item after the named ones, any member that is not declared. */

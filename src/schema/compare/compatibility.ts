@@ -15,11 +15,11 @@
  */
 import { BusError } from "../../model/errors.js";
 import type { JsonValue } from "../../model/json.js";
-import { withBudget } from "../comparison-budget.js";
 import { withBoundedWork } from "../patterns/language.js";
 import { normalize } from "../reading/normalize.js";
 import type { SchemaInput } from "../reading/schema-input.js";
 import { accepts } from "../tree/accept.js";
+import { withBudget } from "../tree/comparison-budget.js";
 import type { Node, Openness } from "../tree/tree.js";
 import { compareTrees } from "./compare.js";
 import { type Finding, type ObjectNote, pathText } from "./compare-context.js";

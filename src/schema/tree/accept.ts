@@ -3,10 +3,10 @@
  * counter-examples and picks branches; payloads are validated by Zod or Ajv.
  */
 import { canonicalText, type JsonValue } from "../../model/json.js";
-import { takeSteps } from "../comparison-budget.js";
 import { isWorkBounded } from "../patterns/language.js";
 import { patternOf } from "../patterns/pattern.js";
 import { patiently } from "../patterns/time-limit.js";
+import { takeSteps } from "./comparison-budget.js";
 import { hasFormat } from "./format.js";
 import { isMultipleOf } from "./multiples.js";
 import {

@@ -1,7 +1,7 @@
 /** Nodes in words, for the rules that people read. */
 import type { JsonValue } from "../../model/json.js";
-import { takeSteps } from "../comparison-budget.js";
 import { BY_UNITS } from "../patterns/pattern-syntax.js";
+import { takeSteps } from "./comparison-budget.js";
 import { deref, type Node, type NumberNode, type StringNode } from "./tree.js";
 
 const MAX_SHOWN = 6;

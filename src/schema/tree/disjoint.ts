@@ -1,8 +1,8 @@
 /** Whether two nodes surely have no value in common. "No" may also mean that it was not found out. */
 
-import { takeSteps } from "../comparison-budget.js";
 import { findText } from "../patterns/language.js";
 import { type Answer, accepts } from "./accept.js";
+import { takeSteps } from "./comparison-budget.js";
 import { memberOf } from "./intersect.js";
 import {
   type ArrayNode,

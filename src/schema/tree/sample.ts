@@ -3,9 +3,9 @@
  * stuff of counter-examples. None are found for sets that are empty, and for some that are merely hard.
  */
 import type { JsonValue } from "../../model/json.js";
-import { isBudgetUsedUp, takeSteps } from "../comparison-budget.js";
 import { findText } from "../patterns/language.js";
 import { accepts, sameJson } from "./accept.js";
+import { isBudgetUsedUp, takeSteps } from "./comparison-budget.js";
 import { formatExamples } from "./format.js";
 import {
   type ArrayNode,

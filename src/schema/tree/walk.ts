@@ -1,5 +1,5 @@
 /** Questions about all parts of a tree, recursive ones once. */
-import { takeSteps } from "../comparison-budget.js";
+import { takeSteps } from "./comparison-budget.js";
 import type { Node } from "./tree.js";
 
 /** Whether the node or any part of it is as `test` says. */

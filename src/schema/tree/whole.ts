@@ -2,7 +2,7 @@
  * Intersections as wholes. Going into a recursive schema makes the same intersections anew at every turn; the same parts
  * are one whole here, so that it is known when it is met again.
  */
-import { isBudgetUsedUp } from "../comparison-budget.js";
+import { isBudgetUsedUp } from "./comparison-budget.js";
 import { identityOf } from "./identity.js";
 import { intersect } from "./intersect.js";
 import { settle } from "./settle.js";
