@@ -75,16 +75,24 @@ export class NewestSeqs {
   }
 }
 
+/** As little of one as its end needs: the event itself may hold on to a whole page of the log. */
+export interface Tombstone {
+  readonly seq: Seq;
+  readonly ts: number;
+  readonly key: string;
+}
+
 /** What stands in a page: seqs that are superseded, and tombstones that are not. */
 export function sortPage(
   events: readonly StoredEvent[],
   newest: NewestSeqs,
-): { superseded: Seq[]; tombstones: StoredEvent[] } {
+): { superseded: Seq[]; tombstones: Tombstone[] } {
   const superseded: Seq[] = [];
-  const tombstones: StoredEvent[] = [];
+  const tombstones: Tombstone[] = [];
   for (const event of events) {
-    if (newest.supersedes(event)) superseded.push(event.seq);
-    else if (event.key !== undefined && isTombstoneEvent(event)) tombstones.push(event);
+    const { seq, ts, key } = event;
+    if (newest.supersedes(event)) superseded.push(seq);
+    else if (key !== undefined && isTombstoneEvent(event)) tombstones.push({ seq, ts, key });
   }
   return { superseded, tombstones };
 }

@@ -1,5 +1,5 @@
 /** Performs on one partition what compaction.ts decides. */
-import type { Seq, StoredEvent } from "../../model/event.js";
+import type { Seq } from "../../model/event.js";
 import type { TopicConfig } from "../../model/topic.js";
 import type { PartitionHead } from "../../ports/log.js";
 import { cursorsAt, slowestFloor } from "../group-floors.js";
@@ -17,6 +17,7 @@ import {
   scansCleanPart,
   sortPage,
   sweepsTombstones,
+  type Tombstone,
 } from "./compaction.js";
 
 export interface PartitionCompaction {
@@ -120,7 +121,7 @@ async function sweepOut(
 ): Promise<number | null> {
   const { host, topic, counts } = work;
   let dueMs: number | null = null;
-  let tombstones: StoredEvent[] = [];
+  let tombstones: Tombstone[] = [];
   const stretch = { topic: topic.name, partition, after, through };
   for await (const page of scanPages(host.store.log, stretch, work)) {
     const sorted = sortPage(page.events, newest);
@@ -144,7 +145,7 @@ async function sweepOut(
 async function removeTombstones(
   work: PartitionCompaction,
   partition: number,
-  tombstones: readonly StoredEvent[],
+  tombstones: readonly Tombstone[],
 ): Promise<number | null> {
   const { host, topic, counts } = work;
   const nowMs = host.clock.now();
@@ -161,25 +162,21 @@ async function removeTombstones(
     .reduce<number | null>((dueMs, tombstone) => earlier(dueMs, dueMsOf(work, tombstone)), null);
 }
 
-function dueMsOf(work: PartitionCompaction, tombstone: StoredEvent): number {
-  return tombstone.ts + retentionMs(work);
+function dueMsOf(work: PartitionCompaction, { ts }: Tombstone): number {
+  return ts + retentionMs(work);
 }
 
 /** Whether nothing but tombstones is left of its key. */
-async function isAlone({ host, topic }: PartitionCompaction, tombstone: StoredEvent): Promise<boolean> {
-  const key = tombstone.key as string;
+async function isAlone({ host, topic }: PartitionCompaction, { key }: Tombstone): Promise<boolean> {
   const events = await host.store.log.history(topic.name, key, { limit: TOMBSTONES });
   return events.length < TOMBSTONES && events.every(isTombstoneEvent);
 }
 
 /** As `isAlone`, of all of them in one walk through the topic. */
-async function findAlone(
-  work: PartitionCompaction,
-  tombstones: readonly StoredEvent[],
-): Promise<StoredEvent[]> {
+async function findAlone(work: PartitionCompaction, tombstones: readonly Tombstone[]): Promise<Tombstone[]> {
   if (tombstones.length === 0) return [];
   const { log } = work.host.store;
-  const alone = new Set(tombstones.map(({ key }) => key));
+  const alone = new Set<string | undefined>(tombstones.map(({ key }) => key));
   for (const { partition, low, head } of await log.heads(work.topic.name)) {
     const stretch = { topic: work.topic.name, partition, after: low - 1, through: head };
     for await (const { events } of scanPages(log, stretch, work)) {

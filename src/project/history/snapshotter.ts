@@ -11,14 +11,16 @@
  */
 import { chunkEnd } from "../../model/chunk-end.js";
 import { BusError, inBrief } from "../../model/errors.js";
-import type { EventDraft, Seq, StoredEvent } from "../../model/event.js";
+import { type EventDraft, type Seq, StoredEvent } from "../../model/event.js";
 import { FirstFailure } from "../../model/first-failure.js";
+import { apart } from "../../model/json.js";
 import { isForOneGroup } from "../../model/redrive.js";
 import { snapshotTopic, type TopicConfig } from "../../model/topic.js";
 import type { AppendResult } from "../../ports/log.js";
 import type { Host } from "../host.js";
 import { scanPages } from "../log-scan.js";
 import type { PartitionLease, WorkSession } from "../partition-lease.js";
+import { mostBytes } from "../retention/retention-cut.js";
 import { SNAPSHOT_GROUP } from "./expected-lag.js";
 import { addMark, ensureSnapshotTopic, entryOf, readMarks } from "./snapshot.js";
 
@@ -164,12 +166,17 @@ async function fold(
   let through = at.after;
   const stretch = { topic: topic.name, partition: at.partition, after: at.after, through: at.head };
   for await (const page of scanPages(host.store.log, stretch, options)) {
+    const fresh = new Set<string>();
     for (const event of page.events) {
       maxTs = Math.max(maxTs, event.ts);
       if (event.key === undefined || isRepeat(event, topic)) continue;
-      bytes += event.size - (newest.get(event.key)?.size ?? 0);
+      const before = newest.get(event.key);
+      bytes += mostBytes(event) - (before === undefined ? 0 : mostBytes(before));
       newest.set(event.key, event);
+      fresh.add(event.key);
     }
+    // Each may be all that is wanted of its page.
+    for (const key of fresh) newest.set(key, byItself(newest.get(key) as StoredEvent));
     counts.scanned += page.events.length;
     through = page.through;
     await session.renew();
@@ -177,6 +184,13 @@ async function fold(
     await options.breathe();
   }
   return { newest, through, maxTs };
+}
+
+function byItself(event: StoredEvent): StoredEvent {
+  const body = apart(event.body);
+  if (body === event.body) return event;
+  const { topic, partition, seq, id, ts, key, meta } = event;
+  return new StoredEvent(topic, partition, seq, { id, ts, key, meta, body });
 }
 
 /**

@@ -29,7 +29,7 @@ export async function cutsByBytes(
 }
 
 /** About what an event takes in a store, or more: in some its headers count, in others they do not. */
-function mostBytes({ size, meta }: StoredEvent): number {
+export function mostBytes({ size, meta }: StoredEvent): number {
   return meta === undefined ? size : size + JSON.stringify(meta).length;
 }
 

@@ -1,7 +1,9 @@
 /** Snapshots on every store: only what changed, in order, by one at a time; and warming a view from them. */
 import { describe, expect, it } from "vitest";
 import type { EventRecord } from "../../../src/model/event.js";
+import { nextTurn } from "../../../src/model/next-turn.js";
 import { REDRIVE_GROUP_HEADER, snapshotTopic } from "../../../src/model/topic.js";
+import type { Page } from "../../../src/ports/log.js";
 import { compactNow } from "../../../src/project/history/compactor.js";
 import { SNAPSHOT_GROUP } from "../../../src/project/history/expected-lag.js";
 import type { SnapshotEntry } from "../../../src/project/history/snapshot.js";
@@ -9,6 +11,7 @@ import { startChangelogProjector } from "../../../src/project/views/changelog.js
 import { movePointer, readPointer } from "../../../src/project/views/view-pointer.js";
 import { warmView } from "../../../src/project/views/warm.js";
 import { interceptStore } from "../../../src/testing/store-calls.js";
+import { collectGarbage } from "../../support/collect-garbage.js";
 import { collected } from "../../support/collected.js";
 import { gate } from "../../support/eventually.js";
 import type { ProjectBench } from "./bench.js";
@@ -140,6 +143,38 @@ export function describeSnapshots(bench: ProjectBench): void {
       awake.open();
       await expect(sleeper).rejects.toMatchObject({ code: "LEASE_LOST" });
       expect(stateOf(await bench.events(snapshotTopic(topic)))).toEqual({ a: { n: 2 } });
+    });
+
+    it("P13: hold in memory what they wait to write, and not the pages of the log around it", async () => {
+      const topic = await bench.topic();
+      const [rounds, big] = [100, "x".repeat(200_000)];
+      for (let n = 0; n < rounds; n++)
+        await bench.publish(topic, [
+          { key: `k${n}`, payload: { n } },
+          { key: "hot", payload: big },
+        ]);
+      const read: WeakRef<Uint8Array>[] = [];
+      const held: number[] = [];
+      const store = interceptStore(bench.store, {
+        around: async (call, proceed) => {
+          if (call.name === "log.append") {
+            // What a reference was made to stays for as long as the present turn takes.
+            await nextTurn();
+            collectGarbage();
+            const kept = new Set(read.map((ref) => ref.deref()));
+            held.push([...kept].reduce((sum, source) => sum + (source?.length ?? 0), 0));
+          }
+          const result = await proceed();
+          if (call.name === "log.read")
+            for (const { body } of (result as Page).events)
+              if (body.source !== undefined) read.push(new WeakRef(body.source));
+          return result;
+        },
+      });
+      await compactNow(bench.hostOn(store), { topic, ...FAST });
+      expect(held).toHaveLength(1);
+      // A store may keep some of what was read last.
+      expect(held[0]).toBeLessThan((rounds * big.length) / 2);
     });
 
     it("P7: several compactors at once write one snapshot", async () => {
