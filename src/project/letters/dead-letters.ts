@@ -14,6 +14,7 @@ import { checkTopicName, deadLetterTopic, type TopicRef, topicName } from "../..
 import { checkHost, type Host } from "../host.js";
 import { checkFunctions, checkList } from "../option-checks.js";
 import { Chains, endOf, heldKeys } from "./held-letters.js";
+import { forgetIfGone } from "./letter-outcomes.js";
 import { letterAt, lettersBehind, lettersUnder, newestLetters, outcomesView } from "./letter-reading.js";
 import { LetterTally } from "./letter-tally.js";
 
@@ -228,6 +229,8 @@ export async function settleLetters(host: Host, topic: string, settled: readonly
     fields: { status, outcome },
   }));
   await host.store.documents.write(outcomesView(topic), writes);
+  const letters = settled.map(({ letter }) => letter);
+  await forgetIfGone(host, topic, letters);
 }
 
 /** But for its id. */

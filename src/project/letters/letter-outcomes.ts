@@ -34,7 +34,7 @@ export class LetterOutcomes {
     const ids = await this.#idsOf(topic, partition, low, cut);
     const trimmed = await this.#host.store.log.trim(topic, partition, cut);
     if (ids === null) this.#isDoubtful = true;
-    else await this.#forget(ids);
+    else await forgetOutcomes(this.#host, this.#view, ids);
     return trimmed;
   }
 
@@ -47,9 +47,12 @@ export class LetterOutcomes {
       const page = await documents.find(this.#view, { limit: PAGE, ...(after !== undefined && { after }) });
       const keys = page.documents.map(({ key }) => key);
       const letters = await mapAtMost(FINDS_AT_ONCE, keys, (key) => log.find(key));
-      await this.#forget(keys.filter((_, i) => letters[i] === null));
+      const gone = keys.filter((_, i) => letters[i] === null);
+      await forgetOutcomes(this.#host, this.#view, gone);
       after = page.next ?? undefined;
     } while (after !== undefined && !signal.aborted);
+    // Also what somebody left who did not come to the end of it.
+    await removeTraces(this.#host, this.#view);
     this.#isDoubtful = after !== undefined;
   }
 
@@ -63,19 +66,39 @@ export class LetterOutcomes {
     }
     return ids;
   }
+}
 
-  async #forget(ids: readonly string[]): Promise<void> {
-    const { documents } = this.#host.store;
-    const ts = this.#host.clock.now();
-    for (let from = 0; from < ids.length; from += PAGE) {
-      const keys = ids.slice(from, from + PAGE);
-      const there = await documents.get(this.#view, keys);
-      const writes = [...there.keys()].map((key) => ({ op: "delete" as const, key, ts }));
-      if (writes.length > 0) await documents.write(this.#view, writes);
-    }
-    // Without a trace: a letter that comes again under the same id is a new one.
-    if (ids.length > 0) await documents.purge(this.#view, ts + 1);
+async function forgetOutcomes(host: Host, view: string, ids: readonly string[]): Promise<void> {
+  const { documents } = host.store;
+  const ts = host.clock.now();
+  for (let from = 0; from < ids.length; from += PAGE) {
+    const keys = ids.slice(from, from + PAGE);
+    const there = await documents.get(view, keys);
+    const writes = [...there.keys()].map((key) => ({ op: "delete" as const, key, ts }));
+    if (writes.length > 0) await documents.write(view, writes);
   }
+  if (ids.length > 0) await removeTraces(host, view);
+}
+
+/** A letter that comes again under the same id is a new one. */
+async function removeTraces({ store }: Host, view: string): Promise<void> {
+  await store.documents.purge(view, Number.MAX_SAFE_INTEGER);
+}
+
+/**
+ * To be called once it is written down what became of these letters: retention may have taken some since they were read, and whoever
+ * took them has forgotten only what was there by then.
+ */
+export async function forgetIfGone(
+  host: Host,
+  topic: string,
+  letters: readonly { readonly id: string; readonly partition: number; readonly seq: Seq }[],
+): Promise<void> {
+  const name = deadLetterTopic(topic);
+  const heads = (await host.store.log.headsOf([name])).get(name) ?? [];
+  const gone = letters.filter(({ partition, seq }) => seq < (heads[partition]?.low ?? 0));
+  const ids = gone.map(({ id }) => id);
+  await forgetOutcomes(host, outcomesView(topic), ids);
 }
 
 /** Those of each topic of letters, made when first asked for. */

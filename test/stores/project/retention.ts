@@ -5,6 +5,7 @@ import { discardDeadLetters, summarizeDeadLetters } from "../../../src/project/l
 import { rebuildView } from "../../../src/project/rebuild/rebuild.js";
 import { retainNow, startRetention, type UnreadEvents } from "../../../src/project/retention/retention.js";
 import { startChangelogProjector } from "../../../src/project/views/changelog.js";
+import { interceptStore } from "../../../src/testing/store-calls.js";
 import type { ProjectBench } from "./bench.js";
 
 const HOUR_MS = 3_600_000;
@@ -205,16 +206,18 @@ export function describeRetention(bench: ProjectBench): void {
 
     describe("of dead letters", () => {
       /** Three letters that were discarded, in a topic that keeps none. */
-      const discarded = async (): Promise<{ topic: string; letters: string; open(): Promise<number> }> => {
+      const discarded = async (
+        payloads = [1, 2, 3],
+      ): Promise<{ topic: string; letters: string; open(): Promise<number> }> => {
         const topic = await bench.topic();
         const letters = `dlq.${topic}`;
         await bench.bus.defineTopic({ name: letters, partitions: 1, retentionBytes: 1 });
         await bench.publish(
           topic,
-          [1, 2, 3].map((payload) => ({ payload })),
+          payloads.map((payload) => ({ payload })),
         );
         await giveUpAll(topic);
-        expect(await discardDeadLetters(bench.bus, topic, { reason: "too old" })).toBe(3);
+        expect(await discardDeadLetters(bench.bus, topic, { reason: "too old" })).toBe(payloads.length);
         return { topic, letters, open: async () => (await summarizeDeadLetters(bench.bus, topic)).open };
       };
       const giveUpAll = async (topic: string): Promise<void> => {
@@ -246,6 +249,41 @@ export function describeRetention(bench: ProjectBench): void {
         await bench.bus.defineTopic({ name: letters, partitions: 1, retentionMs: HOUR_MS });
         await retainNow(bench.bus, { topics: [letters] });
         expect(await outcomes(letters)).toBe(1);
+      });
+
+      it("P8: leaves nothing of them where they went while they were being discarded", async () => {
+        const { topic, letters, open } = await discarded();
+        await bench.bus.setCursor(topic, "fails", "earliest");
+        await retainNow(bench.bus, { topics: [letters] });
+        await giveUpAll(topic);
+        const store = interceptStore(bench.store, {
+          around: async (call, proceed) => {
+            if (call.name === "documents.write") await retainNow(bench.bus, { topics: [letters] });
+            return proceed();
+          },
+        });
+        await discardDeadLetters(bench.hostOn(store), topic, { reason: "too late" });
+        expect(await outcomes(letters)).toBe(0);
+        await bench.bus.setCursor(topic, "fails", "earliest");
+        await giveUpAll(topic);
+        expect(await open()).toBe(3);
+      });
+
+      it("P8: also after a crash in the middle: what is given up again can be discarded again", async () => {
+        const { topic, letters, open } = await discarded([1]);
+        const store = interceptStore(bench.store, {
+          around: (call, proceed) => {
+            if (call.name === "documents.purge") throw new Error("the process died");
+            return proceed();
+          },
+        });
+        const crashing = retainNow(bench.hostOn(store), { topics: [letters] });
+        await expect(crashing).rejects.toThrow("died");
+        await retainNow(bench.bus, { topics: [letters] });
+        await bench.bus.setCursor(topic, "fails", "earliest");
+        await giveUpAll(topic);
+        expect(await discardDeadLetters(bench.bus, topic, { reason: "again" })).toBe(1);
+        expect(await open()).toBe(0);
       });
     });
 
