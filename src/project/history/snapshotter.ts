@@ -14,10 +14,11 @@ import { BusError, inBrief } from "../../model/errors.js";
 import { type EventDraft, type Seq, StoredEvent } from "../../model/event.js";
 import { FirstFailure } from "../../model/first-failure.js";
 import { apart } from "../../model/json.js";
-import { isForOneGroup } from "../../model/redrive.js";
+import { firstSeqOf, isForOneGroup } from "../../model/redrive.js";
 import { snapshotTopic, type TopicConfig } from "../../model/topic.js";
-import type { AppendResult } from "../../ports/log.js";
+import type { AppendResult, Log } from "../../ports/log.js";
 import type { Host } from "../host.js";
+import { scanKey } from "../key-scan.js";
 import { scanPages } from "../log-scan.js";
 import type { PartitionLease, WorkSession } from "../partition-lease.js";
 import { mostBytes } from "../retention/retention-cut.js";
@@ -169,7 +170,7 @@ async function fold(
     const fresh = new Set<string>();
     for (const event of page.events) {
       maxTs = Math.max(maxTs, event.ts);
-      if (event.key === undefined || isRepeat(event, topic)) continue;
+      if (event.key === undefined || (await isRepeat(host.store.log, event, topic))) continue;
       const before = newest.get(event.key);
       bytes += mostBytes(event) - (before === undefined ? 0 : mostBytes(before));
       newest.set(event.key, event);
@@ -194,11 +195,23 @@ function byItself(event: StoredEvent): StoredEvent {
 }
 
 /**
- * A dead letter that was published again for one group says nothing new to the others. In a compacted topic it may
- * have taken the place of the event it repeats, and is never older than another one of its key.
+ * Whether an event is a dead letter that was published again for one group, and says nothing new to the others. In a compacted topic
+ * it may be all that is left of the event it repeats, or that event mended; it never stands for more than that: while it was on its
+ * way back its key may have got a newer one.
  */
-export function isRepeat(event: StoredEvent, topic: TopicConfig): boolean {
-  return topic.compaction !== true && isForOneGroup(event.meta?.headers);
+export async function isRepeat(log: Log, event: StoredEvent, topic: TopicConfig): Promise<boolean> {
+  const { key, partition, seq, meta } = event;
+  if (!isForOneGroup(meta?.headers)) return false;
+  if (topic.compaction !== true) return true;
+  const first = firstSeqOf(event.record);
+  if (first === seq) return false;
+  const origin = meta?.caused_by?.[1];
+  const repeated = origin === undefined ? null : await log.find(origin);
+  if (repeated?.topic === topic.name && repeated.body.equals(event.body)) return true;
+  if (key === undefined) return false;
+  const since = { topic: topic.name, partition, after: first, through: seq - 1 };
+  for await (const other of scanKey(log, key, [since])) if (!isForOneGroup(other.meta?.headers)) return true;
+  return false;
 }
 
 /** Tells of the first event whose entry the store will not have; those before it are written. */

@@ -128,7 +128,7 @@ export function checkKey(key: unknown): void {
 
 async function newestInLog(log: Log, topic: TopicConfig, at: Moment): Promise<StoredEvent | null> {
   for await (const event of newestFirst(log, topic.name, at.key)) {
-    if (event.ts <= at.ts && !isRepeat(event, topic) && at.counts(event)) return event;
+    if (event.ts <= at.ts && at.counts(event) && !(await isRepeat(log, event, topic))) return event;
   }
   return null;
 }

@@ -203,7 +203,7 @@ class Copier<T> {
       for await (const stored of scanMerged(this.#host.store.log, stretches, { signal })) {
         if (signal.aborted) break;
         this.counts.read++;
-        if (isRepeat(stored, this.#source)) this.#passOver();
+        if (await isRepeat(this.#host.store.log, stored, this.#source)) this.#passOver();
         else this.#take(stored);
         reached[stored.partition] = stored.seq;
         const isDue = ++unsaved >= SAVE_EVERY_EVENTS;

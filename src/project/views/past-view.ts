@@ -162,10 +162,11 @@ export class PastView<D = JsonObject, T = unknown> {
   }
 
   async #offerEvents(window: KeyWindow<DocumentWrite>, head: PartitionHead, after: Seq): Promise<void> {
+    const { log } = this.#host.store;
     const stretch = { topic: this.#topic.name, partition: head.partition, after, through: head.head };
-    for await (const page of scanPages(this.#host.store.log, stretch)) {
+    for await (const page of scanPages(log, stretch)) {
       for (const event of page.events) {
-        if (event.ts <= this.ts && !isRepeat(event, this.#topic)) this.#offer(window, event);
+        if (event.ts <= this.ts && !(await isRepeat(log, event, this.#topic))) this.#offer(window, event);
       }
     }
   }

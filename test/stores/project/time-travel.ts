@@ -8,9 +8,13 @@ import { redriveHeaders } from "../../../src/model/redrive.js";
 import { snapshotTopic } from "../../../src/model/topic.js";
 import { compactNow } from "../../../src/project/history/compactor.js";
 import { history, stateAt } from "../../../src/project/history/time-travel.js";
+import type { Host } from "../../../src/project/host.js";
+import { redrive } from "../../../src/project/letters/redrive.js";
+import { replay } from "../../../src/project/transfer/replay.js";
 import { startChangelogProjector } from "../../../src/project/views/changelog.js";
 import { viewAt } from "../../../src/project/views/past-view.js";
 import type { ViewSource } from "../../../src/project/views/view-definitions.js";
+import { warmView } from "../../../src/project/views/warm.js";
 import { interceptStore } from "../../../src/testing/store-calls.js";
 import type { ProjectBench } from "./bench.js";
 import { finalState, traffic } from "./traffic.js";
@@ -218,6 +222,38 @@ function describeViewAt(bench: ProjectBench): void {
       const past = await viewAt(bench.hostOn(store), { topic }, 1_500);
       expect((await past.find()).items).toMatchObject([{ _key: "a", n: 1 }]);
       expect(isCompacted).toBe(true);
+    });
+
+    it("P11: what came back for one group while its key got a newer value is not that key's value, nowhere", async () => {
+      const { bus } = bench;
+      const [topic, copy] = [await bench.topic({ compaction: true }), await bench.topic()];
+      let works = false;
+      const handler = (): void => {
+        if (!works) throw new Fatal("not yet");
+      };
+      const stop = await bus.subscribe(topic, "g", handler, { from: "earliest" });
+      await bench.publish(topic, [{ key: "a", payload: { n: 1 } }]);
+      await bench.drained(topic, "g");
+      works = true;
+      const host: Host = {
+        ...bench.hostOn(bench.store),
+        publish: async (...args) => {
+          await bench.publish(topic, [{ key: "a", payload: { n: 2 } }]);
+          return bus.publish(...args);
+        },
+      };
+      expect(await redrive(host, { topic })).toMatchObject({ redriven: 1 });
+      await stop();
+      const nowMs = Date.now() + 1_000;
+      for (const _ of ["before it is compacted", "after"]) {
+        expect((await stateAt(bus, topic, "a", nowMs))?.payload).toEqual({ n: 2 });
+        expect(await pastState(bench, { topic }, nowMs)).toEqual({ a: { n: 2 } });
+        await compactNow(bus, { topic, ...FAST });
+      }
+      await warmView(bus, { topic, view: topic });
+      expect(await bus.view(topic).get("a")).toMatchObject({ n: 2 });
+      await replay(bus, { from: topic, to: copy });
+      expect((await bench.events(copy)).map(({ payload }) => payload)).toEqual([{ n: 2 }]);
     });
 
     it("gives the same as single documents, whatever of the log behind a snapshot is gone", async () => {
