@@ -2,6 +2,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { storedEvent } from "../../../test/support/stored-events.js";
 import {
+  type Cleaning,
+  dueMsOf,
   earlier,
   isWithin,
   NewestSeqs,
@@ -9,6 +11,7 @@ import {
   scansCleanPart,
   sortPage,
   sweepsTombstones,
+  withCleaning,
 } from "./compaction.js";
 
 describe("compaction", () => {
@@ -54,6 +57,33 @@ describe("compaction", () => {
     expect(sweepsTombstones(progress, 1_000, 100)).toBe(true);
     expect(sweepsTombstones(progress, 1_000, 1_000)).toBe(false);
     expect([earlier(null, null), earlier(3, null), earlier(null, 4), earlier(3, 4)]).toEqual([null, 3, 4, 3]);
+  });
+
+  it("P11: lets a tombstone go when it has outlived what it deletes by its retention, and not much later", () => {
+    const minutes = fc.array(fc.tuple(fc.nat(100), fc.nat(5)), { minLength: 1, maxLength: 60 });
+    fc.assert(
+      fc.property(minutes, fc.integer({ min: 0, max: 200 }), (rounds, retentionMs) => {
+        const cleanedMs = new Map<number, number>();
+        let [cleanings, nowMs, through]: [readonly Cleaning[], number, number] = [[], 0, 0];
+        for (const [pause, events] of rounds) {
+          nowMs += pause;
+          for (let n = 0; n < events; n++) cleanedMs.set(++through, nowMs);
+          cleanings = withCleaning(cleanings, through, nowMs, retentionMs);
+          for (const [seq, atMs] of cleanedMs) {
+            const dueMs = dueMsOf({ seq, ts: 0, key: "a" }, cleanings, nowMs, retentionMs);
+            expect(dueMs).toBeGreaterThanOrEqual(atMs + retentionMs);
+            // Times that are over are not told apart any more.
+            if (dueMs > nowMs) expect(dueMs).toBeLessThanOrEqual(atMs + retentionMs * (1 + 1 / 16));
+          }
+          expect(cleanings.length).toBeLessThanOrEqual(19);
+        }
+      }),
+    );
+  });
+
+  it("P11: a clock that was ahead keeps no tombstone longer than its retention", () => {
+    const cleanings = withCleaning(withCleaning([], 5, 1e12, 160), 5, 1_000, 160);
+    expect(dueMsOf({ seq: 5, ts: 0, key: "a" }, cleanings, 1_000, 160)).toBe(1_160);
   });
 
   it("keeps what is within the window; a ts beyond the present is not", () => {

@@ -7,8 +7,9 @@
  * being interrupted anywhere, or running twice, changes no key's newest value. A dead letter that came back for one group
  * supersedes nothing: the others never get it, and would be left without the key.
  *
- * A tombstone goes when it is older than its retention, nothing but tombstones of its key is left, and every group's
- * cursor is past it. When the next one may go is remembered, so that nothing is looked through in vain.
+ * A tombstone goes when nothing but tombstones of its key has been left for as long as its retention, and every group's
+ * cursor is past it: whoever reads on, outside any group, from before what it deleted has until then to come to it. When
+ * the next one may go is remembered, so that nothing is looked through in vain.
  */
 import type { Seq, StoredEvent } from "../../model/event.js";
 import type { JsonValue } from "../../model/json.js";
@@ -23,13 +24,18 @@ export interface CompactionProgress {
   readonly tombstonesDueMs: number | null;
   /** When tombstones were last looked for. */
   readonly sweptMs: number;
+  /** Since when what tombstones up to a seq delete is gone; both ascend. */
+  readonly cleanings: readonly Cleaning[];
 }
+
+export type Cleaning = readonly [through: Seq, atMs: number];
 
 export const NOTHING_CLEANED: CompactionProgress = {
   cleaned: 0,
   reached: 0,
   tombstonesDueMs: null,
   sweptMs: 0,
+  cleanings: [],
 };
 
 /** Younger than this by the clock, an event that is superseded stays: what stands within it can still be asked for. */
@@ -118,15 +124,50 @@ export function sweepsTombstones(
   );
 }
 
+/** Times of cleanings are told apart by this share of the retention: so few are remembered. */
+const CLEANINGS = 16;
+
+/** When a round that ends now will have cleaned: not before that. */
+function cleaningMs(nowMs: number, tombstoneRetentionMs: number): number {
+  const stepMs = tombstoneRetentionMs / CLEANINGS;
+  return stepMs === 0 ? nowMs : Math.ceil(nowMs / stepMs) * stepMs;
+}
+
+/** When a tombstone may go, as far as time decides. What no round before has come to is being cleaned now. */
+export function dueMsOf(
+  { seq, ts }: Tombstone,
+  cleanings: readonly Cleaning[],
+  nowMs: number,
+  tombstoneRetentionMs: number,
+): number {
+  const known = cleanings.find(([through]) => seq <= through);
+  const cleanedMs = known?.[1] ?? cleaningMs(nowMs, tombstoneRetentionMs);
+  return Math.max(ts, cleanedMs) + tombstoneRetentionMs;
+}
+
+/** With the round that ends now. Of those whose retention is over the last one says all; one from the future had a wrong clock. */
+export function withCleaning(
+  cleanings: readonly Cleaning[],
+  through: Seq,
+  nowMs: number,
+  tombstoneRetentionMs: number,
+): readonly Cleaning[] {
+  const atMs = cleaningMs(nowMs, tombstoneRetentionMs);
+  const before = cleanings.filter((one) => one[0] < through && one[1] < atMs);
+  const isNew = !cleanings.some((one) => one[0] >= through && one[1] <= atMs);
+  const over = before.findLastIndex((one) => one[1] + tombstoneRetentionMs <= nowMs);
+  return isNew ? [...before.slice(Math.max(0, over)), [through, atMs]] : cleanings;
+}
+
 /** The earliest of the two times; null stands for "never". */
 export function earlier(a: number | null, b: number | null): number | null {
   return a === null || b === null ? (a ?? b) : Math.min(a, b);
 }
 
 export function progressOf(value: JsonValue | undefined): CompactionProgress {
-  return value === undefined ? NOTHING_CLEANED : (value as unknown as CompactionProgress);
+  return { ...NOTHING_CLEANED, ...(value as Partial<CompactionProgress> | undefined) };
 }
 
 export function progressValue(progress: CompactionProgress): JsonValue {
-  return { ...progress };
+  return { ...progress } as unknown as JsonValue;
 }

@@ -9,6 +9,7 @@ import { DEFAULT_TOMBSTONE_RETENTION_MS, isTombstoneEvent } from "../tombstone.j
 import { progressToken } from "../upkeep-progress.js";
 import {
   type CompactionProgress,
+  dueMsOf,
   earlier,
   isWithin,
   NewestSeqs,
@@ -18,6 +19,7 @@ import {
   sortPage,
   sweepsTombstones,
   type Tombstone,
+  withCleaning,
 } from "./compaction.js";
 
 export interface PartitionCompaction {
@@ -48,8 +50,9 @@ export async function compactPartition(work: PartitionCompaction, at: PartitionH
   const token = await registry.token(name);
   const progress = progressOf(token?.value);
   const nowMs = work.host.clock.now();
+  const tombstoneMs = retentionMs(work);
   const dirty = await learnNewest(work, at, progress.cleaned);
-  const sweep = sweepsTombstones(progress, nowMs, retentionMs(work));
+  const sweep = sweepsTombstones(progress, nowMs, tombstoneMs);
   if (dirty.through === progress.cleaned && !sweep) return false;
   const reached = Math.max(progress.reached, dirty.through);
   const revision = await registry.putToken(name, progressValue({ ...progress, reached }), {
@@ -58,13 +61,16 @@ export async function compactPartition(work: PartitionCompaction, at: PartitionH
   const cleanEvents = at.events - dirty.newest.events;
   const fromStart = sweep || !work.hasKeyIndex || scansCleanPart(dirty.newest, cleanEvents);
   if (!fromStart) await removeOlder(work, at.partition, dirty.newest, progress.cleaned);
-  const swept = await sweepOut(work, at.partition, dirty, fromStart ? at.low - 1 : progress.cleaned);
+  const dueOf: DueMs = (tombstone) => dueMsOf(tombstone, progress.cleanings, nowMs, tombstoneMs);
+  const swept = await sweepOut(work, at.partition, dirty, fromStart ? at.low - 1 : progress.cleaned, dueOf);
   if (work.signal.aborted) return false;
+  const cleaned = Math.max(progress.cleaned, dirty.through);
   const next: CompactionProgress = {
-    cleaned: Math.max(progress.cleaned, dirty.through),
+    cleaned,
     reached,
     tombstonesDueMs: earlier(swept, fromStart ? null : progress.tombstonesDueMs),
     sweptMs: fromStart ? nowMs : progress.sweptMs,
+    cleanings: withCleaning(progress.cleanings, cleaned, work.host.clock.now(), tombstoneMs),
   };
   await registry.putToken(name, progressValue(next), { expected: revision });
   return dirty.cut;
@@ -75,6 +81,9 @@ export async function compactionReached(host: Host, topic: string, partition: nu
   const token = await host.store.registry.token(progressToken("compaction", topic, partition));
   return progressOf(token?.value).reached;
 }
+
+/** When the time of a tombstone has come. */
+type DueMs = (tombstone: Tombstone) => number;
 
 function retentionMs({ topic }: PartitionCompaction): number {
   return topic.tombstoneRetentionMs ?? DEFAULT_TOMBSTONE_RETENTION_MS;
@@ -118,6 +127,7 @@ async function sweepOut(
   partition: number,
   { newest, through }: DirtyStretch,
   after: Seq,
+  dueOf: DueMs,
 ): Promise<number | null> {
   const { host, topic, counts } = work;
   let dueMs: number | null = null;
@@ -128,13 +138,13 @@ async function sweepOut(
     counts.removed += await remove(work, partition, sorted.superseded);
     tombstones.push(...sorted.tombstones);
     if (work.hasKeyIndex || tombstones.length >= work.maxKeys) {
-      dueMs = earlier(dueMs, await removeTombstones(work, partition, tombstones));
+      dueMs = earlier(dueMs, await removeTombstones(work, partition, tombstones, dueOf));
       tombstones = [];
     }
     counts.scanned += page.events.length;
     await work.breathe();
   }
-  return earlier(dueMs, await removeTombstones(work, partition, tombstones));
+  return earlier(dueMs, await removeTombstones(work, partition, tombstones, dueOf));
 }
 
 /**
@@ -146,10 +156,11 @@ async function removeTombstones(
   work: PartitionCompaction,
   partition: number,
   tombstones: readonly Tombstone[],
+  dueOf: DueMs,
 ): Promise<number | null> {
   const { host, topic, counts } = work;
   const nowMs = host.clock.now();
-  const due = tombstones.filter((tombstone) => dueMsOf(work, tombstone) <= nowMs);
+  const due = tombstones.filter((tombstone) => dueOf(tombstone) <= nowMs);
   const alone = work.hasKeyIndex
     ? await asyncFilter(due, (tombstone) => isAlone(work, tombstone))
     : await findAlone(work, due);
@@ -159,11 +170,7 @@ async function removeTombstones(
   counts.tombstonesRemoved += await remove(work, partition, [...gone]);
   return tombstones
     .filter(({ seq }) => !gone.has(seq))
-    .reduce<number | null>((dueMs, tombstone) => earlier(dueMs, dueMsOf(work, tombstone)), null);
-}
-
-function dueMsOf(work: PartitionCompaction, { ts }: Tombstone): number {
-  return ts + retentionMs(work);
+    .reduce<number | null>((dueMs, tombstone) => earlier(dueMs, dueOf(tombstone)), null);
 }
 
 /** Whether nothing but tombstones is left of its key. */

@@ -273,6 +273,33 @@ function describeWarming(bench: ProjectBench): void {
       await projector.stop();
     });
 
+    it("P11: brings nothing back that was deleted, although the snapshot is compacted in the middle", async () => {
+      const topic = await bench.topic({ compaction: true });
+      const others = Array.from({ length: 600 }, (_, n) => ({ key: `k${n}`, payload: { n } }));
+      for (const items of [
+        [{ key: "gone", payload: { n: 1 } }, ...others],
+        [{ key: "gone", payload: null }],
+      ]) {
+        await bench.publish(topic, items);
+        await compactNow(bench.bus, { topic, ...FAST });
+      }
+      const clock = { ...bench.bus.clock, now: () => Date.now() + 2 * 86_400_000 };
+      let reads = 0;
+      const store = interceptStore(bench.store, {
+        around: async (call, proceed) => {
+          const isNext = call.name === "log.read" && call.args[0] === snapshotTopic(topic) && ++reads === 2;
+          if (isNext) await compactNow({ ...bench.hostOn(bench.store), clock }, { topic, ...FAST });
+          return proceed();
+        },
+      });
+      await warmView(bench.hostOn(store), { topic, view: topic });
+      expect(reads).toBe(2);
+      const projector = await startChangelogProjector(bench.bus, { topic, view: topic });
+      await bench.drained(topic, `changelog:${topic}`);
+      expect(await bench.bus.view(topic).get("gone")).toBeNull();
+      await projector.stop();
+    });
+
     it("fills the build that counts of a view that was rebuilt", async () => {
       const topic = await bench.topic();
       await bench.publish(topic, [{ key: "a", payload: { n: 1 } }]);
