@@ -3,11 +3,10 @@
  * asked first what it would mean (`dryRun`).
  *
  * A copy's id is derived from the event and the target, so that a replay that is repeated, or goes on after a crash,
- * adds nothing (P3). Each source partition is copied in its order, so the order of keys is kept (P4). A dead letter that came
+ * adds nothing (P3), nor, in a compacted topic, brings back what was compacted away (P11). Each source partition is copied in its order, so the order of keys is kept (P4). A dead letter that came
  * back for one group repeats an event that is copied, too: it is passed over.
  */
 
-import { derivedId } from "../../model/derived-id.js";
 import { BusError } from "../../model/errors.js";
 import type { EventRecord, Seq, StoredEvent } from "../../model/event.js";
 import type { PublishItem, PublishOptions, StoredItem } from "../../model/event-bus.js";
@@ -21,6 +20,7 @@ import { knownTopic } from "../history/time-travel.js";
 import { checkHost, type Host } from "../host.js";
 import { type Stretch, scanMerged } from "../log-scan.js";
 import { checkAnswer, checkFunctions, checkRange } from "../option-checks.js";
+import { type Copy, copyId, OvertakenCopies } from "../overtaken-copies.js";
 import { pacer } from "../pacer.js";
 import { finiteTask } from "../running-task.js";
 import { floorsAt, type Position } from "../topic-position.js";
@@ -127,7 +127,8 @@ async function copyEvents<T>(host: Host, options: CopyOptions<T>): Promise<Copie
     );
   }
   const floors = point.value?.floors ?? (await floorsAt(log, source, position));
-  const copier = new Copier<T>(host, options, config, floors);
+  const overtaken = options.dryRun ? null : await OvertakenCopies.of(host.store, source, target);
+  const copier = new Copier<T>(host, options, config, floors, overtaken);
   const task = finiteTask(
     {
       kind: "replay",
@@ -168,10 +169,20 @@ class Copier<T> {
   /** What waits to be published: as it is, or in place of it. One of the two is empty. */
   readonly #copies: StoredItem[] = [];
   readonly #mapped: PublishItem[] = [];
+  /** Of each of these, where it comes from; kept where something may have overtaken it. */
+  readonly #places: Copy["from"][] = [];
+  readonly #overtaken: OvertakenCopies | null;
   readonly counts = { read: 0, events: 0, duplicates: 0, passedOver: 0 };
   #complete = false;
 
-  constructor(host: Host, options: CopyOptions<T>, source: TopicConfig, floors: readonly Seq[]) {
+  constructor(
+    host: Host,
+    options: CopyOptions<T>,
+    source: TopicConfig,
+    floors: readonly Seq[],
+    overtaken: OvertakenCopies | null,
+  ) {
+    this.#overtaken = overtaken;
     this.#host = host;
     this.#options = options;
     this.#source = source;
@@ -237,16 +248,19 @@ class Copier<T> {
       this.#passOver();
       return;
     }
-    const id = derivedId("replay", event.id, topicName(to));
-    if (map === undefined) {
-      // Of those that a filter lets pass each may be all that is wanted of its page.
-      this.#copies.push({ body: apart(event.body), options: optionsOf(event, id) });
+    const id = copyId(event.id, topicName(to));
+    const changed = map?.(event.record as EventRecord<T>);
+    if (changed !== undefined) checkAnswer("map", changed);
+    if (changed === null) {
+      this.#passOver();
       return;
     }
-    const changed = map(event.record as EventRecord<T>);
-    if (changed !== undefined) checkAnswer("map", changed);
-    if (changed === null) this.#passOver();
-    else this.#mapped.push(given({ payload: event.record.payload, ...optionsOf(event, id), ...changed, id }));
+    if (map !== undefined)
+      this.#mapped.push(given({ payload: event.record.payload, ...optionsOf(event, id), ...changed, id }));
+    // Of those that a filter lets pass each may be all that is wanted of its page.
+    else this.#copies.push({ body: apart(event.body), options: optionsOf(event, id) });
+    const { partition, seq, ts } = event;
+    if (this.#overtaken !== null) this.#places.push({ partition, seq, ts });
   }
 
   get #waiting(): number {
@@ -255,14 +269,28 @@ class Copier<T> {
 
   /** `reached`: of each partition, what has been read by now. */
   async #flush(reached: readonly Seq[]): Promise<number> {
-    const [copies, mapped] = [this.#copies.splice(0), this.#mapped.splice(0)];
-    const count = copies.length + mapped.length;
+    const [all, places] = [[this.#copies.splice(0), this.#mapped.splice(0)] as const, this.#places.splice(0)];
     const floors = [...reached];
+    const [copies, mapped] = await this.#withoutOvertaken(...all, places);
+    const count = copies.length + mapped.length;
     if (count > 0 && !this.#options.dryRun) this.counts.duplicates += await this.#publish(copies, mapped);
     this.#floors = floors;
     this.counts.events += count;
     if (count > 0) this.#options.onProgress?.(this.result);
     return count;
+  }
+
+  async #withoutOvertaken(
+    copies: readonly StoredItem[],
+    mapped: readonly PublishItem[],
+    places: readonly Copy["from"][],
+  ): Promise<[readonly StoredItem[], readonly PublishItem[]]> {
+    if (this.#overtaken === null || places.length === 0) return [copies, mapped];
+    const keys = [...copies.map(({ options }) => options.key), ...mapped.map(({ key }) => key)];
+    const isOvertaken = await this.#overtaken.among(places.map((from, i) => ({ from, key: keys[i] })));
+    this.counts.passedOver += isOvertaken.filter((is) => is).length;
+    const isLeft = (_: unknown, i: number): boolean => isOvertaken[i] !== true;
+    return [copies.filter(isLeft), mapped.filter(isLeft)];
   }
 
   /** How many were there before. */

@@ -3,12 +3,13 @@ import { describe, expect, it } from "vitest";
 import { BusError, Fatal } from "../../../src/model/errors.js";
 import type { EventRecord } from "../../../src/model/event.js";
 import { JsonBody } from "../../../src/model/json.js";
+import { compactNow } from "../../../src/project/history/compactor.js";
 import { redrive } from "../../../src/project/letters/redrive.js";
 import type { Position } from "../../../src/project/topic-position.js";
 import { replay } from "../../../src/project/transfer/replay.js";
 import { draft } from "../../support/stored-events.js";
 import type { ProjectBench } from "./bench.js";
-import { traffic } from "./traffic.js";
+import { finalState, traffic } from "./traffic.js";
 
 export function describeReplay(bench: ProjectBench): void {
   const numbered = (count: number, firstTs = 1_000) =>
@@ -97,6 +98,37 @@ export function describeReplay(bench: ProjectBench): void {
         await stopCopies();
         expect(copies).toEqual([{ "x-a": "b" }]);
       }
+    });
+
+    it.each([
+      ["as they are", undefined],
+      ["mapped to one key", { map: () => ({ key: "one" }) }],
+    ])("P11: %s into a compacted topic: repeated, it brings no older value back", async (_, mapping) => {
+      const [from, to] = [await bench.topic({ partitions: 2 }), await bench.topic({ compaction: true })];
+      const copy = () => replay(bench.bus, { from, to, ...mapping });
+      const newest = async (): Promise<unknown> => {
+        await compactNow(bench.bus, { topic: to, snapshot: false, pauseMs: 0 });
+        return finalState(await bench.events(to));
+      };
+      const ts = Date.now();
+      const put = (n: number) => ({
+        key: n % 2 === 0 ? "a" : "b",
+        payload: { n },
+        ts: ts + n,
+        partition: n % 2,
+      });
+      await bench.publish(from, [{ payload: { keyless: true }, ts }, put(1), put(2), put(3), put(4)]);
+      expect(await copy()).toMatchObject({ events: 5, duplicates: 0, passedOver: 0 });
+      const first = await newest();
+      const again = await copy();
+      expect(again.events).toBe(again.duplicates);
+      expect(again.events + again.passedOver).toBe(5);
+      expect(await newest()).toEqual(first);
+      await bench.publish(from, [put(5), put(6)]);
+      const more = await copy();
+      expect(more.events - more.duplicates).toBe(2);
+      const last = mapping === undefined ? { a: { n: 6 }, b: { n: 5 } } : { one: { n: 6 } };
+      expect(await newest()).toEqual(last);
     });
 
     it("takes a filter and a map, and shows by a dry run what it would do", async () => {
