@@ -169,7 +169,7 @@ class Changefeed {
     const { run, at, reason } = place;
     const first = reason === FIRST_START;
     const silent = first && (this.#options.from ?? "latest") === "latest";
-    await this.#states.suspect(this.#point.underWay, this.#bus.clock.now());
+    await this.#suspect(this.#point.underWay);
     const counts = await reconcile({
       db: this.#db,
       naming: this.#naming,
@@ -177,7 +177,7 @@ class Changefeed {
       at,
       run,
       nowMs: () => this.#bus.clock.now(),
-      emit: (entries) => (silent ? this.#states.remember(entries) : this.#emit(entries)),
+      emit: (entries) => (silent ? this.#states.remember(entries, this.#point.stamp()) : this.#emit(entries)),
       alive: async () => {
         if (signal.aborted) throw new BusError("ABORTED", `the scan of ${this.name} was stopped`);
         await this.#point.sign();
@@ -225,12 +225,16 @@ class Changefeed {
   async #announce(entries: readonly FeedEntry[]): Promise<void> {
     const added = entries.filter(({ change }) => change.op === "insert").map(({ exactId }) => exactId);
     const isLong = added.reduce((sum, id) => sum + id.length, 0) > MAX_LISTED_CHARACTERS;
-    if (isLong) await this.#states.suspect(added, this.#bus.clock.now());
+    if (isLong) await this.#suspect(added);
     await this.#point.begin(isLong ? [] : added);
   }
 
+  async #suspect(exactIds: readonly string[]): Promise<void> {
+    await this.#states.suspect(exactIds, this.#bus.clock.now(), this.#point.stamp());
+  }
+
   async #remember(entries: readonly FeedEntry[]): Promise<void> {
-    await this.#states.remember(entries);
+    await this.#states.remember(entries, this.#point.stamp());
     this.#point.finish(entries.map(({ exactId }) => exactId));
   }
 

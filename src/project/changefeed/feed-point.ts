@@ -29,6 +29,9 @@ export interface FeedPointOptions {
   readonly silentMs: number;
 }
 
+/** Told apart under one revision. */
+const STAMPS = 1_024;
+
 export class FeedPoint {
   readonly #registry: Registry;
   readonly #clock: Clock;
@@ -37,6 +40,7 @@ export class FeedPoint {
   readonly #topic: string;
   readonly #silentMs: number;
   #revision = 0;
+  #stamp = 0;
   #signedMs = Number.NEGATIVE_INFINITY;
   #place: FeedPlace | null = null;
   #isForgotten = false;
@@ -67,6 +71,13 @@ export class FeedPoint {
   /** New documents that may have been published without having been remembered: a scan finds only what it knows of gone. */
   get underWay(): readonly string[] {
     return [...new Set([...this.#left, ...this.#begun.flat()])];
+  }
+
+  /** Grows with each, and beyond those of all who ran the feed before: their revisions are lower. */
+  stamp(): number {
+    const first = this.#revision * STAMPS;
+    this.#stamp = Math.max(first, Math.min(this.#stamp + 1, first + STAMPS - 1));
+    return this.#stamp;
   }
 
   /** Before new documents are published. */

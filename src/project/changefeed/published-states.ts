@@ -1,6 +1,7 @@
 /**
  * What a feed has published last of each document, as digests in a view of the bus's store: what a scan is compared
- * with when the server's log no longer tells what happened (P12).
+ * with when the server's log no longer tells what happened (P12). What is written carries the stamp of whoever runs the
+ * feed: what comes late from a process that ran it before changes nothing (P7).
  */
 import type { Documents, DocumentWrite } from "../../ports/documents.js";
 import type { FeedEntry } from "./collection-change.js";
@@ -17,10 +18,10 @@ export class PublishedStates {
   }
 
   /** Keeps the last state of each document. */
-  async remember(entries: readonly FeedEntry[]): Promise<void> {
+  async remember(entries: readonly FeedEntry[], version: number): Promise<void> {
     const writes = new Map<string, DocumentWrite>();
     for (const { exactId, digest, ts } of entries) {
-      const base = { key: exactId, ts };
+      const base = { key: exactId, ts, version };
       writes.set(
         exactId,
         digest === null ? { op: "delete", ...base } : { op: "upsert", ...base, fields: { digest } },
@@ -30,10 +31,11 @@ export class PublishedStates {
   }
 
   /** These may have been published, in whatever state. */
-  async suspect(exactIds: readonly string[], ts: number): Promise<void> {
+  async suspect(exactIds: readonly string[], ts: number, version: number): Promise<void> {
     const known = await this.digests(exactIds);
     const unknown = exactIds.filter((id) => !known.has(id));
-    const writes = unknown.map((key) => ({ op: "upsert", key, ts, fields: { digest: "" } }) as const);
+    const base = { op: "upsert", ts, version, fields: { digest: "" } } as const;
+    const writes = unknown.map((key) => ({ ...base, key }));
     if (writes.length > 0) await this.#documents.write(this.#view, writes);
   }
 

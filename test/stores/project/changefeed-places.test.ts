@@ -7,6 +7,7 @@ import { startMongoChangefeed } from "../../../src/mongo.js";
 import type { DocumentWrite } from "../../../src/ports/documents.js";
 import { removeView } from "../../../src/project/view-removal.js";
 import { interceptStore } from "../../../src/testing/store-calls.js";
+import { gate } from "../../support/eventually.js";
 import { failure } from "../../support/failure.js";
 import { ChangefeedBench, following } from "../../support/mongo/changefeed-bench.js";
 import { ReplicaSet } from "../../support/mongo/replica-set.js";
@@ -98,6 +99,44 @@ describe("losing the place", () => {
       await feed.stop();
     },
   );
+
+  it("P7, P12: what a feed remembers after another process took it over counts for nothing", async () => {
+    const [asleep, awake, done] = [gate(), gate(), gate()];
+    const store = interceptStore(await bench.database.open(), {
+      around: async ({ name, args }, proceed) => {
+        const writes = name === "documents.write" ? (args[1] as readonly DocumentWrite[]) : [];
+        if (!writes.some(({ op }) => op === "delete")) return proceed();
+        asleep.open();
+        await awake.passed;
+        return proceed().finally(done.open);
+      },
+    });
+    const bus = await createBus({ store });
+    const takeOverMs = 300;
+    const sleeping = await bench.start({ takeOverMs }, bus);
+    await bench.orders.insertOne({ _id: 1, n: 1 });
+    await expect.poll(() => bench.told()).toEqual(["insert 1"]);
+    await bench.orders.deleteOne({ _id: 1 });
+    await asleep.passed;
+    await bench.orders.insertOne({ _id: 1, n: 2 });
+    const feed = await bench.start({ takeOverMs });
+    await expect.poll(() => bench.told()).toEqual(["insert 1", "delete 1", "insert 1"]);
+    await bench.orders.insertOne({ _id: 2 });
+    const remembered = async (): Promise<number> =>
+      (await bench.bus.store.documents.find(bench.stateView, { limit: 10 })).documents.length;
+    await expect.poll(remembered).toBe(2);
+    awake.open();
+    await done.passed;
+    await sleeping.stop();
+    await bus.close();
+    await feed.stop();
+    await bench.orders.deleteOne({ _id: 1 });
+    await bench.failNext(["aggregate"], 286);
+    const next = await bench.start();
+    await expect.poll(() => bench.reconciliations()).toMatchObject([{ deleted: 1 }]);
+    expect((await bench.told()).at(-1)).toBe("delete 1");
+    await next.stop();
+  });
 
   it("P12: once its view is removed, the next start publishes all that is there anew, and goes on from there", async () => {
     await bench.orders.insertMany([1, 2, 3].map((_id) => ({ _id, n: 0 })));
