@@ -203,6 +203,8 @@ export function keyIn<T>(event: EventRecord<T>, options: Pick<ChangelogOptions<T
   const key = options.keyOf === undefined ? event.key : (options.keyOf(event) ?? undefined);
   if (key === undefined || key === "") return null;
   if (typeof key !== "string") throw refused(event, "keyOf", "a string");
+  // UTF-8 has no place for half of a surrogate pair: stored, two keys would become one.
+  if (!key.isWellFormed()) throw refused(event, "keyOf", "whole characters");
   return key;
 }
 

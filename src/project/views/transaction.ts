@@ -225,6 +225,8 @@ function added(fields: JsonObject, by: Readonly<Record<string, number>>): JsonOb
 
 function checkKey(key: unknown): void {
   if (typeof key !== "string") throw new BusError("INVALID_OPTION", "the key of a document must be a string");
+  if (!key.isWellFormed())
+    throw new BusError("INVALID_OPTION", "the key of a document must not hold half of a surrogate pair");
 }
 
 /** A copy that nobody can change any more. */

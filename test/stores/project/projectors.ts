@@ -73,7 +73,9 @@ export function describeProjectors(bench: ProjectBench): void {
         { k: 5, v: 1 },
         { k: "a", v: "7" },
         { k: null, v: 1 },
+        { k: "\ud800", v: 1 },
         { k: "a", v: 2 },
+        { k: "\udfff", v: 3 },
       ];
       await bench.publish(
         topic,
@@ -82,11 +84,11 @@ export function describeProjectors(bench: ProjectBench): void {
       await expect
         .poll(async () => (await bus.view(view).find()).items)
         .toMatchObject([{ _key: "a", _v: 2 }]);
-      await expect.poll(async () => (await summarizeDeadLetters(bus, topic)).open).toBe(2);
+      await expect.poll(async () => (await summarizeDeadLetters(bus, topic)).open).toBe(4);
       const reasons: string[] = [];
       for await (const { payload } of bus.read<{ error: { name: string } }>(`dlq.${topic}`))
         reasons.push(payload.error.name);
-      expect(reasons, "buried without retries, which could not help").toEqual(["Fatal", "Fatal"]);
+      expect(reasons, "buried without retries, which could not help").toEqual(new Array(4).fill("Fatal"));
       await handle.stop();
     });
 
@@ -252,6 +254,7 @@ export function describeProjectors(bench: ProjectBench): void {
             () => remove(null),
             () => get({}),
             () => inc(undefined, { n: 1 }),
+            () => inc("\ud800", { n: 1 }),
             () => inc("k", null),
             () => inc("k", { n: "1" }),
             () => upsert("k", null),
@@ -270,7 +273,7 @@ export function describeProjectors(bench: ProjectBench): void {
       await bench.drained(topic, "refusing");
       await handle.stop();
       expect(refused).toEqual([
-        ...new Array(7).fill("INVALID_OPTION"),
+        ...new Array(8).fill("INVALID_OPTION"),
         ...new Array(5).fill("INVALID_PAYLOAD"),
       ]);
       expect(await bus.view(view).get("k")).toMatchObject({ deep: { n: 1 } });
