@@ -21,7 +21,7 @@ import type { Host } from "../host.js";
 import { scanKey } from "../key-scan.js";
 import { scanPages } from "../log-scan.js";
 import type { PartitionLease, WorkSession } from "../partition-lease.js";
-import { mostBytes } from "../retention/retention-cut.js";
+import { mostBytes } from "../stored-bytes.js";
 import { SNAPSHOT_GROUP } from "./expected-lag.js";
 import { addMark, ensureSnapshotTopic, entryOf, readMarks } from "./snapshot.js";
 

@@ -1,8 +1,9 @@
 /** Where retention by size cuts partitions off, and what a cut would take from a group. No effects. */
-import type { Seq, StoredEvent } from "../../model/event.js";
+import type { Seq } from "../../model/event.js";
 import type { Cursor } from "../../ports/groups.js";
 import type { Log, PartitionHead } from "../../ports/log.js";
 import { scanMerged } from "../log-scan.js";
+import { mostBytes } from "../stored-bytes.js";
 
 /** The cuts that take the oldest events of a topic away until `bytes` are gone, or a bit less, but at least one event. */
 export async function cutsByBytes(
@@ -26,11 +27,6 @@ export async function cutsByBytes(
     cuts[event.partition] = event.seq;
   }
   return cuts;
-}
-
-/** About what an event takes in a store, or more: in some its headers count, in others they do not. */
-export function mostBytes({ size, meta }: StoredEvent): number {
-  return meta === undefined ? size : size + JSON.stringify(meta).length;
 }
 
 /** How many seqs from `low` up to `cut` the group has not settled; those that were compacted away count too. */

@@ -20,11 +20,11 @@ import { knownTopic } from "../history/time-travel.js";
 import { checkHost, type Host } from "../host.js";
 import { type Stretch, scanMerged } from "../log-scan.js";
 import { checkAnswer, checkFunctions, checkRange } from "../option-checks.js";
-import { type Copy, copyId, OvertakenCopies } from "../overtaken-copies.js";
 import { pacer } from "../pacer.js";
 import { finiteTask } from "../running-task.js";
 import { floorsAt, type Position } from "../topic-position.js";
 import { type MovedGroup, type MoveGroupOptions, moveGroup } from "./group-move.js";
+import { type Copy, copyId, OvertakenCopies } from "./overtaken-copies.js";
 import { ResumePoint } from "./resume-point.js";
 
 /** Which events to copy into which topic, as what, and how fast. */

@@ -2,12 +2,12 @@
  * Which events a replay is not to copy into a compacted topic again: their copies were there, and went when a later event of their
  * key was copied. Under its id such a copy could come again (P3), and would be the key's newest value.
  */
-import { derivedId } from "../model/derived-id.js";
-import type { StoredEvent } from "../model/event.js";
-import { mapAtMost } from "../model/map-at-most.js";
-import type { Log } from "../ports/log.js";
-import type { Store } from "../ports/store.js";
-import { hasKeyIndex } from "./key-scan.js";
+import { derivedId } from "../../model/derived-id.js";
+import type { StoredEvent } from "../../model/event.js";
+import { mapAtMost } from "../../model/map-at-most.js";
+import type { Log } from "../../ports/log.js";
+import type { Store } from "../../ports/store.js";
+import { hasKeyIndex } from "../key-scan.js";
 
 /** Id of the one event as which an event of another topic is copied to `target`. */
 export function copyId(eventId: string, target: string): string {
