@@ -43,6 +43,10 @@ describe("the settings of a hub", () => {
       'auth.tokens.0.scopes.0: "fly:x" is not a scope',
     ],
     [
+      { store: "bus.db", auth: { tokens: [{ ...AUTH.tokens[0], scopes: ["read:a publish:a"] }] } },
+      'auth.tokens.0.scopes.0: "read:a publish:a" is several scopes in one: give each by itself',
+    ],
+    [
       { store: "bus.db", auth: { tokens: [...AUTH.tokens, { ...AUTH.tokens[0], scopes: ["read:**"] }] } },
       "auth.tokens.1.token: is that of an entry before it",
     ],

@@ -64,6 +64,11 @@ describe("promethean, used wrongly", () => {
       2,
       "is not a scope",
     ],
+    [
+      ["token", "mint", "--subject", "a", "--scope", "read:a publish:a", "--secret-file", "jwt-secret"],
+      2,
+      '"read:a publish:a" is several scopes in one',
+    ],
     [["token", "inspect", "nonsense"], 5, "no JWT"],
     [["config", "check", "--config", "order-v1.json"], 5, "Unrecognized key"],
     [["config", "check", "--config", "missing.yaml"], 3, "missing.yaml cannot be read"],

@@ -160,6 +160,12 @@ function ruleOf(scope: string): Rule {
       `"${scope.slice(0, 80)}" is not a scope: write "verb:pattern" with publish, subscribe, read, group, ops or *`,
     );
   }
+  // Taken for one it would allow nothing.
+  if (/\s/.test(resource))
+    throw new BusError(
+      "INVALID_OPTION",
+      `"${scope.slice(0, 80)}" is several scopes in one: give each by itself`,
+    );
   // `ops:*` and `*:*` mean everything of that kind: a lone star reads as "any".
   return { effect: "allow", verbs: [verb as Verb | "*"], resources: [resource === "*" ? "**" : resource] };
 }

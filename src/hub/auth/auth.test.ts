@@ -115,6 +115,7 @@ describe("JSON Web Tokens", () => {
       () => new SignJWT({}).setProtectedHeader({ alg: "HS256" }).sign(new TextEncoder().encode(SECRET)),
     ],
     ["a scope that is none", () => signed({ scopes: ["everything"] })],
+    ["several scopes in one", () => signed({ scopes: ["read:orders publish:orders"] })],
     ["a scope of groups that was misspelt", () => signed({ scope: "subscribe:orders gruop:billing" })],
     ["a scope of groups without its colon", () => signed({ scope: "subscribe:orders group billing" })],
     ["scopes that are neither a list nor words", () => signed({ scopes: { publish: "orders" } })],
