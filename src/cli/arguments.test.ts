@@ -27,6 +27,7 @@ describe("arguments as people write them", () => {
     vi.spyOn(Date, "now").mockReturnValue(10_000_000);
     expect(place("-15m")).toEqual({ ts: 9_100_000 });
     expect(time("-90s")).toBe(9_910_000);
+    expect(time("-999d")).toBe(0);
   });
 
   it.each(["", "yesterday", "seq:x", "-15", "12"])("%j is no place", (text) => {

@@ -51,7 +51,7 @@ export function time(text: string): number {
 }
 
 function timeIn(text: string): number {
-  if (/^-\d+[smhd]$/.test(text)) return Date.now() - span(text.slice(1));
+  if (/^-\d+[smhd]$/.test(text)) return Math.max(0, Date.now() - span(text.slice(1)));
   if (/^\d{10,16}$/.test(text)) return Number(text);
   return /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN;
 }
