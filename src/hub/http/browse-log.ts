@@ -4,6 +4,7 @@
  * Memory stays flat: each partition holds one block, and blocks shrink where events are large.
  */
 import type { Seq, StoredEvent } from "../../model/event.js";
+import { nextTurn } from "../../model/next-turn.js";
 import type { Log } from "../../ports/log.js";
 
 export type Order = "newest" | "oldest";
@@ -50,6 +51,7 @@ export async function browseLog(log: Log, options: BrowseOptions): Promise<Brows
     if (lacking !== undefined) {
       // Where nothing is left of a log, looking counts as well.
       if (!(await lacking.readOn())) scanned++;
+      await nextTurn();
       continue;
     }
     const event = firstOf(lanes, order)?.take();

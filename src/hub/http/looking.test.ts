@@ -71,6 +71,23 @@ describe("looking into topics over HTTP", () => {
     },
   );
 
+  it("lets others have their turn while a topic is looked through", async () => {
+    let turns = 0;
+    let isOver = false;
+    const count = (): void => {
+      turns++;
+      if (!isOver) setImmediate(count);
+    };
+    setImmediate(count);
+    const heads = await f.bus.store.log.heads("orders");
+    const stretches = heads.map(({ partition, head }) => ({ partition, after: 0, before: head + 1 }));
+    const options = { topic: "orders", order: "newest", limit: 1, maxScan: 100 } as const;
+    const page = await browseLog(f.bus.store.log, { ...options, stretches, matches: () => false });
+    isOver = true;
+    expect(page.scanned).toBe(60);
+    expect(turns).toBeGreaterThanOrEqual(heads.length);
+  });
+
   it("P2: pages through a topic from either end, every event once, partitions merged by time", async () => {
     expect(await walk("order=oldest&limit=7")).toEqual(upTo(60));
     expect(await walk("limit=7")).toEqual(upTo(60).reverse());
