@@ -33,6 +33,7 @@ describe("the settings of a hub", () => {
       "auth.jwt.secret: has at least 32 characters",
     ],
     [{ store: "bus.db", auth: { jwt: { keys: [] } } }, "auth.jwt.keys"],
+    [{ store: "bus.db", auth: { jwt: { secret: "s".repeat(32), audience: "" } } }, "auth.jwt.audience"],
     [{ store: "bus.db", auth: { jwt: { keys: [{ kty: "RSA" }] } } }, "auth.jwt.keys.0: is no public key"],
     [{ store: "bus.db", host: "0.0.0.0", auth: { none: true } }, "auth.none: is for loopback only"],
     [{ store: "bus.db", auth: "yes" }, "auth: is needed: jwt, tokens or none"],

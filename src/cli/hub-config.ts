@@ -55,8 +55,9 @@ const Jwt = z
     secret: Secrets.optional(),
     keys: z.array(PublicKey).min(1).optional(),
     jwksUrl: z.url().optional(),
-    issuer: z.string().optional(),
-    audience: z.string().optional(),
+    // No token has an empty one.
+    issuer: z.string().min(1).optional(),
+    audience: z.string().min(1).optional(),
   })
   .refine(({ secret, keys, jwksUrl }) => countGiven(secret, keys, jwksUrl) === 1, {
     message: "takes exactly one of secret (or secretFile), keys, jwksUrl",

@@ -50,6 +50,29 @@ export function checkHubOptions(options: HubOptions): void {
   if (!(typeof drainMs === "number" && drainMs >= 0)) throw wrong("drainMs must be a number of 0 or more");
 }
 
+function checkJwt(jwt: JwtOptions): void {
+  checkNames("auth.jwt", jwt, OF_JWT);
+  const { issuer, audience, jwksUrl } = jwt;
+  // An empty one, of a variable that is not set, is that of no token.
+  for (const [name, value] of Object.entries({ issuer, audience }))
+    if (value !== undefined && (typeof value !== "string" || value === ""))
+      throw wrong(`auth.jwt.${name} is a text that is not empty, or left out`);
+  if (jwksUrl !== undefined && !URL.canParse(jwksUrl))
+    throw wrong("auth.jwt.jwksUrl is the address of a JWKS");
+}
+
+/** What becomes of a variable that is not set, as the name of a member. */
+const UNSET: ReadonlySet<string> = new Set(["", "undefined", "null"]);
+
+function checkTokens(tokens: Readonly<Record<string, TokenGrant>>): void {
+  checkNames("auth.tokens", tokens, Object.keys(tokens ?? {}));
+  for (const [token, grant] of Object.entries(tokens)) {
+    if (UNSET.has(token)) throw wrong(`auth.tokens has a token "${token}": is a variable not set?`);
+    checkNames("a token of auth", grant, OF_GRANT);
+    if (!Array.isArray(grant.scopes)) throw wrong("the scopes of a token of auth are a list");
+  }
+}
+
 /** One that names no site would let nobody in, or all pages that have none. */
 function checkOrigins(origins: unknown): void {
   if (!Array.isArray(origins)) throw wrong("origins is a list of sites, such as https://shop.example");
@@ -62,11 +85,8 @@ function checkOrigins(origins: unknown): void {
 function checkAuth(auth: Exclude<HubOptions["auth"], "none">): void {
   if ("jwt" in auth && "tokens" in auth) throw wrong("auth takes one of jwt and tokens");
   checkNames("auth", auth, ["jwt" in auth ? "jwt" : "tokens", ...OF_TOKENS]);
-  if ("jwt" in auth) checkNames("auth.jwt", auth.jwt, OF_JWT);
-  else {
-    checkNames("auth.tokens", auth.tokens, Object.keys(auth.tokens ?? {}));
-    for (const grant of Object.values(auth.tokens)) checkNames("a token of auth", grant, OF_GRANT);
-  }
+  if ("jwt" in auth) checkJwt(auth.jwt);
+  else checkTokens(auth.tokens);
   if (typeof (auth.requireGroups ?? false) !== "boolean") throw wrong("auth.requireGroups is true or false");
 }
 
