@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { as, type HubFixture, hubFixture } from "../../../test/support/hub-fixture.js";
 import { defineTopic } from "../../model/topic.js";
+import { rebuildView } from "../../project/rebuild/rebuild.js";
+import { rollbackView } from "../../project/rebuild/view-rollback.js";
 import { startChangelogProjector } from "../../project/views/changelog.js";
 import { interceptStore } from "../../testing/store-calls.js";
 
@@ -41,7 +43,7 @@ describe("views over HTTP", () => {
     expect(await (await f.get("/groups")).json()).toEqual({ items: [] });
   });
 
-  it("gives a document with its version as ETag, and 304 to those who have it", async () => {
+  it("gives a document with an ETag, and 304 to those who have it", async () => {
     const response = await f.get("/snap/processes/p%2F1");
     expect(response.status).toBe(200);
     expect(await response.json()).toMatchObject({ pid: 1, "a.b": 1, _key: "p/1" });
@@ -60,6 +62,26 @@ describe("views over HTTP", () => {
     };
     expect(await missing("/snap/processes/none")).toEqual([404, "processes has no none"]);
     expect(await missing("/snap/proceses/p1")).toEqual([404, "there is no view proceses"]);
+  });
+
+  it("has news for those who had a document before a rebuild made another of it", async () => {
+    let factor = 1;
+    const map = ({ payload }: { payload: unknown }) => ({ pid: (payload as { pid: number }).pid * factor });
+    await startChangelogProjector(f.bus, { topic: Processes, view: "factors", map });
+    const path = "/snap/factors/p%2F1";
+    await expect.poll(async () => (await f.get(path)).status).toBe(200);
+    const first = await f.get(path);
+    const asked = { headers: { "if-none-match": first.headers.get("etag") as string } };
+    factor = 2;
+    await (await rebuildView(f.bus, "factors")).result;
+    const second = await f.get(path, asked);
+    expect(second.status).toBe(200);
+    expect([await first.json(), await second.json()]).toMatchObject([
+      { pid: 1, _v: 1 },
+      { pid: 2, _v: 1 },
+    ]);
+    await rollbackView(f.bus, "factors");
+    expect((await f.get(path, asked)).status).toBe(304);
   });
 
   it("takes no view for a build of another that cannot be one", async () => {
