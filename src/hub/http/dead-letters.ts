@@ -1,5 +1,6 @@
 /** Dead letters: counted, listed, redriven, discarded. */
 import { z } from "@hono/zod-openapi";
+import { checkTopicName } from "../../model/topic.js";
 import { deadLetters, discardDeadLetters } from "../../project/letters/dead-letters.js";
 import { LetterCounts } from "../../project/letters/letter-tally.js";
 import { redrive } from "../../project/letters/redrive.js";
@@ -123,7 +124,11 @@ function settlingRoutes(app: HubApp, hub: HubContext): void {
     async (c, { params, body }) => {
       demand(c, "ops", "redrive");
       const { name: topic } = await readableTopic(c, hub, params.topic);
-      if (body.to !== undefined) demand(c, "publish", body.to);
+      if (body.to !== undefined) {
+        // A job would only fail.
+        checkTopicName(body.to);
+        demand(c, "publish", body.to);
+      }
       const actor = c.get("caller").subject;
       const { background, ...options } = present(body);
       if (background && !body.dryRun) {
@@ -166,7 +171,6 @@ function settlingRoutes(app: HubApp, hub: HubContext): void {
   );
 }
 
-/** The letters that fit, behind `after`, which need not fit any more: it may have been settled since. */
 /** Without the members that were left out. */
 function present<T extends object>(given: T): { [K in keyof T]: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as {

@@ -193,6 +193,8 @@ describe("running a hub over HTTP", () => {
     const stop = await f.bus.subscribe("orders", "mailer", fail, { from: "earliest", maxAttempts: 1 });
     await expect.poll(async () => (await f.get("/dlq")).json()).toMatchObject({ items: [{ open: 5 }] });
     await stop();
+    const nowhere = await f.post("/dlq/orders/redrive", { to: "No Topic", background: true });
+    expect(nowhere.status).toBe(400);
     const asked = await f.post("/dlq/orders/redrive", { group: "mailer", background: true });
     expect(asked.status).toBe(202);
     const { job } = (await asked.json()) as { job: Job };
