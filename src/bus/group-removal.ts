@@ -10,7 +10,7 @@ import type { GroupRef, GroupState } from "../ports/groups.js";
 import type { Log } from "../ports/log.js";
 import type { Registry } from "../ports/registry.js";
 import { unsettled } from "../project/retention/retention-cut.js";
-import { feedersOf, isBuildOf } from "../project/views/feeders.js";
+import { feedsView } from "../project/views/feeders.js";
 import { restingGroups } from "../project/views/resting-groups.js";
 
 /** What the removal of a group means, or meant. */
@@ -22,10 +22,7 @@ export interface RemovedGroup extends GroupRef {
 
 /** Throws if it feeds a view, unless that is a build that no longer counts. */
 export async function refuseFeeder(registry: Registry, { topic, group }: GroupRef): Promise<void> {
-  const feeds = (await feedersOf(registry)).some(
-    (feeder) => feeder.topic === topic && isBuildOf(group, feeder.group),
-  );
-  if (!feeds) return;
+  if (!(await feedsView(registry, { topic, group }))) return;
   const resting = await restingGroups(registry);
   const why = resting.some((ref) => ref.topic === topic && ref.group === group)
     ? "is kept for the way back to the build before: the next rebuild removes it"

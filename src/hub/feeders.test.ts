@@ -63,6 +63,32 @@ describe("P9: a client cannot take events from a view", () => {
     await expect(join("sums")).rejects.toMatchObject(refused);
   });
 
+  it("nor can anybody move the group that feeds it: what it has counted it would count again", async () => {
+    await startTransactionalProjector(f.bus, {
+      topic: "orders",
+      group: "sums",
+      from: "earliest",
+      handler: async (events, tx) => {
+        for (const _ of events) await tx.view("sums").inc("all", { orders: 1 });
+      },
+    });
+    await startChangelogProjector(f.bus, { topic: "orders", view: "totals" });
+    await publishAll();
+    const counted = (): Promise<unknown> => f.bus.view("sums").get("all");
+    await expect.poll(counted).toMatchObject({ orders: 20 });
+    await expect.poll(() => documents("totals")).toBe(20);
+    for (const group of ["sums", "changelog:totals"])
+      for (const dryRun of [true, false]) {
+        const moved = await f.post(`/groups/${group}/cursor`, { topic: "orders", to: "earliest", dryRun });
+        expect([moved.status, ((await moved.json()) as { detail: string }).detail]).toEqual([
+          409,
+          expect.stringContaining(`group ${group} of orders feeds a view`),
+        ]);
+      }
+    await f.bus.publish("orders", { n: 20 }, { key: "k20" });
+    await expect.poll(counted).toMatchObject({ orders: 21 });
+  });
+
   it("and joins every other group, also one of that name on another topic", async () => {
     await startChangelogProjector(f.bus, { topic: "orders", view: "totals", group: "own" });
     await join("own-mails");

@@ -14,6 +14,7 @@ import type { Host } from "../host.js";
 import { scanPages } from "../log-scan.js";
 import { checkName } from "../option-checks.js";
 import { floorsAt, type Position } from "../topic-position.js";
+import { feedsView } from "../views/feeders.js";
 
 /** Which group to move, and where to. */
 export interface MoveGroupOptions {
@@ -61,6 +62,13 @@ export async function moveGroup(host: Host, options: MoveGroupOptions): Promise<
   const ref = { topic, group: options.group };
   const state = await store.groups.state(ref, { nowMs: clock.now() });
   if (state === null) throw new BusError("NOT_FOUND", `${topic} has no group ${options.group}`);
+  // What it counted it would count again, and what it passed over the view would lack (P9).
+  if (await feedsView(store.registry, ref))
+    throw new BusError(
+      "WRITE_CONFLICT",
+      `group ${options.group} of ${topic} feeds a view, which would count events again, or lack some: rebuild the view instead`,
+      { retryable: false },
+    );
   const floors = await floorsAt(store.log, topic, options.to);
   const only = typeof options.to === "object" && "partition" in options.to ? options.to.partition : undefined;
   const partitions: MovedPartition[] = [];

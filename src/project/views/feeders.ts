@@ -1,4 +1,5 @@
 /** The groups by which projectors feed views, as every process that shares the store knows them. */
+import type { GroupRef } from "../../ports/groups.js";
 import type { Registry } from "../../ports/registry.js";
 import { groupOf } from "./changelog.js";
 import { type Keeper, keepers, viewsOf } from "./kept-views.js";
@@ -12,6 +13,12 @@ export async function feedersOf(registry: Registry): Promise<readonly Keeper[]> 
     { topic, group: groupOf(view, view, group) },
   ]);
   return [...changelogs, ...(await keepers(registry))];
+}
+
+/** Whether a group feeds a view, or a build of one. */
+export async function feedsView(registry: Registry, { topic, group }: GroupRef): Promise<boolean> {
+  const feeders = await feedersOf(registry);
+  return feeders.some((feeder) => feeder.topic === topic && isBuildOf(group, feeder.group));
 }
 
 /** Whether a group is this feeder's, or one that feeds a later build of the same view. */
