@@ -21,6 +21,7 @@ import {
   RECONNECT,
 } from "./client-options.js";
 import { Connection, type Status } from "./connection.js";
+import { withDefinedKey } from "./defined-key.js";
 import { type ClientHandler, Deliveries, type DeliveringFrame, type Subscriber } from "./deliveries.js";
 import { publishInParts } from "./parts.js";
 import { eventText, publishText } from "./publish-text.js";
@@ -120,7 +121,7 @@ export class PromClient {
   publish<T>(topic: TopicRef<T>, payload: NoInfer<T>, options: PublishOptions = {}): Promise<Published> {
     const about = { topic: topicName(topic), id: options.id ?? systemClock.newId() };
     return this.#requests.ask(
-      (corr) => publishText(about, payload, options, corr),
+      (corr) => publishText(about, payload, withDefinedKey(topic, payload, options), corr),
       about,
     ) as Promise<Published>;
   }
@@ -146,7 +147,8 @@ export class PromClient {
         (corr) =>
           `{"type":"PUBLISH_MANY","corr":${corr},"topic":${JSON.stringify(name)},"events":[${events}]}`,
       );
-    return publishInParts(items.map(eventText), this.#connection.messageChars, ask);
+    const texts = items.map((item) => eventText(withDefinedKey(topic, item.payload, item)));
+    return publishInParts(texts, this.#connection.messageChars, ask);
   }
 
   /**
