@@ -46,7 +46,7 @@ export class Visitors {
     if (origin === undefined || this.#origins.has(origin)) return true;
     const page = urlOf(origin);
     // A proxy may name the port that everybody knows.
-    return page !== undefined && urlOf(`${page.protocol}//${host}`)?.host === page.host;
+    return page !== undefined && host !== undefined && urlOf(`${page.protocol}//${host}`)?.host === page.host;
   }
 
   /** Browsers always say by which name they call. */
