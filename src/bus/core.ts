@@ -91,7 +91,7 @@ export class BusCore {
     this.subscriptions = new Subscriptions(clock, (topic, group, mode, pageSize) =>
       this.#runnerOptions(topic, group, mode, pageSize),
     );
-    this.#patterns = new FollowedPatterns(this.catalog, onTrouble);
+    this.#patterns = new FollowedPatterns(this.catalog, clock, onTrouble);
     this.#watchman = new Watchman(
       store,
       this.tail,

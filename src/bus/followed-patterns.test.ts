@@ -84,6 +84,33 @@ describe("a subscription to a pattern", () => {
     expect(turnsUntilJoined).toBeGreaterThanOrEqual(8);
   });
 
+  it("P15: waits for no topic that cannot be joined now, while there are others", async () => {
+    const held = gate();
+    const { store, tell } = telling(() => undefined);
+    const slow = interceptStore(store, {
+      around: async (call, proceed) => {
+        if (call.name === "groups.state" && call.args[0].topic === "t.slow") await held.passed;
+        return proceed();
+      },
+    });
+    const bus = await bench().bus({ store: slow });
+    const other = await bench().bus({ store });
+    const { handler, payloads } = recorder();
+    await bus.subscribe("t.*", "g", handler);
+    await other.publish("t.slow", 1);
+    await other.publish("t.quick", 2);
+    tell({ type: "any" });
+    await settled();
+    expect(payloads()).toEqual([2]);
+    await other.publish("t.later", 3);
+    tell({ type: "any" });
+    await bench().advance(100);
+    expect(payloads()).toEqual([2, 3]);
+    held.open();
+    await settled();
+    expect(payloads()).toEqual([2, 3, 1]);
+  });
+
   it("P15: takes in what came while it was begun, and what a signal names, without looking through them", async () => {
     let looks = 0;
     let arrive: (() => Promise<unknown>) | undefined;
