@@ -5,6 +5,7 @@
  */
 import { BusError } from "../../model/errors.js";
 import type { JsonValue } from "../../model/json.js";
+import { newBudget, withBudget } from "../comparison-budget.js";
 import { withBoundedWork } from "../patterns/language.js";
 import { disjoint } from "../tree/disjoint.js";
 import { identityOf } from "../tree/identity.js";
@@ -45,7 +46,10 @@ export function toJsonSchema(schema: SchemaInput): JsonSchema {
 export function normalize(schema: SchemaInput): Node {
   const document = toJsonSchema(schema);
   try {
-    return withBoundedWork(() => settle(new Normalizer(document).root()));
+    return withBoundedWork(() => {
+      const root = new Normalizer(document).root();
+      return withBudget(() => settle(root));
+    });
   } catch (error) {
     // The end of the stack: alternatives in alternatives, refs to refs, values in values.
     throw error instanceof RangeError ? tooDeep(error) : error;
@@ -70,6 +74,8 @@ class Normalizer {
   #base: JsonSchema;
   readonly #done = new Map<string, Node>();
   readonly #open = new Map<string, OpenRef>();
+  /** For telling alternatives apart. */
+  readonly #budget = newBudget();
   /** How many arrays and objects enclose the place we are at. */
   #depth = 0;
 
@@ -219,9 +225,12 @@ class Normalizer {
     return node;
   }
 
-  /** Exactly one of several: the same as any of them if no value fits two. */
+  /** Exactly one of several: the same as any of them if no value fits two, as far as that can be known. */
   #exclusive(branches: readonly Node[], schema: JsonSchemaObject): Node {
-    const apart = branches.every((a, i) => branches.slice(i + 1).every((b) => disjoint(a, b)));
+    const apart = withBudget(
+      () => branches.every((a, i) => branches.slice(i + 1).every((b) => disjoint(a, b))),
+      this.#budget,
+    );
     if (apart) return unionOf(branches);
     const why = "exactly one of several alternatives that overlap";
     return intersect(unionOf(branches), {

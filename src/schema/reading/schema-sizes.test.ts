@@ -140,6 +140,29 @@ describe("alternatives in alternatives, in both versions", () => {
     }
   });
 
+  it("P15: that have to be told apart far below count as ones that overlap", () => {
+    const anyOfSix = (p: SchemaInput): SchemaInput => ({
+      anyOf: names(6).map((name) => object({ p, [name]: text })),
+    });
+    const [texts, numbers] = [leveled(6, text, anyOfSix), leveled(6, number, anyOfSix)];
+    const both = {
+      $defs: {
+        texts: { $id: "/texts", ...(texts as object) },
+        numbers: { $id: "/numbers", ...(numbers as object) },
+      },
+      oneOf: [{ $ref: "#/$defs/texts" }, { $ref: "#/$defs/numbers" }],
+    };
+    expect(checkCompat(both, { type: "object" }, "backward").verdict).toBe("compatible");
+    expect(checkCompat({ type: "object" }, both, "backward")).toMatchObject({ verdict: "incompatible" });
+  });
+
+  it("are proven by the hundred, where a constant tells them apart", () => {
+    const many = (leaf: SchemaInput): SchemaInput => ({
+      oneOf: names(250).map((name) => object({ value: leaf, kind: { const: name } })),
+    });
+    expect(checkCompat(many({ type: "integer" }), many(number), "backward").verdict).toBe("compatible");
+  });
+
   it("are proven as deep as people nest them", () => {
     const [older, newer] = [leveled(5, { type: "integer" }, byConstant), leveled(5, number, byConstant)];
     expect(checkCompat(older, newer, "backward")).toMatchObject({ verdict: "compatible", findings: [] });

@@ -1,33 +1,43 @@
 /**
- * How much work one comparison may be. Alternatives inside alternatives, in both versions, are pairs of pairs: their number doubles with
- * every level, and whoever may send a schema would halt the process by it (P15). What is left open when the budget is used up is not
- * known, and the answer says so. Steps are counted, not time: the same two schemas get the same answer on every machine.
+ * How much work one comparison may be, and telling the alternatives of one schema apart. Alternatives inside alternatives are pairs of
+ * pairs: their number doubles with every level, and whoever may send a schema would halt the process by it (P15). What is left open when
+ * a budget is used up is not known, and the answer says so. Steps are counted, not time: the same schemas get the same answer on
+ * every machine.
  */
 
-/** Pairs of nodes, values held against nodes, nodes looked at for values: a tenth of a second of a core, or about that. */
-const MAX_STEPS = 500_000;
+/** Pairs of nodes, values held against nodes, nodes looked at for values: a quarter of a second of a core, or about that. */
+const MAX_STEPS = 1_500_000;
 
-/** Finite during a comparison. */
-let left = Number.POSITIVE_INFINITY;
+/** What is left of it: below zero if the last steps were more than there were. */
+export interface Budget {
+  left: number;
+}
 
-/** Runs a comparison, which may be part of another one. */
-export function withBudget<T>(work: () => T): T {
-  if (left !== Number.POSITIVE_INFINITY) return work();
-  left = MAX_STEPS;
+let current: Budget | null = null;
+
+export function newBudget(): Budget {
+  return { left: MAX_STEPS };
+}
+
+/** Work that takes its steps from `budget`, or from that of the work it is part of. */
+export function withBudget<T>(work: () => T, budget = newBudget()): T {
+  if (current !== null) return work();
+  current = budget;
   try {
     return work();
   } finally {
-    left = Number.POSITIVE_INFINITY;
+    current = null;
   }
 }
 
-/** Takes steps, which are taken also if they are more than there were; false: there were none left. */
+/** False: there were none left. Without a budget there always are. */
 export function takeSteps(count = 1): boolean {
-  if (left <= 0) return false;
-  left -= count;
+  if (current === null) return true;
+  if (current.left <= 0) return false;
+  current.left -= count;
   return true;
 }
 
 export function isBudgetUsedUp(): boolean {
-  return left <= 0;
+  return current !== null && current.left <= 0;
 }
