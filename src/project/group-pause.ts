@@ -1,7 +1,7 @@
-/** Whether a group is paused, as it is written down in the store; and groups that go, with that. */
+/** Whether a group is paused, as it is written down in the store; and groups that go, with that, or begin anew. */
 import { BusError } from "../model/errors.js";
 import type { JsonValue } from "../model/json.js";
-import { type GroupRef, groupKey } from "../ports/groups.js";
+import { type GroupRef, groupKey, START_CURSOR } from "../ports/groups.js";
 import type { Registry } from "../ports/registry.js";
 import type { Store } from "../ports/store.js";
 
@@ -39,4 +39,10 @@ export async function putGroupPause(
 export async function removeGroup({ registry, groups }: Store, ref: GroupRef): Promise<void> {
   await putGroupPause(registry, ref, null);
   await groups.remove(ref);
+}
+
+/** Moves a group, and whoever works for it, to the first event there is. */
+export async function restartGroup({ store }: { readonly store: Store }, ref: GroupRef): Promise<void> {
+  for (const { partition, low } of await store.log.heads(ref.topic))
+    await store.groups.move({ ...ref, partition }, { ...START_CURSOR, floor: low - 1, mark: low - 1 });
 }

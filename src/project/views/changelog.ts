@@ -14,6 +14,7 @@ import type { Handle } from "../../model/task.js";
 import type { TopicRef } from "../../model/topic.js";
 import { checkTopicName, topicName } from "../../model/topic.js";
 import type { DocumentWrite, ViewIndex } from "../../ports/documents.js";
+import { restartGroup } from "../group-pause.js";
 import { checkHost, type Host } from "../host.js";
 import { checkFunctions, checkIndexes, checkObject, checkRange } from "../option-checks.js";
 import { subscribedTask } from "../running-task.js";
@@ -22,7 +23,7 @@ import { isTombstone } from "../tombstone.js";
 import { BuildFollower } from "./build-follower.js";
 import { TombstonePurge } from "./tombstone-purge.js";
 import { checkKeptName } from "./view.js";
-import { rememberView } from "./view-definitions.js";
+import { isKnownView, rememberView } from "./view-definitions.js";
 import { readPointer } from "./view-pointer.js";
 
 /** Which topic a changelog projector reads, and how an event becomes a document. */
@@ -99,6 +100,7 @@ export async function startChangelogProjector<T>(
       return feedView(host, build, groupOf(view, build, options.group), options, stats, health);
     },
     round: async () => {
+      if (!(await isKnownView(host, view))) await makeAnew(host, view, options);
       stats.purged += await purge.round();
     },
   });
@@ -106,6 +108,15 @@ export async function startChangelogProjector<T>(
   const { clock, tasks } = host;
   const task = { kind: "changelog", name, clock, board: tasks, stats: (): ChangelogStats => ({ ...stats }) };
   return subscribedTask(task, () => follower.stop(), health);
+}
+
+/** It was removed while its projector started, or was taken for dead, whose group would go on where it stood. */
+async function makeAnew<T>(host: Host, view: string, options: ChangelogOptions<T>): Promise<void> {
+  const { documents, registry } = host.store;
+  const { current } = await readPointer(registry, view);
+  await documents.define(current, options.indexes ?? []);
+  await restartGroup(host, { topic: topicName(options.topic), group: groupOf(view, current, options.group) });
+  await rememberView(host, view, options);
 }
 
 function checkedView<T>(options: ChangelogOptions<T>): string {

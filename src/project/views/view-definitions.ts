@@ -47,6 +47,11 @@ export async function rememberView<T>(host: Host, view: string, source: ViewSour
   }
 }
 
+/** False once it was removed. */
+export async function isKnownView({ store }: Host, view: string): Promise<boolean> {
+  return (await store.registry.token(tokenName(view))) !== null;
+}
+
 /** The definition of a view by its name. One that was removed is nobody's, also where its projector ran. */
 export async function viewSource<T>(host: Host, view: string): Promise<ViewSource<T>> {
   const token = await host.store.registry.token(tokenName(view));

@@ -5,6 +5,7 @@ import { removeView } from "../../../src/project/view-removal.js";
 import { startChangelogProjector } from "../../../src/project/views/changelog.js";
 import { viewAt } from "../../../src/project/views/past-view.js";
 import { startTransactionalProjector } from "../../../src/project/views/transactional.js";
+import { interceptStore } from "../../../src/testing/store-calls.js";
 import { failure } from "../../support/failure.js";
 import type { ProjectBench } from "./bench.js";
 import { dieAtEachChange } from "./dying-store.js";
@@ -77,6 +78,34 @@ export function describeRemoval(bench: ProjectBench): void {
         expect(await traces(topic, view)).toEqual([]);
       });
     }, 60_000);
+
+    it("P15: is made anew, and whole, by a projector that starts while it is removed", async () => {
+      const topic = await orders();
+      const view = `removed-${topic}`;
+      const start = () => startChangelogProjector(bench.bus, { topic, view });
+      const before = await start();
+      await bench.drained(topic, `changelog:${view}`);
+      await before.stop();
+      let projector: typeof before | undefined;
+      const store = interceptStore(bench.store, {
+        around: async (call, proceed) => {
+          if (call.name === "groups.remove") projector ??= await start();
+          return proceed();
+        },
+      });
+      expect(await removeView(bench.hostOn(store), view)).toMatchObject({ removed: true });
+      await bench.bus.publish(topic, { n: 10 }, { key: "k0" });
+      await expect
+        .poll(async () => (await bench.bus.view(view).find()).items.map(({ _key, n }) => [_key, n]))
+        .toEqual([
+          ["k0", 10],
+          ["k1", 9],
+          ["k2", 6],
+          ["k3", 7],
+        ]);
+      await projector?.stop();
+      expect(await removeView(bench.bus, view)).toMatchObject({ removed: true, documents: 4 });
+    });
 
     it("goes with the others that the same transactional projector keeps", async () => {
       const topic = await orders();
