@@ -76,7 +76,7 @@ export interface TopicOptions<T, Read = T> {
   readonly retentionBytes?: number;
   /** Keep the newest event of every key; older ones may go. Implies `keyed`. */
   readonly compaction?: boolean;
-  /** How long a compacted topic keeps the `null` that deletes a key. Default: a day. */
+  /** How long a compacted topic keeps the `null` that deletes a key, after what it deletes is gone. Default: a day. */
   readonly tombstoneRetentionMs?: number;
   /** Keep an index by key, for `latestByKey`, histories and time travel. On MongoDB the first definition decides. */
   readonly keyed?: boolean;
