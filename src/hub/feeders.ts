@@ -4,7 +4,7 @@
  */
 import type { Bus } from "../bus/bus.js";
 import { matchesTopic } from "../model/topic.js";
-import { feedersOf, isBuildOf } from "../project/views/feeders.js";
+import { feedersOf, feeds } from "../project/views/feeders.js";
 import { HubError } from "./problem.js";
 import { kept } from "./watch.js";
 
@@ -20,7 +20,7 @@ export class Feeders {
   /** Throws if this group feeds a view, of any topic that the pattern takes in. */
   async refuse(pattern: string, group: string): Promise<void> {
     for (const feeder of await this.#all())
-      if (matchesTopic(pattern, feeder.topic) && isBuildOf(group, feeder.group))
+      if (matchesTopic(pattern, feeder.topic) && feeds(group, feeder))
         throw new HubError(
           "FORBIDDEN",
           `the group ${group} feeds a view, which would lack what others settle`,

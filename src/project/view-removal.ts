@@ -16,7 +16,7 @@ import { removeGroup } from "./group-pause.js";
 import { checkHost, type Host } from "./host.js";
 import { checkObject } from "./option-checks.js";
 import { groupOf } from "./views/changelog.js";
-import { isBuildOf } from "./views/feeders.js";
+import { type Feeder as FeedingGroup, feeds, isBuildOf } from "./views/feeders.js";
 import { forgetKeeper, keeperName, keeperOf, viewsOf } from "./views/kept-views.js";
 import { checkViewName } from "./views/view.js";
 import { forgetView, notedViews } from "./views/view-definitions.js";
@@ -44,8 +44,7 @@ export interface RemovedView {
 /** Whatever feeds a view, as the store knows it. */
 interface Feeder {
   readonly topic: string;
-  /** The first build's, and what those of later builds begin with. */
-  readonly groups: readonly string[];
+  readonly groups: readonly Pick<FeedingGroup, "group" | "isChosen">[];
   readonly views: readonly string[];
   /** Whose pointers there are. */
   readonly pointers: readonly string[];
@@ -124,20 +123,24 @@ async function removeDigests(host: Host, ofFeed: Digests, options: RemoveViewOpt
 async function feederOf(registry: Registry, view: string): Promise<Feeder> {
   const noted = (await notedViews(registry)).find((one) => one.view === view);
   if (noted !== undefined) {
-    const groups = [groupOf(view, view), groupOf(view, view, noted.group)];
+    const { group } = noted;
+    const groups = [
+      { group: groupOf(view, view) },
+      ...(group === undefined ? [] : [{ group, isChosen: true as const }]),
+    ];
     return { topic: noted.topic, groups, views: [view], pointers: [view] };
   }
   const keeper = await keeperOf(registry, view);
   if (keeper === null) throw new BusError("NOT_FOUND", `no projector makes a view ${view}`);
   const views = await viewsOf(registry, keeper);
-  return { topic: keeper.topic, groups: [keeper.group], views, pointers: [...views, keeperName(keeper)] };
+  return { topic: keeper.topic, groups: [keeper], views, pointers: [...views, keeperName(keeper)] };
 }
 
 /** Its groups, of all builds; throws if one is in use. */
 async function groupsOf({ store, clock }: Host, { topic, groups }: Feeder): Promise<string[]> {
   const found = (await store.groups.list(topic))
     .map(({ group }) => group)
-    .filter((group) => groups.some((first) => isBuildOf(group, first)));
+    .filter((group) => groups.some((feeder) => feeds(group, feeder)));
   for (const group of found) {
     const state = await store.groups.state({ topic, group }, { nowMs: clock.now() });
     if (state !== null) refuseInUse(state);

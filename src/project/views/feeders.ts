@@ -5,12 +5,17 @@ import { groupOf } from "./changelog.js";
 import { type Keeper, keepers, viewsOf } from "./kept-views.js";
 import { notedViews } from "./view-definitions.js";
 
-/** Of changelog and of transactional projectors. Builds of their views have groups of their own: see `isBuildOf`. */
-export async function feedersOf(registry: Registry): Promise<readonly Keeper[]> {
+export interface Feeder extends Keeper {
+  /** It was chosen for the first build: later ones have groups that are called otherwise. */
+  readonly isChosen?: true;
+}
+
+/** Of changelog and of transactional projectors. Builds of their views have groups of their own: see `feeds`. */
+export async function feedersOf(registry: Registry): Promise<readonly Feeder[]> {
   const views = await notedViews(registry);
-  const changelogs = views.flatMap(({ view, topic, group }) => [
+  const changelogs = views.flatMap(({ view, topic, group }): Feeder[] => [
     { topic, group: groupOf(view, view) },
-    { topic, group: groupOf(view, view, group) },
+    ...(group === undefined ? [] : [{ topic, group, isChosen: true as const }]),
   ]);
   return [...changelogs, ...(await keepers(registry))];
 }
@@ -18,12 +23,17 @@ export async function feedersOf(registry: Registry): Promise<readonly Keeper[]> 
 /** Whether a group feeds a view, or a build of one. */
 export async function feedsView(registry: Registry, { topic, group }: GroupRef): Promise<boolean> {
   const feeders = await feedersOf(registry);
-  return feeders.some((feeder) => feeder.topic === topic && isBuildOf(group, feeder.group));
+  return feeders.some((feeder) => feeder.topic === topic && feeds(group, feeder));
 }
 
 /** Whether a group is this feeder's, or one that feeds a later build of the same view. */
-export function isBuildOf(group: string, feeder: string): boolean {
-  return group.startsWith(feeder) && /^(__\d+)?$/.test(group.slice(feeder.length));
+export function feeds(group: string, feeder: Pick<Feeder, "group" | "isChosen">): boolean {
+  return feeder.isChosen ? group === feeder.group : isBuildOf(group, feeder.group);
+}
+
+/** Whether a table, or a group, is the first build's, or that of a later one. */
+export function isBuildOf(build: string, first: string): boolean {
+  return build.startsWith(first) && /^(__\d+)?$/.test(build.slice(first.length));
 }
 
 /** The views that events of this topic go into, sorted. */

@@ -107,6 +107,18 @@ export function describeRemoval(bench: ProjectBench): void {
       expect(await removeView(bench.bus, view)).toMatchObject({ removed: true, documents: 4 });
     });
 
+    it("takes no group of somebody else along, whatever it is called", async () => {
+      const topic = await orders();
+      const view = `removed-${topic}`;
+      const projector = await startChangelogProjector(bench.bus, { topic, view, group: "billing" });
+      await bench.drained(topic, "billing");
+      await projector.stop();
+      for (const group of ["billing__2", "billing__3"]) await bench.bus.setCursor(topic, group, "latest");
+      expect(await bench.bus.admin.remove({ topic, group: "billing__3" })).toMatchObject({ removed: true });
+      await removeView(bench.bus, view);
+      expect((await bench.store.groups.list(topic)).map(({ group }) => group)).toEqual(["billing__2"]);
+    });
+
     it("goes with the others that the same transactional projector keeps", async () => {
       const topic = await orders();
       const [sums, counts] = [`sums-${topic}`, `counts-${topic}`];
