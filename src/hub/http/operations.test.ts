@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { z } from "zod";
 import { as, type HubFixture, hubFixture } from "../../../test/support/hub-fixture.js";
 import { defineTopic } from "../../model/topic.js";
 
@@ -101,6 +102,15 @@ describe("dead letters, export, import and replay over HTTP", () => {
     }
     await elsewhere.close();
     expect((await (await f.get("/export?topic=orders&key=k3")).text()).trim().split("\n")).toHaveLength(1);
+  });
+
+  it("has in the audit what a replay copied before it failed", async () => {
+    await f.bus.defineTopic(defineTopic("small", { schema: z.number().max(1) }));
+    const refused = await f.post("/replay", { from: { topic: "orders" }, to: "small", rate: 19 });
+    expect(refused.status).toBe(422);
+    expect(await json("/audit")).toMatchObject({
+      items: [{ action: "replay", target: "orders", details: { events: 2, to: "small", complete: false } }],
+    });
   });
 
   it("replays a topic into another, after telling what that would do", async () => {

@@ -4,7 +4,7 @@ import type { EventRecord } from "../../model/event.js";
 import type { JsonObject } from "../../model/json.js";
 import { checkTopicName, type TopicRef } from "../../model/topic.js";
 import { exportEvents } from "../../project/transfer/export-events.js";
-import { type CopyOptions, replay } from "../../project/transfer/replay.js";
+import { type Copied, type CopyOptions, replay } from "../../project/transfer/replay.js";
 import type { HubContext } from "../context.js";
 import { HubError } from "../problem.js";
 import {
@@ -242,17 +242,24 @@ async function copy(
   demand(c, "publish", options.to);
   const { name: target } = await readableTopic(c, hub, String(options.from.topic));
   const signal = AbortSignal.any([c.req.raw.signal, hub.closing]);
-  const copied = await replay(hub.bus, { ...options, signal });
-  if (!options.dryRun) {
-    const { floors: _, ...details } = copied;
-    await hub.bus.store.registry.audit({
+  const audit = ({ floors: _, ...details }: Copied): Promise<void> =>
+    hub.bus.store.registry.audit({
       atMs: hub.bus.clock.now(),
       actor: c.get("caller").subject,
       action: "replay",
       target,
       details: { ...details, to: options.to },
     });
-  }
+  let sofar: Copied | undefined;
+  const onProgress = (now: Copied): void => {
+    sofar = now;
+  };
+  const copied = await replay(hub.bus, { ...options, signal, onProgress }).catch(async (error: unknown) => {
+    // What was copied before stays.
+    if (sofar !== undefined && !options.dryRun) await audit(sofar).catch(() => undefined);
+    throw error;
+  });
+  if (!options.dryRun) await audit(copied);
   if (!copied.complete)
     demandOpen(hub, options.dryRun ? "not all events were looked at" : `${copied.events} events were copied`);
   return copied;

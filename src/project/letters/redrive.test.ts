@@ -120,6 +120,26 @@ describe("a redrive", () => {
     ]);
   });
 
+  it("is noted in the audit with what came back before it failed", async () => {
+    const bus = await bench().bus();
+    await lettersOf(bus, ["a", "b", "c"]);
+    const transform: RedriveOptions["transform"] = ({ payload }) => {
+      if (payload === "c") throw new Error("cannot mend this");
+      return { payload };
+    };
+    let failure: unknown;
+    void redrive(bus, { topic: TOPIC, actor: "ada", transform, rate: 1_000 }).catch((error: unknown) => {
+      failure = error;
+    });
+    await bench().advance(10_000);
+    expect(failure).toMatchObject({ message: expect.stringContaining("cannot mend this") });
+    const came = (await readAll(bus, TOPIC)).length - 3;
+    expect(came).toBeGreaterThan(0);
+    expect(await bus.store.registry.audits({ limit: 1 })).toMatchObject([
+      { actor: "ada", action: "dead-letters.redrive", details: { redriven: came, complete: false } },
+    ]);
+  });
+
   it("P5, P8: what fails again is a letter for all who read the dead letters, and for their replay", async () => {
     const bus = await bench().bus();
     const { stop } = await subscribe(bus, new Set(["a1"]));

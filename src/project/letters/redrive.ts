@@ -101,10 +101,15 @@ export async function redrive(host: Host, given: RedriveOptions): Promise<Redriv
   const options = checked(given);
   await checkKnown(host, options.topic);
   const run = new RedriveRun(host, options);
-  const held = await run.all();
+  const held = await run.all().catch(async (error: unknown) => {
+    // What came back before stays. A store that is away must not hide what is wrong.
+    if (!options.dryRun && run.counts.redriven > 0)
+      await audit(host, options, { ...run.counts, complete: false }).catch(() => undefined);
+    throw error;
+  });
   const counts = { ...run.counts, ...(held > 0 && { held }) };
   if (options.dryRun) return { topic: options.topic, ...counts, preview: run.preview };
-  await audit(host, options, options.to ?? options.topic, counts);
+  await audit(host, options, counts);
   return { topic: options.topic, ...counts };
 }
 
@@ -352,17 +357,12 @@ async function tryOut(
   };
 }
 
-async function audit(
-  host: Host,
-  options: Redrive,
-  target: string,
-  counts: Record<string, number>,
-): Promise<void> {
+async function audit(host: Host, options: Redrive, counts: Record<string, number | boolean>): Promise<void> {
   await host.store.registry.audit({
     atMs: host.clock.now(),
     actor: options.actor ?? "bus",
     action: "dead-letters.redrive",
     target: options.topic,
-    details: { ...counts, to: target },
+    details: { ...counts, to: options.to ?? options.topic },
   });
 }
