@@ -4,6 +4,7 @@
  */
 import type { Bus } from "../../bus/bus.js";
 import { addToList } from "../../model/add-to-list.js";
+import { pause } from "../../model/clock.js";
 import { BusError, type ErrorCode } from "../../model/errors.js";
 import type {
   Place,
@@ -65,12 +66,25 @@ export class PublishDesk {
 
   /** Throws RATE_LIMITED. */
   take(caller: Caller, topic: string, events: number): void {
+    const waitMs = this.#waitMs(caller, topic, events);
+    if (waitMs > 0) throw new HubError("RATE_LIMITED", `too fast for ${topic}`, { retryAfterMs: waitMs });
+  }
+
+  /** As `take`, for whoever sends more as it is read: keeps it waiting. What was read by the end of its time goes through. */
+  async takeInTime(caller: Caller, topic: string, events: number, signal: AbortSignal): Promise<void> {
+    for (;;) {
+      const waitMs = this.#waitMs(caller, topic, events);
+      if (waitMs === 0 || signal.aborted) return;
+      await pause(this.bus.clock, waitMs, signal);
+    }
+  }
+
+  #waitMs(caller: Caller, topic: string, events: number): number {
     const nowMs = this.bus.clock.steady();
     const bucket =
       this.#buckets.get(caller.subject)?.get(topic) ?? this.#addBucket(caller.subject, topic, nowMs);
     // What is more than a burst can ever be counts as a whole burst.
-    const waitMs = bucket.take(Math.min(events, this.#perSecond * 2), nowMs);
-    if (waitMs > 0) throw new HubError("RATE_LIMITED", `too fast for ${topic}`, { retryAfterMs: waitMs });
+    return bucket.take(Math.min(events, this.#perSecond * 2), nowMs);
   }
 
   #addBucket(subject: string, topic: string, nowMs: number): TokenBucket {

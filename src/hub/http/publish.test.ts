@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { type HubFixture, hubFixture } from "../../../test/support/hub-fixture.js";
 import { derivedId } from "../../model/derived-id.js";
+import { ManualClock } from "../../model/manual-clock.js";
 import { defineTopic } from "../../model/topic.js";
 
 const WHOLE = { specversion: "1.0", source: "/s", type: "orders.placed", data: 1 };
@@ -120,6 +121,32 @@ describe("POST /publish", () => {
     const refused = await f.post("/publish", items, { headers: { authorization: "Bearer writer" } });
     expect(refused.status).toBe(403);
     expect(await f.bus.store.registry.topic("orders.placed")).toBeNull();
+  });
+
+  it("P13: reads a stream of lines no faster than its topic takes events, and all of it", async () => {
+    const clock = new ManualClock();
+    const slow = await hubFixture({ bus: { clock }, limits: { publishesPerSecondPerTopic: 100 } });
+    const body = Array.from({ length: 2_000 }, (_, n) => `${n}`).map((n) => `{"payload":${n}}\n`);
+    const answer = slow.get("/publish?topic=orders", {
+      method: "POST",
+      body: body.join(""),
+      headers: { "content-type": "application/x-ndjson" },
+    });
+    let isOver = false;
+    void answer.then(() => {
+      isOver = true;
+    });
+    const published = async (): Promise<number> => (await slow.bus.store.log.heads("orders"))[0]?.head ?? 0;
+    await expect.poll(published).toBeGreaterThan(0);
+    expect(await published()).toBeLessThan(2_000);
+    await expect
+      .poll(async () => {
+        await clock.advance(1_000);
+        return isOver;
+      })
+      .toBe(true);
+    expect(await (await answer).json()).toEqual({ published: 2_000, duplicates: 0 });
+    await slow.close();
   });
 
   it("takes a stream of lines, and names the line that is wrong", async () => {

@@ -124,7 +124,7 @@ export async function publishLines(
 ): Promise<Imported> {
   const life = streamLife(hub, c.get("caller"));
   let progress: Imported = { lines: 0, imported: 0, duplicates: 0, complete: false };
-  const host = guarded(desk, c.get("caller"), c.req.header("traceparent"));
+  const host = guarded(desk, c.get("caller"), c.req.header("traceparent"), life.signal);
   try {
     progress = await importEvents(host, bodyPieces(c.env.incoming), {
       ...options,
@@ -167,24 +167,29 @@ function lineOf(error: unknown): { line?: number } {
   return typeof line === "number" ? { line } : {};
 }
 
-/** The bus as one caller may publish to it. */
-function guarded(desk: PublishDesk, caller: Caller, traceparent: string | undefined): Host {
+/** The bus as one caller may publish to it: what comes too fast is read more slowly. */
+function guarded(
+  desk: PublishDesk,
+  caller: Caller,
+  traceparent: string | undefined,
+  signal: AbortSignal,
+): Host {
   const { bus } = desk;
-  const admit = (topic: TopicRef, events: number): void => {
+  const admit = (topic: TopicRef, events: number): Promise<void> => {
     const name = topicName(topic);
     desk.allow(caller, name);
-    desk.take(caller, name, events);
+    return desk.takeInTime(caller, name, events, signal);
   };
   const parts: Pick<Host, "store" | "clock" | "tasks" | "publish" | "publishMany" | "subscribeBatch"> = {
     store: bus.store,
     clock: bus.clock,
     tasks: bus.tasks,
     publish: async (topic, payload, options = {}) => {
-      admit(topic, 1);
+      await admit(topic, 1);
       return bus.publish(topic, payload, traced(options, traceparent));
     },
     publishMany: async <T>(topic: TopicRef<T>, items: readonly PublishItem<T>[]) => {
-      admit(topic, items.length);
+      await admit(topic, items.length);
       return bus.publishMany(
         topic,
         items.map((item) => traced(item, traceparent)),
