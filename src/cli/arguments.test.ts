@@ -1,3 +1,6 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import {
   gather,
@@ -6,6 +9,7 @@ import {
   place,
   placeText,
   positiveSpan,
+  readText,
   span,
   time,
   wholeNumber,
@@ -57,6 +61,16 @@ describe("arguments as people write them", () => {
     expect(gather("b", gather("a"))).toEqual(["a", "b"]);
     expect(gatherPairs("b=2=3", gatherPairs("a=1"))).toEqual({ a: "1", b: "2=3" });
     expect(() => gatherPairs("=1")).toThrow("name=value");
+  });
+
+  it("reads a file as text, whether or not its editor began it with a byte order mark", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "promethean-text-"));
+    const file = join(folder, "schema.json");
+    for (const mark of ["", "\ufeff"]) {
+      await writeFile(file, `${mark}{"type":"string","title":"é"}`);
+      expect(parseJson(await readText(file), file)).toEqual({ type: "string", title: "é" });
+    }
+    await rm(folder, { recursive: true });
   });
 
   it("says what is not JSON", () => {

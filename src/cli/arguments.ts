@@ -126,9 +126,9 @@ async function* readable(stream: AsyncIterable<Buffer>, path: string): AsyncGene
   }
 }
 
-/** All of it as text. */
+/** All of it as text, without the byte order mark that some editors write. */
 export async function readText(path: string): Promise<string> {
   const chunks: Buffer[] = [];
   for await (const chunk of readInput(path)) chunks.push(Buffer.from(chunk));
-  return Buffer.concat(chunks).toString("utf8");
+  return new TextDecoder().decode(Buffer.concat(chunks));
 }
