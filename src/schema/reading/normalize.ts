@@ -5,8 +5,8 @@
  */
 import { BusError } from "../../model/errors.js";
 import type { JsonValue } from "../../model/json.js";
-import { newBudget, withBudget } from "../comparison-budget.js";
 import { withBoundedWork } from "../patterns/language.js";
+import { newBudget, withBudget } from "../tree/comparison-budget.js";
 import { disjoint } from "../tree/disjoint.js";
 import { identityOf } from "../tree/identity.js";
 import { intersect } from "../tree/intersect.js";
