@@ -192,3 +192,31 @@ describe("of a hub that goes down", () => {
     expect(asked).toEqual(["line 1", "line 2"]);
   });
 });
+
+describe("of a hub that takes so many a second", () => {
+  it("P13: publishes that were too fast are asked for again one after the other, not all of them each time there is room for one", async () => {
+    const server = new WebSocketServer({ host: "127.0.0.1", port: 0 });
+    closers.push(() => server.close());
+    await once(server, "listening");
+    let [asked, roomAtMs] = [0, 0];
+    const answer = (socket: WebSocket, { type, corr }: { type: string; corr?: unknown }): void => {
+      const say = (frame: object): void => socket.send(JSON.stringify({ corr, ...frame }));
+      if (type === "AUTH") say({ type: "OK", result: {} });
+      if (type !== "PUBLISH") return;
+      asked++;
+      const waitMs = Math.ceil(roomAtMs - performance.now());
+      if (waitMs > 0) return say({ type: "ERR", code: "RATE_LIMITED", msg: "", retry_after_ms: waitMs });
+      roomAtMs = performance.now() + 5;
+      say({ type: "OK", result: {} });
+    };
+    server.on("connection", (socket) => {
+      socket.on("message", (data) => {
+        for (const frame of [JSON.parse(data.toString()) as { type: string }].flat()) answer(socket, frame);
+      });
+    });
+    const client = clientOf(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    const payloads = Array.from({ length: 200 }, (_, n) => ({ payload: n }));
+    await client.publishMany("a", payloads);
+    expect(asked).toBeLessThan(2_000);
+  });
+});

@@ -51,6 +51,10 @@ const WAIT_AND_RETRY: ReadonlySet<string> = new Set([
   "CLOSED",
 ]);
 
+const TRY_AGAIN_MS = 200;
+/** Longer than this nobody waits, however many do. */
+const MOST_WAIT_MS = 5_000;
+
 export class Requests {
   readonly #connection: Connection;
   readonly #room: Room;
@@ -60,6 +64,8 @@ export class Requests {
   /** Lines so far. */
   #line = 0;
   #bufferedChars = 0;
+  /** Those that were too fast, and wait. */
+  #tooFast = 0;
 
   constructor(connection: Connection, room: Room) {
     this.#connection = connection;
@@ -98,13 +104,23 @@ export class Requests {
     const pending = this.#pending.get(frame.corr);
     if (pending === undefined) return;
     if (frame.type === "ERR" && goesOnAsking(pending, frame.code)) {
-      const line = this.#line;
-      systemClock.setTimer(frame.retry_after_ms ?? 200, () => this.#again(pending, line));
+      this.#waitAndAsk(pending, frame);
       return;
     }
     this.#forget(pending);
     if (frame.type === "OK") pending.resolve(frame.result);
     else pending.reject(refusal(frame));
+  }
+
+  /** The hub says when it takes one more: of thousands that were too fast each would be told the same, and all but one come in vain. */
+  #waitAndAsk(pending: Pending, { code, retry_after_ms: waitMs = TRY_AGAIN_MS }: ErrFrame): void {
+    const line = this.#line;
+    const isTooFast = code === "RATE_LIMITED";
+    if (isTooFast) this.#tooFast++;
+    systemClock.setTimer(isTooFast ? Math.min(waitMs * this.#tooFast, MOST_WAIT_MS) : waitMs, () => {
+      if (isTooFast) this.#tooFast--;
+      this.#again(pending, line);
+    });
   }
 
   placed({ corrs, partition, seq }: PlacedFrame): void {
