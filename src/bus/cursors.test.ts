@@ -1,18 +1,11 @@
 /** Where groups stand, moving them, and reading outside any group. */
 import { describe, expect, it } from "vitest";
-import { forever, recorder, useBench } from "../../test/support/bus-bench.js";
+import { forever, payloadsOf, recorder, useBench } from "../../test/support/bus-bench.js";
 import { gate, settled } from "../../test/support/eventually.js";
 import type { ReadPosition } from "../model/event-bus.js";
 import { defineTopic } from "../model/topic.js";
-import type { Bus } from "./bus.js";
 
 const bench = useBench();
-
-async function payloadsOf(bus: Bus, topic: string, position?: ReadPosition): Promise<unknown[]> {
-  const payloads: unknown[] = [];
-  for await (const event of bus.read(topic, position)) payloads.push(event.payload);
-  return payloads;
-}
 
 describe("getCursor", () => {
   it("is null for a group or topic that nobody knows", async () => {

@@ -4,7 +4,7 @@ import type { Bus } from "../../src/bus/bus.js";
 import { createBus } from "../../src/bus/create-bus.js";
 import type { BusInternals, BusOptions } from "../../src/bus/options.js";
 import type { EventRecord } from "../../src/model/event.js";
-import type { DeliveryContext, Handler } from "../../src/model/event-bus.js";
+import type { DeliveryContext, Handler, ReadPosition } from "../../src/model/event-bus.js";
 import { ManualClock } from "../../src/model/manual-clock.js";
 import type { Trouble } from "../../src/model/trouble.js";
 import type { Store } from "../../src/ports/store.js";
@@ -98,6 +98,13 @@ export function recorder(act: (event: EventRecord, ctx: DeliveryContext) => unkn
 }
 
 /** Never ends. */
+/** The payloads of a topic, as its partitions give them. */
+export async function payloadsOf(bus: Bus, topic: string, position?: ReadPosition): Promise<unknown[]> {
+  const payloads: unknown[] = [];
+  for await (const event of bus.read(topic, position)) payloads.push(event.payload);
+  return payloads;
+}
+
 export function forever(): Promise<never> {
   return new Promise(() => undefined);
 }
