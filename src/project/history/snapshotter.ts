@@ -170,7 +170,8 @@ async function fold(
     const fresh = new Set<string>();
     for (const event of page.events) {
       maxTs = Math.max(maxTs, event.ts);
-      if (event.key === undefined || (await isRepeat(host.store.log, event, topic))) continue;
+      const mayRepeat = isForOneGroup(event.meta?.headers);
+      if (event.key === undefined || (mayRepeat && (await isRepeat(host.store.log, event, topic)))) continue;
       const before = newest.get(event.key);
       bytes += mostBytes(event) - (before === undefined ? 0 : mostBytes(before));
       newest.set(event.key, event);
@@ -198,6 +199,8 @@ function byItself(event: StoredEvent): StoredEvent {
  * Whether an event is a dead letter that was published again for one group, and says nothing new to the others. In a compacted topic
  * it may be all that is left of the event it repeats, or that event mended; it never stands for more than that: while it was on its
  * way back its key may have got a newer one.
+ *
+ * Whoever walks through a log asks `isForOneGroup` first: of all other events there is nothing to wait for.
  */
 export async function isRepeat(log: Log, event: StoredEvent, topic: TopicConfig): Promise<boolean> {
   const { key, partition, seq, meta } = event;

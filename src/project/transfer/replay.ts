@@ -3,8 +3,9 @@
  * asked first what it would mean (`dryRun`).
  *
  * A copy's id is derived from the event and the target, so that a replay that is repeated, or goes on after a crash,
- * adds nothing (P3), nor, in a compacted topic, brings back what was compacted away (P11). Each source partition is copied in its order, so the order of keys is kept (P4). A dead letter that came
- * back for one group repeats an event that is copied, too: it is passed over.
+ * adds nothing (P3), nor, in a compacted topic, brings back what was compacted away (P11). Each source partition is copied
+ * in its order, so the order of keys is kept (P4). A dead letter that came back for one group repeats an event that is
+ * copied, too: it is passed over.
  */
 
 import { BusError } from "../../model/errors.js";
@@ -13,7 +14,7 @@ import type { PublishItem, PublishOptions, StoredItem } from "../../model/event-
 import { apart } from "../../model/json.js";
 import { checkOptionNames, namesOf } from "../../model/known-options.js";
 import type { Mutable } from "../../model/mutable.js";
-import { withoutRedrive } from "../../model/redrive.js";
+import { isForOneGroup, withoutRedrive } from "../../model/redrive.js";
 import { checkTopicName, type TopicConfig, type TopicRef, topicName } from "../../model/topic.js";
 import { isRepeat } from "../history/snapshotter.js";
 import { knownTopic } from "../history/time-travel.js";
@@ -214,7 +215,8 @@ class Copier<T> {
       for await (const stored of scanMerged(this.#host.store.log, stretches, { signal })) {
         if (signal.aborted) break;
         this.counts.read++;
-        if (await isRepeat(this.#host.store.log, stored, this.#source)) this.#passOver();
+        const mayRepeat = isForOneGroup(stored.meta?.headers);
+        if (mayRepeat && (await isRepeat(this.#host.store.log, stored, this.#source))) this.#passOver();
         else this.#take(stored);
         reached[stored.partition] = stored.seq;
         const isDue = ++unsaved >= SAVE_EVERY_EVENTS;

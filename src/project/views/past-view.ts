@@ -7,6 +7,7 @@ import { BusError } from "../../model/errors.js";
 import type { EventRecord, Seq, StoredEvent } from "../../model/event.js";
 import type { JsonObject } from "../../model/json.js";
 import { checkOptionNames, namesOf } from "../../model/known-options.js";
+import { isForOneGroup } from "../../model/redrive.js";
 import { snapshotTopic, type TopicConfig } from "../../model/topic.js";
 import type { DocumentWrite } from "../../ports/documents.js";
 import type { PartitionHead } from "../../ports/log.js";
@@ -166,7 +167,9 @@ export class PastView<D = JsonObject, T = unknown> {
     const stretch = { topic: this.#topic.name, partition: head.partition, after, through: head.head };
     for await (const page of scanPages(log, stretch)) {
       for (const event of page.events) {
-        if (event.ts <= this.ts && !(await isRepeat(log, event, this.#topic))) this.#offer(window, event);
+        if (event.ts > this.ts) continue;
+        const mayRepeat = isForOneGroup(event.meta?.headers);
+        if (!mayRepeat || !(await isRepeat(log, event, this.#topic))) this.#offer(window, event);
       }
     }
   }
