@@ -15,8 +15,7 @@ import { refuseInUse } from "./group-in-use.js";
 import { removeGroup } from "./group-pause.js";
 import { checkHost, type Host } from "./host.js";
 import { checkObject } from "./option-checks.js";
-import { groupOf } from "./views/changelog.js";
-import { type Feeder as FeedingGroup, feeds, isBuildOf } from "./views/feeders.js";
+import { type Feeder as FeedingGroup, feedersOfView, feeds, isBuildOf } from "./views/feeders.js";
 import { forgetKeeper, keeperName, keeperOf, viewsOf } from "./views/kept-views.js";
 import { checkViewName } from "./views/view.js";
 import { forgetView, notedViews } from "./views/view-definitions.js";
@@ -44,7 +43,7 @@ export interface RemovedView {
 /** Whatever feeds a view, as the store knows it. */
 interface Feeder {
   readonly topic: string;
-  readonly groups: readonly Pick<FeedingGroup, "group" | "isChosen">[];
+  readonly groups: readonly FeedingGroup[];
   readonly views: readonly string[];
   /** Whose pointers there are. */
   readonly pointers: readonly string[];
@@ -123,12 +122,7 @@ async function removeDigests(host: Host, ofFeed: Digests, options: RemoveViewOpt
 async function feederOf(registry: Registry, view: string): Promise<Feeder> {
   const noted = (await notedViews(registry)).find((one) => one.view === view);
   if (noted !== undefined) {
-    const { group } = noted;
-    const groups = [
-      { group: groupOf(view, view) },
-      ...(group === undefined ? [] : [{ group, isChosen: true as const }]),
-    ];
-    return { topic: noted.topic, groups, views: [view], pointers: [view] };
+    return { topic: noted.topic, groups: feedersOfView(noted), views: [view], pointers: [view] };
   }
   const keeper = await keeperOf(registry, view);
   if (keeper === null) throw new BusError("NOT_FOUND", `no projector makes a view ${view}`);

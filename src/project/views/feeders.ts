@@ -3,7 +3,7 @@ import type { GroupRef } from "../../ports/groups.js";
 import type { Registry } from "../../ports/registry.js";
 import { groupOf } from "./changelog.js";
 import { type Keeper, keepers, viewsOf } from "./kept-views.js";
-import { notedViews } from "./view-definitions.js";
+import { type NotedView, notedViews } from "./view-definitions.js";
 
 export interface Feeder extends Keeper {
   /** It was chosen for the first build: later ones have groups that are called otherwise. */
@@ -12,12 +12,13 @@ export interface Feeder extends Keeper {
 
 /** Of changelog and of transactional projectors. Builds of their views have groups of their own: see `feeds`. */
 export async function feedersOf(registry: Registry): Promise<readonly Feeder[]> {
-  const views = await notedViews(registry);
-  const changelogs = views.flatMap(({ view, topic, group }): Feeder[] => [
-    { topic, group: groupOf(view, view) },
-    ...(group === undefined ? [] : [{ topic, group, isChosen: true as const }]),
-  ]);
-  return [...changelogs, ...(await keepers(registry))];
+  return [...(await notedViews(registry)).flatMap(feedersOfView), ...(await keepers(registry))];
+}
+
+/** Of a view that a changelog projector makes. */
+export function feedersOfView({ view, topic, group }: NotedView): readonly Feeder[] {
+  const made: Feeder = { topic, group: groupOf(view, view) };
+  return group === undefined ? [made] : [made, { topic, group, isChosen: true }];
 }
 
 /** Whether a group feeds a view, or a build of one. */

@@ -66,8 +66,10 @@ export async function viewSource<T>(host: Host, view: string): Promise<ViewSourc
   );
 }
 
+export type NotedView = Noted & { readonly view: string };
+
 /** All views of changelog projectors. */
-export async function notedViews(registry: Registry): Promise<(Noted & { readonly view: string })[]> {
+export async function notedViews(registry: Registry): Promise<NotedView[]> {
   const tokens = await registry.tokens(PREFIX);
   return [...tokens].map(([name, { value }]) => ({ ...(value as Noted), view: name.slice(PREFIX.length) }));
 }

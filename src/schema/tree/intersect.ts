@@ -1,5 +1,4 @@
 /** The common part of nodes: merged into one where that is exact, kept side by side where it is not. */
-
 import { accepts, acceptsString } from "./accept.js";
 import { isBudgetUsedUp, takeSteps } from "./comparison-budget.js";
 import {
